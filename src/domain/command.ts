@@ -1,0 +1,58 @@
+// What is asked, in the imperative. `create` makes a plan; every other command is for a plan that exists. The engine's own
+// commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
+// and agents through a face.
+
+import type { PlanId, Sha256, TaskName } from './id.ts'
+import type { JsonObject } from './json.ts'
+import type { PlanDefinition } from './plan.ts'
+import type { GateVerdict } from './event.ts'
+import type { Failure, Prepared, Result } from './result.ts'
+
+export type Command =
+  | { readonly type: 'create'; readonly plan: PlanId; readonly definition: PlanDefinition; readonly hash: Sha256; readonly origin?: PlanId; readonly session?: string; readonly goal?: string }
+  | { readonly type: 'revise'; readonly definition: PlanDefinition; readonly hash: Sha256; readonly rationale: string; readonly expectedRevision?: number }
+  | { readonly type: 'start' }
+  | { readonly type: 'pause'; readonly reason?: string }
+  | { readonly type: 'resume' }
+  | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
+  | { readonly type: 'archive' }
+  | { readonly type: 'recover'; readonly reason: string }
+  | Turn
+  | { readonly type: 'claim'; readonly task?: TaskName; readonly token: string; readonly by: string }
+  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Report }
+  | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
+  | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }
+  | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string }
+  | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
+
+/** Everything that became true since the last turn, in one command, one entry, one commit. */
+export interface Turn {
+  readonly type: 'turn'
+  readonly settled?: readonly Settlement[]
+  readonly prepared?: readonly { readonly task: TaskName; readonly visit: number; readonly prepared: Prepared }[]
+  readonly restored?: readonly { readonly task: TaskName; readonly to: Sha256; readonly saved: Sha256 }[]
+  readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
+  /** False while the process is stopping: settle what ended, start nothing. */
+  readonly start?: false
+}
+
+export interface Settlement {
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly result: Result | Interrupted
+}
+
+/** Ended by us in the middle (pause, cancel, shutdown): an unknown outcome by our own hand. */
+export interface Interrupted {
+  readonly status: 'interrupted'
+  readonly reason: string
+}
+
+export type Report =
+  | { readonly status: 'succeeded'; readonly outputs?: JsonObject; readonly outcome?: string }
+  | { readonly status: 'failed'; readonly failure: Failure; readonly outputs?: JsonObject }
+
+export type CommandType = Command['type']
+export type CommandOf<T extends CommandType> = Extract<Command, { readonly type: T }>

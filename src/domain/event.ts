@@ -1,0 +1,59 @@
+// What happened, in the past tense. Every event is plain JSON, self-contained, and versioned by the entry that holds it
+// (see stores/entry.ts). Adding a field is compatible; renaming or removing one needs an upcast. Described line by line in
+// docs/formats/journal.md.
+
+import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { Action, PlanDefinition } from './plan.ts'
+import type { Evidence, Failed, Result, Succeeded } from './result.ts'
+
+export type Event =
+  | { readonly type: 'plan.created'; readonly plan: PlanId; readonly definition: PlanDefinition; readonly hash: Sha256; readonly origin?: PlanId; readonly session?: string; readonly goal?: string }
+  | { readonly type: 'plan.revised'; readonly revision: number; readonly definition: PlanDefinition; readonly hash: Sha256; readonly rationale: string }
+  | { readonly type: 'plan.started' }
+  | { readonly type: 'plan.paused'; readonly reason: string }
+  | { readonly type: 'plan.resumed' }
+  | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
+  | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
+  | { readonly type: 'plan.reopened'; readonly reason: string }
+  | { readonly type: 'plan.archived' }
+  | { readonly type: 'task.readied'; readonly task: TaskName }
+  | { readonly type: 'task.skipped'; readonly task: TaskName; readonly reason: string }
+  | { readonly type: 'task.blocked'; readonly tasks: readonly TaskName[]; readonly by: TaskName }
+  | { readonly type: 'task.unblocked'; readonly tasks: readonly TaskName[] }
+  | { readonly type: 'task.abandoned'; readonly task: TaskName; readonly reason: string }
+  /** Each of `tasks` opens its next visit. */
+  | { readonly type: 'task.reopened'; readonly tasks: readonly TaskName[]; readonly reason: string }
+  /** An outcome edge was taken; a failure that was routed is handled. */
+  | { readonly type: 'task.routed'; readonly task: TaskName; readonly outcome: string; readonly to: readonly TaskName[] }
+  | { readonly type: 'attempt.started'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly preimage?: Sha256; readonly inputHash?: Sha256; readonly claim?: Claim }
+  | { readonly type: 'attempt.succeeded'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Succeeded }
+  | { readonly type: 'attempt.failed'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Failed }
+  /** Nobody can say how it ended: its owner died, was stopped, or an agent's claim lapsed. */
+  | { readonly type: 'attempt.lost'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly reason: string }
+  | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
+  | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
+  | { readonly type: 'gate.opened'; readonly task: TaskName; readonly asks: GateAsks; readonly hash?: Sha256 }
+  | { readonly type: 'gate.decided'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  | { readonly type: 'criterion.judged'; readonly task: TaskName; readonly criterion: string; readonly holds: boolean; readonly evidence?: string }
+  | { readonly type: 'workspace.restored'; readonly task: TaskName; readonly to: Sha256; readonly saved: Sha256 }
+  | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action }
+  | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }
+  | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName }
+
+export type EventType = Event['type']
+export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+
+/** An agent's or person's hold on an external task; the lease itself lives beside the journal. */
+export interface Claim {
+  readonly token: string
+  readonly by: string
+}
+
+/** What a gate asks: approval of a gate task, a verdict on prose criteria, or a decision about an unknown outcome. */
+export type GateAsks =
+  | { readonly type: 'approval'; readonly show: readonly string[] }
+  | { readonly type: 'verdict'; readonly criteria: readonly string[] }
+  | { readonly type: 'unknown-outcome'; readonly evidence: Evidence }
+
+/** `done` and `again` answer an unknown outcome: it happened; it did not, try again. `rejected` fails the task. */
+export type GateVerdict = 'approved' | 'rejected' | 'done' | 'again'

@@ -1,0 +1,63 @@
+// A small binary heap. Entries may go stale; the reader passes a test and stale ones are dropped when met, so removing
+// costs nothing and every operation stays logarithmic.
+
+export class Heap<T> {
+  readonly #items: T[] = []
+  readonly #before: (a: T, b: T) => boolean
+
+  constructor(before: (a: T, b: T) => boolean) {
+    this.#before = before
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  push(item: T): void {
+    const items = this.#items
+    let at = items.push(item) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#before(item, items[parent]!)) break
+      items[at] = items[parent]!
+      at = parent
+    }
+    items[at] = item
+  }
+
+  /** The first item for which `live` holds; those before it are dropped. */
+  peek(live: (item: T) => boolean): T | undefined {
+    while (this.#items.length > 0) {
+      const first = this.#items[0]!
+      if (live(first)) return first
+      this.#removeFirst()
+    }
+    return undefined
+  }
+
+  pop(live: (item: T) => boolean): T | undefined {
+    const first = this.peek(live)
+    if (first !== undefined) this.#removeFirst()
+    return first
+  }
+
+  clear(): void {
+    this.#items.length = 0
+  }
+
+  #removeFirst(): void {
+    const items = this.#items
+    const last = items.pop()!
+    if (items.length === 0) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= items.length) break
+      if (child + 1 < items.length && this.#before(items[child + 1]!, items[child]!)) child++
+      if (!this.#before(items[child]!, last)) break
+      items[at] = items[child]!
+      at = child
+    }
+    items[at] = last
+  }
+}

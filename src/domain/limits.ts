@@ -1,0 +1,20 @@
+// Bounds from the first day. Absent or zero options fall back to these; nothing here is "unlimited".
+
+export const TASKS_MAX = 20_000
+export const CONCURRENCY_DEFAULT = 4
+export const CONCURRENCY_MAX = 1_000
+export const ATTEMPTS_MAX = 100
+export const VISITS_DEFAULT = 3
+export const VISITS_MAX = 100
+/** A task lost to crashes this often in one visit is parked: something about it kills its owner. */
+export const LOST_MAX = 10
+export const TIMEOUT_DEFAULT_MS = 60 * 60_000
+export const TIMEOUT_MAX_MS = 30 * 24 * 60 * 60_000
+export const BACKOFF_DEFAULT_MS = { min: 1_000, max: 30_000 } as const
+export const DURATION_MAX_MS = 365 * 24 * 60 * 60_000
+export const PAYLOAD_MAX_BYTES = 256 * 1024
+export const TASK_OUTPUT_MAX_BYTES = 10 * 1024 * 1024
+export const DOCUMENT_MAX_BYTES = 5 * 1024 * 1024
+export const DEPTH_MAX = 64
+export const CLAIM_LEASE_DEFAULT_MS = 10 * 60_000
+export const CLAIM_LEASE_MAX_MS = 24 * 60 * 60_000

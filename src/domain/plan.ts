@@ -1,0 +1,144 @@
+// What a plan says: the definition a person or an agent wrote, in canonical form. Definitions are sparse: an absent key
+// means "not said". They never change; a change makes a new Revision. Run state lives in state.ts, never here.
+
+import type { PlanName, TaskName } from './id.ts'
+import type { Json, JsonObject } from './json.ts'
+
+export interface PlanDefinition {
+  readonly name: PlanName
+  readonly title?: string
+  readonly goal?: string
+  /** Definition of done: each item is judged on its own before the plan may end completed. */
+  readonly done?: readonly Criterion[]
+  readonly policy?: Policy
+  /** How many tasks the engine carries out at once. */
+  readonly concurrency?: number
+  readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
+  readonly tasks: readonly TaskDefinition[]
+  readonly session?: string
+  readonly owner?: string
+  readonly stakeholders?: readonly string[]
+  readonly labels?: readonly string[]
+  readonly hypotheses?: Json
+  readonly memory?: Json
+  readonly artifacts?: Json
+}
+
+export interface TaskDefinition {
+  readonly id: TaskName
+  readonly title?: string
+  readonly description?: string
+  /** The purpose: research, implement, validate, … an open vocabulary. */
+  readonly kind?: string
+  readonly rationale?: string
+  /** How it is carried out. */
+  readonly action: Action
+  readonly needs?: readonly TaskName[]
+  readonly optional?: true
+  /** An expression; false skips the task. */
+  readonly when?: string
+  readonly timeoutMs?: number
+  readonly retry?: Retry
+  /** Higher first; 0 when not said. */
+  readonly priority?: number
+  /** Values handed to the task; strings may hold `${{ expression }}`. */
+  readonly inputs?: JsonObject
+  readonly outputs?: { readonly [name: string]: OutputSource }
+  readonly write?: readonly string[]
+  readonly read?: readonly string[]
+  readonly network?: readonly string[]
+  readonly env?: { readonly [name: string]: string }
+  readonly cwd?: string
+  readonly effect?: EffectClass
+  readonly probe?: CommandLine
+  /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeded when it is true. */
+  readonly expect?: string
+  readonly accept?: readonly Criterion[]
+  readonly compensate?: Action
+  /** Outcome edges: outcome -> tasks routed to. May point backwards; bounded by `visits` of the target. */
+  readonly on?: { readonly [outcome: string]: readonly TaskName[] }
+  readonly visits?: number
+  readonly assumptions?: readonly string[]
+  readonly risks?: readonly string[]
+  readonly rollback?: string
+  readonly owner?: string
+  readonly assignee?: string
+  readonly labels?: readonly string[]
+  readonly milestone?: string
+  readonly deadline?: string
+  readonly estimateMs?: number
+  readonly budget?: Budget
+  readonly capabilities?: readonly string[]
+  readonly forEach?: Json
+  readonly matrix?: Json
+}
+
+/** A list is argv; a script is text for `sh -eu`. */
+export type CommandLine = { readonly argv: readonly string[] } | { readonly script: string }
+
+export type Action =
+  | { readonly type: 'run'; readonly command: CommandLine; readonly stdin?: string }
+  | { readonly type: 'edit'; readonly edits: readonly Edit[] }
+  | { readonly type: 'decide'; readonly expression: string }
+  | { readonly type: 'gate'; readonly gate: 'approval'; readonly show?: readonly string[] }
+  /** Claimed and reported by an agent or a person. */
+  | { readonly type: 'external' }
+  /** The plan's own last task, made from `done`; nobody writes it. */
+  | { readonly type: 'verify' }
+  /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
+  | { readonly type: LaterAction; readonly spec: Json }
+
+export type LaterAction = 'git' | 'http' | 'db' | 'model' | 'agent' | 'research' | 'checkpoint' | 'subplan'
+export type ActionType = Action['type']
+
+/** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
+export type Edit = { readonly sha256?: string } & (
+  | { readonly type: 'create'; readonly file: string; readonly content: string; readonly mode?: number }
+  | { readonly type: 'replace'; readonly file: string; readonly find: string; readonly replace: string; readonly all?: true }
+  | { readonly type: 'patch'; readonly file: string; readonly diff: string }
+  | { readonly type: 'move'; readonly file: string; readonly to: string }
+  | { readonly type: 'delete'; readonly file: string }
+  | { readonly type: 'chmod'; readonly file: string; readonly mode: number }
+)
+
+export type OutputSource =
+  | { readonly from: 'file'; readonly file: string }
+  | { readonly from: 'stdout'; readonly as: 'json' | 'text' }
+
+export type Criterion =
+  | { readonly type: 'check'; readonly command: CommandLine }
+  | { readonly type: 'expect'; readonly expression: string }
+  /** Only a person or a critic can judge it. */
+  | { readonly type: 'prose'; readonly text: string }
+
+export interface Retry {
+  /** How many attempts in all, the first included. */
+  readonly attempts: number
+  readonly backoffMs: { readonly min: number; readonly max: number }
+}
+
+export interface Budget {
+  readonly timeMs?: number
+  readonly cost?: { readonly amount: number; readonly currency: string }
+  readonly attempts?: number
+}
+
+export interface Policy {
+  readonly write?: readonly string[]
+  readonly network?: readonly string[]
+  readonly budget?: Budget
+}
+
+export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
+
+export const LATER_ACTIONS: readonly LaterAction[] = [
+  'git',
+  'http',
+  'db',
+  'model',
+  'agent',
+  'research',
+  'checkpoint',
+  'subplan',
+]
+export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

@@ -1,0 +1,27 @@
+// The domain's no: a value, never an exception. Faces print `message` and end with `hint`.
+
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly message: string
+  readonly hint?: string
+  /** For illegal transitions: what is allowed from here. */
+  readonly allowed?: readonly string[]
+}
+
+export type RefusalCode =
+  | 'not-found'
+  | 'exists'
+  | 'conflict'
+  | 'illegal-transition'
+  | 'invalid'
+  | 'cycle'
+  | 'unknown-reference'
+  | 'duplicate'
+  | 'limit'
+  | 'not-supported'
+  | 'not-allowed'
+  | 'not-ready'
+
+export function refuse(code: RefusalCode, message: string, hint?: string, allowed?: readonly string[]): Refusal {
+  return { code, message, ...(hint === undefined ? {} : { hint }), ...(allowed === undefined ? {} : { allowed }) }
+}

@@ -1,0 +1,81 @@
+// How an attempt ended. Made once, in `engine/perform`, and journaled as it is; nothing classifies a second time.
+
+import type { EffectClass } from './plan.ts'
+import type { Millis, Sha256 } from './id.ts'
+import type { Json, JsonObject } from './json.ts'
+
+export type Result = Succeeded | Failed
+
+export interface Succeeded {
+  readonly status: 'succeeded'
+  /** The outcome edge to take: `success`, or what a decision picked. Absent means `success`. */
+  readonly outcome?: string
+  readonly outputs?: JsonObject
+  readonly exit?: number
+  readonly durationMs?: number
+  /** Hash and size of everything the task printed, sealed when it settled. */
+  readonly log?: { readonly sha256: Sha256; readonly bytes: number }
+  readonly verdicts?: readonly Verdict[]
+}
+
+export interface Failed {
+  readonly status: 'failed'
+  readonly failure: Failure
+  readonly outputs?: JsonObject
+  readonly exit?: number
+  readonly durationMs?: number
+  readonly log?: { readonly sha256: Sha256; readonly bytes: number }
+  readonly verdicts?: readonly Verdict[]
+}
+
+/** The world said no. */
+export interface Failure {
+  readonly class: FailureClass
+  /** What happened, one sentence. */
+  readonly message: string
+  /** What to do next. */
+  readonly hint?: string
+  /** May a retry policy try again? */
+  readonly retryable: boolean
+}
+
+export type FailureClass =
+  /** Passing trouble: timeouts, EAGAIN, exit 75. */
+  | 'transient'
+  /** It ran and said no. */
+  | 'logic'
+  /** Not allowed: path outside the scope, protected file. */
+  | 'policy'
+  /** Out of disk, memory, descriptors. */
+  | 'resource'
+  /** Ended on request, by pause or cancel. */
+  | 'cancelled'
+  /** Nobody knows whether it happened. */
+  | 'unknown'
+
+/** A criterion judged: by expression or command in the engine, or by a person. */
+export interface Verdict {
+  readonly criterion: string
+  readonly holds: boolean | null
+  readonly evidence?: string
+}
+
+/** What was made ready before an attempt may start. Recorded facts; `decide` never evaluates the world. */
+export interface Prepared {
+  /** The verdict of `when`; absent when the task has none. */
+  readonly when?: boolean
+  /** Evaluation went wrong: the task fails with this. */
+  readonly failure?: Failure
+  /** The manifest blob of the declared write scope before the first attempt of this visit. */
+  readonly preimage?: Sha256
+  /** Hash of the resolved inputs, argv and edits. */
+  readonly inputHash?: Sha256
+}
+
+/** Why an attempt with an unknown outcome is parked, for the person who decides. */
+export interface Evidence {
+  readonly reason: string
+  readonly effect: EffectClass
+  readonly startedAt: Millis
+  readonly detail?: Json
+}

@@ -1,0 +1,87 @@
+// What is true now: the fold of a plan's journal. Only `evolve` writes it; everyone else reads. Besides facts it keeps
+// indexes (ready, running, timers, counters) so that no question costs more as the plan or its history grows (law L7).
+
+import type { Claim, GateAsks } from './event.ts'
+import type { Heap } from './heap.ts'
+import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import type { Prepared, Result } from './result.ts'
+import type { PlanStatus, TaskStatus } from './status.ts'
+
+export interface PlanState {
+  id: PlanId
+  status: Exclude<PlanStatus, 'blocked'>
+  definition: PlanDefinition
+  /** Counts definitions, from 1. */
+  revision: number
+  /** The content hash of the current definition. */
+  hash: Sha256
+  origin: PlanId | null
+  session: string | null
+  goal: string | null
+  /** Counts entries; the ETag of the plan. Kept by the store, not by events. */
+  version: number
+  createdAt: Millis
+  updatedAt: Millis
+  startedAt: Millis | null
+  endedAt: Millis | null
+  /** Why it is paused, cancelled or ended. */
+  reason: string | null
+  archived: boolean
+
+  readonly tasks: Map<TaskName, TaskState>
+  /** In the order they are shown; index 0 has ordinal 1. Removed ones leave a hole in ordinals, not here. */
+  order: TaskState[]
+  nextOrdinal: number
+  /** Completed tasks with a `compensate`, in the order they completed. */
+  completedOrder: TaskName[]
+  /** While cancelling: what is still to be compensated, last first; null when not cancelling. */
+  compensating: TaskName[] | null
+
+  /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
+  readonly counts: Record<TaskStatus, number>
+  readonly ready: Heap<TaskState>
+  /** Carried out by the engine right now. */
+  readonly running: Set<TaskState>
+  /** Retries to come, soonest first. */
+  readonly timers: Heap<TaskState>
+}
+
+export interface TaskState {
+  definition: TaskDefinition
+  readonly ordinal: number
+  status: TaskStatus
+  visit: number
+  /** Attempts started in this visit, lost ones included. */
+  attempt: number
+  /** Attempts of this visit that failed; what a retry policy counts. */
+  failures: number
+  /** Attempts of this visit whose outcome nobody knows. */
+  lost: number
+  readiedAt: Millis | null
+  startedAt: Millis | null
+  endedAt: Millis | null
+  /** Not before this time; null when it may start now. */
+  retryAt: Millis | null
+  claim: Claim | null
+  /** What was prepared for this visit. */
+  prepared: Prepared | null
+  /** How the last attempt ended. */
+  result: Result | null
+  /** Why it was skipped, abandoned, lost or reopened. */
+  reason: string | null
+  gate: { readonly asks: GateAsks; readonly since: Millis; readonly hash: Sha256 | null } | null
+  /** Its failure was taken up by an outcome edge. */
+  handled: boolean
+  /** Reached only by outcome edges and not routed to yet. */
+  dormant: boolean
+  /** The task that routed here in this visit; a `needs` on it is waived. */
+  routedBy: TaskName | null
+
+  /** Direct needs not yet satisfied, and those that block. */
+  unmet: number
+  blockers: number
+  /** Who needs this task. */
+  dependants: TaskState[]
+}
+

@@ -1,0 +1,45 @@
+// The one vocabulary of statuses. Dialects map to and from it at the edge only.
+//
+//   plan:  draft ─start→ active ⇄ paused          active → completed | failed | cancelled   (ended; `retry` reopens)
+//                         └─ blocked: nothing can move until a person decides (derived by views, never stored)
+//   task:  pending → ready → running → completed | failed
+//                     ↑        ├→ waiting (gate, parked, verdict) → completed | failed | ready
+//          blocked ⇄ ─┘        └→ ready (retry)          pending|ready|blocked → skipped | abandoned | cancelled
+
+export type PlanStatus = 'draft' | 'active' | 'paused' | 'blocked' | 'completed' | 'failed' | 'cancelled'
+export type TaskStatus =
+  | 'pending'
+  | 'ready'
+  | 'running'
+  | 'waiting'
+  | 'blocked'
+  | 'completed'
+  | 'failed'
+  | 'skipped'
+  | 'abandoned'
+  | 'cancelled'
+
+export const PLAN_STATUSES: readonly PlanStatus[] = ['draft', 'active', 'paused', 'blocked', 'completed', 'failed', 'cancelled']
+export const TASK_STATUSES: readonly TaskStatus[] = [
+  'pending',
+  'ready',
+  'running',
+  'waiting',
+  'blocked',
+  'completed',
+  'failed',
+  'skipped',
+  'abandoned',
+  'cancelled',
+]
+
+/** A task in one of these has ended its visit. */
+export const ENDED: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'skipped', 'abandoned', 'cancelled'])
+/** These satisfy a `needs`. */
+export const SATISFIES: ReadonlySet<TaskStatus> = new Set(['completed', 'skipped'])
+/** These block whoever needs the task. */
+export const BLOCKS: ReadonlySet<TaskStatus> = new Set(['failed', 'abandoned', 'cancelled', 'blocked'])
+export const PLAN_ENDED: ReadonlySet<PlanStatus> = new Set(['completed', 'failed', 'cancelled'])
+
+export const isPlanStatus = (text: string): text is PlanStatus => (PLAN_STATUSES as readonly string[]).includes(text)
+export const isTaskStatus = (text: string): text is TaskStatus => (TASK_STATUSES as readonly string[]).includes(text)

@@ -1,0 +1,76 @@
+// The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
+// started (law L1), never throws, and stops soon after `signal` fires. It reports what it saw; `engine/perform` judges it.
+
+import type { Failure } from '../domain/result.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Action, ActionType, TaskDefinition } from '../domain/plan.ts'
+
+export interface Runner {
+  readonly action: ActionType
+  /** What it would do, without doing it; for `--dry-run` and gates. Null when there is nothing to show. */
+  preview?(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Preview>
+  attempt(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Outcome>
+}
+
+/** One try at a task, with every reference already resolved. */
+export interface Attempt {
+  readonly plan: PlanId
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  /** `<plan>/<task>/<visit>`: the same for every attempt of a visit (law L4). Handed on as PLANFOLD_KEY. */
+  readonly key: string
+  readonly definition: TaskDefinition
+  /** The action to carry out: the task's own, its probe or its compensation, with `${{ }}` resolved. */
+  readonly action: Action
+  readonly inputs: JsonObject
+  /** Extra environment for the child, values resolved; scripts get their references through it. */
+  readonly env: { readonly [name: string]: string }
+  readonly timeoutMs: number
+}
+
+export interface RunnerTools {
+  /** Absolute path of the workspace. */
+  readonly root: string
+  /** Absolute path of Planfold's own state folder: never writable by a task. */
+  readonly stateDir: string
+  /** Marks every process we start, so that a takeover finds what is left of us. */
+  readonly owner: string
+  /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
+  readonly write: readonly string[] | null
+  /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */
+  readonly environment: { readonly [name: string]: string | undefined }
+  /** Evaluates an expression over the plan's outputs; null where expressions make no sense. */
+  readonly evaluate: (expression: string) => Evaluated
+  /** Live output, in order. */
+  readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Buffer) => void
+  /** Milliseconds from a monotonic clock. */
+  readonly monotonic: () => number
+}
+
+export type Evaluated =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string; readonly hint?: string }
+
+/** What the runner saw. `exited` leaves judging exit codes to `perform`. */
+export type Outcome =
+  | {
+      readonly type: 'exited'
+      readonly exit: number | null
+      readonly signal: string | null
+      readonly timedOut: boolean
+      /** Bounded head and tail, joined with a line that says how much is missing. */
+      readonly stdout: string
+      readonly stderr: string
+      readonly truncated: boolean
+    }
+  | { readonly type: 'done'; readonly outcome?: string; readonly outputs?: JsonObject }
+  | { readonly type: 'failed'; readonly failure: Failure }
+  /** Ended because `signal` fired. */
+  | { readonly type: 'interrupted' }
+
+export interface Preview {
+  /** Unified diff or the command as it would run, escaped by whoever prints it. */
+  readonly text: string
+}

@@ -1,0 +1,312 @@
+// The door of `stores/`: where it is kept. One write path for everybody: `update` catches up with the journal, asks the
+// domain, appends the entry and writes the query tables in one locked transaction. Requests made in the same turn of the
+// event loop share a commit. A promise settles only when its commit is durable (law L6).
+
+import type { Command, CommandOf } from '../domain/command.ts'
+import type { Event } from '../domain/event.ts'
+import type { Actor, Millis, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { PlanState } from '../domain/state.ts'
+import type { PlanStatus, TaskStatus } from '../domain/status.ts'
+import type { Blobs } from '../workspace/workspace.ts'
+
+export interface Store {
+  /** Makes a plan; a name that is taken is refused with code `exists`. */
+  create(command: CommandOf<'create'>, actor: Actor): Promise<Updated>
+  /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
+  update(plan: PlanId, command: Command, options: UpdateOptions): Promise<Updated>
+  /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
+  state(plan: PlanId): Promise<PlanState | null>
+  /** Finds a plan by UUID or name, or a task by its UUID; the one look-up. */
+  find(reference: string): Promise<Found | null>
+
+  read(plan: PlanId, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly Entry[]>
+  /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
+  watch(options: { readonly after: Position; readonly plan?: PlanId; readonly signal: AbortSignal }): AsyncIterable<Entry>
+  /** Calls back soon after any commit, by this or another process; returns how to stop. Never called inside a commit. */
+  onChange(listener: () => void): () => void
+  position(): Promise<Position>
+
+  plans(query: PlanQuery): Promise<Page<PlanRow>>
+  tasks(query: TaskQuery): Promise<Page<TaskRow>>
+  attempts(query: AttemptQuery): Promise<Page<AttemptRow>>
+  metrics(plan: PlanId): Promise<readonly MetricRow[]>
+
+  readonly leases: Leases
+  readonly claims: Claims
+  readonly logs: Logs
+  readonly blobs: Blobs
+  readonly sessions: Streams<SessionEvent, SessionRow>
+  readonly goals: Streams<GoalEvent, GoalRow>
+
+  check(options?: { readonly readData?: boolean }): Promise<CheckReport>
+  /** Removes archived plans' journals, logs and unreachable blobs; says what it removed. */
+  prune(options: { readonly before: Millis; readonly dryRun: boolean }): Promise<Pruned>
+  close(): Promise<void>
+}
+
+export type Position = number
+
+export interface UpdateOptions {
+  readonly actor: Actor
+  /** Refused with code `conflict` when the plan has moved on. */
+  readonly expectedVersion?: number
+  readonly lease?: Lease
+}
+
+export type Updated =
+  | { readonly ok: true; readonly version: number; readonly position: Position; readonly events: readonly Event[]; readonly state: PlanState }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** One append: what was asked, by whom, when, and what then happened. */
+export interface Entry {
+  readonly position: Position
+  readonly plan: PlanId
+  /** 1, 2, 3 … within the plan, without gaps. */
+  readonly version: number
+  readonly actor: Actor
+  readonly now: Millis
+  /** The lease's fence, when the owner wrote it. */
+  readonly fence: number | null
+  readonly command: Command
+  readonly events: readonly Event[]
+  /** SHA-256 over the previous hash and the stored bytes of this entry. */
+  readonly hash: Sha256
+}
+
+/** Thrown by `update` when the lease is no longer ours; the loop ends at once (law L5). */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+/** Thrown when nobody can say whether the commit happened; read the state again before doing anything. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown'
+}
+/** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
+export class StoreDamaged extends Error {
+  override readonly name = 'StoreDamaged'
+}
+/** Thrown when the store cannot be opened as promised: newer schema, old SQLite, wrong settings, network filesystem. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused'
+  readonly hint: string
+  constructor(message: string, hint: string) {
+    super(message)
+    this.hint = hint
+  }
+}
+
+export interface Found {
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly task: TaskName | null
+}
+
+// ── leases: one per process, covering the plans it drives ──────────────────────────────────────────────────────────
+
+export interface Leases {
+  /** Registers this process; renewed from outside the event loop until `stop`. */
+  open(options: { readonly leaseMs: number }): Promise<Owner>
+  /** Takes the plan, or says who has it. A dead owner on this host is taken over at once, any other after its lease. */
+  claim(plan: PlanId, owner: Owner): Promise<Claimed>
+  release(plan: PlanId, owner: Owner): Promise<void>
+  /** Who drives it now; null when nobody does. */
+  holder(plan: PlanId): Promise<Holder | null>
+  /** Active plans that somebody started to drive and whose owner is gone. */
+  orphans(): Promise<readonly PlanId[]>
+}
+
+export interface Owner {
+  readonly id: string
+  /** Fires when the lease could not be renewed in time. */
+  readonly lost: AbortSignal
+  stop(): Promise<void>
+}
+
+export interface Lease {
+  readonly owner: string
+  readonly fence: number
+}
+
+export type Claimed =
+  | { readonly ok: true; readonly lease: Lease; readonly tookOver: Holder | null }
+  | { readonly ok: false; readonly holder: Holder }
+
+export interface Holder {
+  readonly owner: string
+  readonly host: string
+  readonly pid: number
+  /** False when the process is gone or its lease ran out. */
+  readonly alive: boolean
+  readonly since: Millis
+}
+
+// ── claims: an agent's hold on an external task; heartbeats touch only this row ─────────────────────────────────────
+
+export interface Claims {
+  /** Called after `attempt.started` with a claim is durable, and by heartbeats. False when the token is unknown. */
+  touch(plan: PlanId, task: TaskName, token: string, leaseMs: number): Promise<boolean>
+  lapsed(plan?: PlanId): Promise<readonly { readonly plan: PlanId; readonly task: TaskName; readonly token: string }[]>
+  drop(plan: PlanId, task: TaskName): Promise<void>
+}
+
+// ── task output: durable, in chunks, beside the journal, never state ───────────────────────────────────────────────
+
+export interface Logs {
+  append(chunks: readonly LogChunk[]): Promise<void>
+  read(query: { readonly plan: PlanId; readonly task?: TaskName; readonly after?: number; readonly limit?: number }): Promise<readonly StoredLog[]>
+}
+
+export interface LogChunk {
+  readonly plan: PlanId
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly stream: 'stdout' | 'stderr' | 'engine'
+  readonly at: Millis
+  readonly text: string
+}
+export interface StoredLog extends LogChunk {
+  readonly seq: number
+}
+
+// ── sessions and goals: small streams of their own, used by later faces ────────────────────────────────────────────
+
+export interface Streams<E, R> {
+  /** Appends to the stream, making it when new. A stale `expectedVersion` is refused with code `conflict`. */
+  append(id: string, events: readonly E[], options: { readonly actor: Actor; readonly expectedVersion?: number }): Promise<StreamUpdated>
+  read(id: string, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly { readonly version: number; readonly at: Millis; readonly actor: Actor; readonly event: E }[]>
+  get(id: string): Promise<R | null>
+  list(query: { readonly limit?: number; readonly cursor?: string }): Promise<Page<R>>
+}
+export type StreamUpdated = { readonly ok: true; readonly version: number } | { readonly ok: false; readonly refusal: Refusal }
+
+export type SessionEvent =
+  | { readonly type: 'session.opened'; readonly title: string }
+  | { readonly type: 'message.added'; readonly role: 'user' | 'agent' | 'system'; readonly text: string; readonly data?: Json }
+  | { readonly type: 'session.closed' }
+export interface SessionRow {
+  readonly id: string
+  readonly title: string
+  readonly status: 'open' | 'closed'
+  readonly messages: number
+  readonly version: number
+  readonly createdAt: Millis
+  readonly updatedAt: Millis
+}
+export type GoalEvent =
+  | { readonly type: 'goal.set'; readonly title: string; readonly parent: string | null; readonly priority: number; readonly criteria: readonly string[] }
+  | { readonly type: 'goal.changed'; readonly changes: JsonObject }
+  | { readonly type: 'goal.closed'; readonly status: 'achieved' | 'dropped'; readonly reason: string }
+export interface GoalRow {
+  readonly id: string
+  readonly title: string
+  readonly parent: string | null
+  readonly priority: number
+  readonly status: 'open' | 'achieved' | 'dropped'
+  readonly criteria: readonly string[]
+  readonly version: number
+  readonly createdAt: Millis
+  readonly updatedAt: Millis
+}
+
+// ── query tables ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Opaque; null at the end. */
+  readonly next: string | null
+}
+
+export interface PlanQuery {
+  readonly status?: PlanStatus
+  readonly session?: string
+  readonly goal?: string
+  /** Matches name, title and goal text. */
+  readonly text?: string
+  readonly archived?: boolean
+  readonly limit?: number
+  readonly cursor?: string
+}
+export interface PlanRow {
+  readonly id: PlanId
+  readonly name: PlanName
+  readonly title: string | null
+  readonly goal: string | null
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly version: number
+  readonly session: string | null
+  readonly tasks: number
+  /** How many tasks have ended well: completed or skipped. */
+  readonly done: number
+  readonly archived: boolean
+  readonly createdAt: Millis
+  readonly updatedAt: Millis
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+}
+
+export interface TaskQuery {
+  readonly plan?: PlanId
+  readonly status?: TaskStatus
+  readonly assignee?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+export interface TaskRow {
+  readonly id: TaskId
+  readonly plan: PlanId
+  readonly name: TaskName
+  readonly ordinal: number
+  readonly title: string | null
+  readonly kind: string | null
+  readonly status: TaskStatus
+  readonly visit: number
+  readonly attempt: number
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+}
+
+export interface AttemptQuery {
+  readonly plan: PlanId
+  readonly task?: TaskName
+  readonly limit?: number
+  readonly cursor?: string
+}
+export interface AttemptRow {
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
+  readonly startedAt: Millis
+  readonly endedAt: Millis | null
+  readonly durationMs: number | null
+  readonly exit: number | null
+  readonly failureClass: string | null
+}
+/** Derived from attempts: one row a kind of task. */
+export interface MetricRow {
+  readonly kind: string | null
+  readonly attempts: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly lost: number
+  readonly retries: number
+  readonly durationMs: number
+}
+
+export interface CheckReport {
+  readonly ok: boolean
+  readonly plans: number
+  readonly entries: number
+  readonly blobs: number
+  readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
+}
+export interface Pruned {
+  readonly plans: number
+  readonly entries: number
+  readonly blobs: number
+  readonly bytes: number
+}
