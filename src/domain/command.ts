@@ -3,10 +3,9 @@
 // and agents through a face.
 
 import type { PlanId, Sha256, TaskName } from './id.ts'
-import type { JsonObject } from './json.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { GateVerdict } from './event.ts'
-import type { Failure, Prepared, Result } from './result.ts'
+import type { Prepared, Result } from './result.ts'
 
 export type Command =
   | { readonly type: 'create'; readonly plan: PlanId; readonly definition: PlanDefinition; readonly hash: Sha256; readonly origin?: PlanId; readonly session?: string; readonly goal?: string }
@@ -19,7 +18,7 @@ export type Command =
   | { readonly type: 'recover'; readonly reason: string }
   | Turn
   | { readonly type: 'claim'; readonly task?: TaskName; readonly token: string; readonly by: string }
-  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Report }
+  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly by: string; readonly result: Result }
   | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
   | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
   | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }
@@ -49,10 +48,6 @@ export interface Interrupted {
   readonly status: 'interrupted'
   readonly reason: string
 }
-
-export type Report =
-  | { readonly status: 'succeeded'; readonly outputs?: JsonObject; readonly outcome?: string }
-  | { readonly status: 'failed'; readonly failure: Failure; readonly outputs?: JsonObject }
 
 export type CommandType = Command['type']
 export type CommandOf<T extends CommandType> = Extract<Command, { readonly type: T }>

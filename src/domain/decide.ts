@@ -1,13 +1,75 @@
-// (being written)
+// May this happen, and what then happened? The one door of all rules: every change of a plan, by the engine, a person or an
+// agent, is a command decided here.
+
 import type { Command } from './command.ts'
+import type { Draft } from './decisions/draft.ts'
+import { emit } from './decisions/draft.ts'
+import * as lifecycle from './decisions/lifecycle.ts'
+import * as people from './decisions/people.ts'
+import { revise } from './decisions/revise.ts'
+import { recover, turn } from './decisions/turn.ts'
 import type { Event } from './event.ts'
 import type { Millis } from './id.ts'
-import type { Refusal } from './refusal.ts'
+import { type Refusal, refuse } from './refusal.ts'
 import type { PlanState } from './state.ts'
-export type Decision = { readonly ok: true; readonly events: readonly Event[] } | { readonly ok: false; readonly refusal: Refusal }
+
+export type Decision =
+  | { readonly ok: true; readonly events: readonly Event[] }
+  | { readonly ok: false; readonly refusal: Refusal }
+
 /**
  * Decides, and applies each event to `state` as it is emitted, so that afterwards `state` is the fold with them. The state must
  * be the caller's own: when the append then fails, throw it away. A refusal leaves the state untouched. An empty list of
  * events means there is nothing to write. For `create`, pass `newState()`.
  */
-export declare function decide(state: PlanState, command: Command, now: Millis): Decision
+export function decide(state: PlanState, command: Command, now: Millis): Decision {
+  const draft: Draft = { state, now, events: [] }
+  const refusal = handle(draft, command)
+  if (refusal === undefined) return { ok: true, events: draft.events }
+  if (draft.events.length > 0) throw new Error(`bug: '${command.type}' was refused after events were emitted`)
+  return { ok: false, refusal }
+}
+
+function handle(draft: Draft, command: Command): Refusal | undefined {
+  if (command.type === 'create') return lifecycle.create(draft, command)
+  if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
+  if (draft.state.archived && command.type !== 'archive') return refuse('not-allowed', 'the plan is archived', 'clone it to run it again')
+  switch (command.type) {
+    case 'revise':
+      return revise(draft, command)
+    case 'start':
+      return lifecycle.start(draft)
+    case 'pause':
+      return lifecycle.pause(draft, command)
+    case 'resume':
+      return lifecycle.resume(draft)
+    case 'cancel':
+      return lifecycle.cancel(draft, command)
+    case 'archive':
+      return lifecycle.archive(draft)
+    case 'recover':
+      recover(draft, command)
+      return undefined
+    case 'turn':
+      turn(draft, command)
+      return undefined
+    case 'claim':
+      return people.claim(draft, command)
+    case 'report':
+      return people.report(draft, command)
+    case 'lapse':
+      return people.lapse(draft, command)
+    case 'decide':
+      return people.decideGate(draft, command)
+    case 'retry':
+      return people.retry(draft, command)
+    case 'skip':
+      return people.skip(draft, command)
+    case 'note':
+      if (command.task !== undefined && !draft.state.tasks.has(command.task)) return people.unknownTask(draft, command.task)
+      emit(draft, { type: 'note.added', text: command.text, ...(command.task === undefined ? {} : { task: command.task }) })
+      return undefined
+    default:
+      return command satisfies never
+  }
+}

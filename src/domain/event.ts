@@ -16,7 +16,7 @@ export type Event =
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
   | { readonly type: 'plan.reopened'; readonly reason: string }
   | { readonly type: 'plan.archived' }
-  | { readonly type: 'task.readied'; readonly task: TaskName }
+  | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
   | { readonly type: 'task.skipped'; readonly task: TaskName; readonly reason: string }
   | { readonly type: 'task.blocked'; readonly tasks: readonly TaskName[]; readonly by: TaskName }
   | { readonly type: 'task.unblocked'; readonly tasks: readonly TaskName[] }
@@ -28,8 +28,8 @@ export type Event =
   | { readonly type: 'attempt.started'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly preimage?: Sha256; readonly inputHash?: Sha256; readonly claim?: Claim }
   | { readonly type: 'attempt.succeeded'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Succeeded }
   | { readonly type: 'attempt.failed'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Failed }
-  /** Nobody can say how it ended: its owner died, was stopped, or an agent's claim lapsed. */
-  | { readonly type: 'attempt.lost'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly reason: string }
+  /** Nobody can say how it ended: its owner died, it was interrupted by us, or an agent's claim lapsed. */
+  | { readonly type: 'attempt.lost'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly reason: string; readonly byUs?: true }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
   | { readonly type: 'gate.opened'; readonly task: TaskName; readonly asks: GateAsks; readonly hash?: Sha256 }

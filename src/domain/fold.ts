@@ -1,12 +1,77 @@
-// (being written) newState, evolve, packFold, unpackFold
-import type { Event } from './event.ts'
-import type { Millis } from './id.ts'
-import type { JsonObject } from './json.ts'
-import type { PlanDefinition } from './plan.ts'
-import type { PlanState } from './state.ts'
+// The state as a value that can be kept: a stored fold holds everything but the definition, and only what differs from a
+// task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes.
 
-export declare function newState(): PlanState
-export declare function evolve(state: PlanState, event: Event, now: Millis): void
+import type { PlanId, Sha256 } from './id.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { PlanDefinition } from './plan.ts'
+import type { PlanState, TaskState } from './state.ts'
+import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink } from './task-graph.ts'
+
+export function newState(): PlanState {
+  return {
+    id: '' as PlanId,
+    status: 'draft',
+    definition: { name: '' as PlanDefinition['name'], tasks: [] },
+    revision: 0,
+    hash: '' as Sha256,
+    origin: null,
+    session: null,
+    goal: null,
+    version: 0,
+    createdAt: 0,
+    updatedAt: 0,
+    startedAt: null,
+    endedAt: null,
+    reason: null,
+    archived: false,
+    tasks: new Map(),
+    order: [],
+    nextOrdinal: 1,
+    completedOrder: [],
+    compensating: null,
+    compensation: null,
+    counts: newCounts(),
+    ready: newReadyHeap(),
+    claimable: newReadyHeap(),
+    running: new Set(),
+    timers: newTimerHeap(),
+  }
+}
+
+const PLAN_KEYS = [
+  'id', 'status', 'revision', 'hash', 'origin', 'session', 'goal', 'version', 'createdAt', 'updatedAt', 'startedAt',
+  'endedAt', 'reason', 'archived', 'nextOrdinal', 'completedOrder', 'compensating', 'compensation',
+] as const satisfies readonly (keyof PlanState)[]
+
+/** In the order in which a packed task lists them; new keys go to the end. */
+const TASK_KEYS = [
+  'status', 'visit', 'attempt', 'failures', 'lost', 'readiedAt', 'startedAt', 'endedAt', 'retryAt', 'claim', 'prepared',
+  'result', 'reason', 'gate', 'handled', 'dormant', 'routedBy',
+] as const satisfies readonly (keyof TaskState)[]
+
 /** Everything but the definition, as JSON. */
-export declare function packFold(state: PlanState): JsonObject
-export declare function unpackFold(packed: JsonObject, definition: PlanDefinition): PlanState
+export function packFold(state: PlanState): JsonObject {
+  const packed: Record<string, Json> = {}
+  for (const key of PLAN_KEYS) packed[key] = state[key] as Json
+  const fresh = newTask(state.order[0]!.definition, 0)
+  packed.tasks = state.order.map(task => {
+    const differs: Record<string, Json> = { ordinal: task.ordinal }
+    for (const key of TASK_KEYS) if (task[key] !== fresh[key]) differs[key] = task[key] as unknown as Json
+    return differs
+  })
+  return packed
+}
+
+export function unpackFold(packed: JsonObject, definition: PlanDefinition): PlanState {
+  const state = newState()
+  const { tasks, ...plan } = packed
+  Object.assign(state, plan, { definition })
+  const kept = tasks as readonly (JsonObject & { readonly ordinal: number })[]
+  state.order = allTasks(definition).map((written, at) => {
+    const { ordinal, ...differs } = kept[at]!
+    return Object.assign(newTask(written, ordinal), differs)
+  })
+  for (const task of state.order) state.tasks.set(task.definition.id, task)
+  relink(state)
+  return state
+}

@@ -37,10 +37,14 @@ export interface PlanState {
   completedOrder: TaskName[]
   /** While cancelling: what is still to be compensated, last first; null when not cancelling. */
   compensating: TaskName[] | null
+  /** The compensation under way. */
+  compensation: TaskName | null
 
   /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
   readonly counts: Record<TaskStatus, number>
   readonly ready: Heap<TaskState>
+  /** External tasks that may be claimed. */
+  readonly claimable: Heap<TaskState>
   /** Carried out by the engine right now. */
   readonly running: Set<TaskState>
   /** Retries to come, soonest first. */

@@ -1,0 +1,120 @@
+// The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
+
+import type { CommandOf } from '../command.ts'
+import { checkGraph, type GraphFault } from '../graph.ts'
+import { LATER_ACTIONS, type PlanDefinition } from '../plan.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { PlanState } from '../state.ts'
+import { PLAN_ENDED } from '../status.ts'
+import { conclude } from './conclude.ts'
+import { type Draft, emit } from './draft.ts'
+import { readyUp } from './readiness.ts'
+
+export function create(draft: Draft, command: CommandOf<'create'>): Refusal | undefined {
+  if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
+  const refusal = refuseGraph(command.definition)
+  if (refusal !== undefined) return refusal
+  const { plan, definition, hash, origin, session, goal } = command
+  emit(draft, {
+    type: 'plan.created',
+    plan,
+    definition,
+    hash,
+    ...(origin === undefined ? {} : { origin }),
+    ...(session === undefined ? {} : { session }),
+    ...(goal === undefined ? {} : { goal }),
+  })
+  return undefined
+}
+
+export function start(draft: Draft): Refusal | undefined {
+  const { state } = draft
+  if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
+  const refusal = refuseUnsupported(state.definition)
+  if (refusal !== undefined) return refusal
+  emit(draft, { type: 'plan.started' })
+  readyUp(draft, state.order)
+  conclude(draft)
+  return undefined
+}
+
+export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
+  if (draft.state.status === 'paused') return undefined
+  if (draft.state.status !== 'active' || draft.state.compensating !== null) return illegal(draft.state, 'pause', 'only an active plan can be paused')
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused' })
+  return undefined
+}
+
+export function resume(draft: Draft): Refusal | undefined {
+  if (draft.state.status === 'active') return undefined
+  if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
+  emit(draft, { type: 'plan.resumed' })
+  conclude(draft)
+  return undefined
+}
+
+/** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
+export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | undefined {
+  const { state } = draft
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan has ended')
+  const force = command.force === true
+  if (state.compensating === null || (force && state.compensating.length > 0)) {
+    emit(draft, { type: 'plan.cancelled', reason: command.reason ?? 'cancelled', force })
+  }
+  if (force) {
+    for (const task of [...state.running]) {
+      emit(draft, { type: 'attempt.lost', task: task.definition.id, visit: task.visit, attempt: task.attempt, reason: 'plan cancelled by force', byUs: true })
+    }
+    for (const task of state.order) {
+      if (task.status === 'running') emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled by force' })
+    }
+    emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
+  } else {
+    for (const task of state.order) {
+      if (task.status === 'running' && task.claim !== null) emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled' })
+    }
+    conclude(draft)
+  }
+  return undefined
+}
+
+export function archive(draft: Draft): Refusal | undefined {
+  const { state } = draft
+  if (state.archived) return undefined
+  if (state.status !== 'draft' && !PLAN_ENDED.has(state.status)) return illegal(state, 'archive', 'a plan that is still open cannot be archived')
+  emit(draft, { type: 'plan.archived' })
+  return undefined
+}
+
+export function illegal(state: PlanState, verb: string, message: string): Refusal {
+  const allowed: Record<PlanState['status'], readonly string[]> = {
+    draft: ['start', 'revise', 'archive', 'cancel'],
+    active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['cancel --force'],
+    paused: ['resume', 'cancel', 'revise'],
+    completed: ['retry', 'archive'],
+    failed: ['retry', 'skip', 'archive'],
+    cancelled: ['archive'],
+  }
+  return refuse('illegal-transition', `cannot ${verb}: ${message} (it is ${state.status})`, `from here you can: ${allowed[state.status].join(', ')}`, allowed[state.status])
+}
+
+export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
+  const fault = checkGraph(definition)[0]
+  if (fault === undefined) return undefined
+  const codes: Record<GraphFault['code'], Refusal['code']> = { empty: 'invalid', limit: 'limit', duplicate: 'duplicate', 'unknown-reference': 'unknown-reference', cycle: 'cycle' }
+  return refuse(codes[fault.code], fault.message, fault.hint)
+}
+
+/** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
+export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
+  for (const task of definition.tasks) {
+    const { type } = task.action
+    if ((LATER_ACTIONS as readonly string[]).includes(type)) {
+      return refuse('not-supported', `task '${task.id}' has the action '${type}', which this release does not carry out yet`, 'use run, edit, decide or gate, or leave the action out and let an agent claim the task')
+    }
+    if (task.forEach !== undefined || task.matrix !== undefined) {
+      return refuse('not-supported', `task '${task.id}' uses ${task.forEach !== undefined ? 'for_each' : 'matrix'}, which this release does not expand yet`, 'write the tasks out')
+    }
+  }
+  return undefined
+}

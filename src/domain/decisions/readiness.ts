@@ -1,0 +1,69 @@
+// Who may go on now, and who may not: readiness, blocking and unblocking travel along `needs`. Each function emits one
+// event for all the tasks it touches and looks only at those.
+
+import type { TaskName } from '../id.ts'
+import type { TaskState } from '../state.ts'
+import { BLOCKS, SATISFIES } from '../status.ts'
+import { openNeeds } from '../task-graph.ts'
+import { type Draft, emit } from './draft.ts'
+
+/** After a task has ended: its dependants become ready, blocked or unblocked. */
+export function propagate(draft: Draft, task: TaskState): void {
+  if (SATISFIES.has(task.status)) {
+    const unblocked = unblock(draft, task.dependants)
+    readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
+  } else if (BLOCKS.has(task.status)) block(draft, task)
+}
+
+/** Makes ready whichever of the candidates has every need satisfied. A gate opens at once: it needs nobody to start it. */
+export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
+  const ready = new Set<TaskState>()
+  for (const task of candidates) {
+    if (task.status !== 'pending' || task.dormant) continue
+    const { unmet, blockers } = openNeeds(draft.state, task)
+    if (unmet === 0 && blockers === 0) ready.add(task)
+  }
+  if (ready.size === 0) return
+  emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
+  for (const task of ready) if (task.definition.when === undefined) openGate(draft, task)
+}
+
+export function openGate(draft: Draft, task: TaskState): void {
+  const { action } = task.definition
+  if (action.type !== 'gate' || task.status !== 'ready') return
+  emit(draft, { type: 'gate.opened', task: task.definition.id, asks: { type: 'approval', show: action.show ?? [] }, hash: draft.state.hash })
+}
+
+/** Blocks every transitive dependant that has not begun, and only those. */
+export function block(draft: Draft, root: TaskState): void {
+  const reached = new Set<TaskState>([root])
+  const blocked: TaskName[] = []
+  for (const task of reached) {
+    for (const dependant of task.dependants) {
+      if (reached.has(dependant) || dependant.routedBy === task.definition.id) continue
+      if (dependant.status !== 'pending' && dependant.status !== 'ready') continue
+      reached.add(dependant)
+      blocked.push(dependant.definition.id)
+    }
+  }
+  if (blocked.length > 0) emit(draft, { type: 'task.blocked', tasks: blocked, by: root.definition.id })
+}
+
+/** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
+export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly TaskState[] {
+  const freed = new Set<TaskState>()
+  for (const task of candidates) {
+    if (task.status === 'blocked' && openNeeds(draft.state, task).blockers === 0) freed.add(task)
+  }
+  const left = new Map<TaskState, number>()
+  for (const task of freed) {
+    for (const dependant of task.dependants) {
+      if (dependant.status !== 'blocked') continue
+      const blockers = (left.get(dependant) ?? openNeeds(draft.state, dependant).blockers) - 1
+      left.set(dependant, blockers)
+      if (blockers === 0) freed.add(dependant)
+    }
+  }
+  if (freed.size > 0) emit(draft, { type: 'task.unblocked', tasks: [...freed].map(task => task.definition.id) })
+  return [...freed]
+}

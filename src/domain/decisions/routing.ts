@@ -1,0 +1,54 @@
+// Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
+// open their next visit. Every way round is bounded by the target's visit limit.
+
+import { VISITS_DEFAULT } from '../limits.ts'
+import type { TaskName } from '../id.ts'
+import type { TaskState } from '../state.ts'
+import { ENDED } from '../status.ts'
+import { transitiveDependants } from '../task-graph.ts'
+import { type Draft, emit } from './draft.ts'
+import { readyUp, unblock } from './readiness.ts'
+
+/** The tasks an outcome leads to; null when the task has no edge for it. */
+export function edges(draft: Draft, task: TaskState, outcomes: readonly string[]): { outcome: string; to: readonly TaskState[] } | null {
+  for (const outcome of outcomes) {
+    const targets = task.definition.on?.[outcome]
+    if (targets === undefined) continue
+    return { outcome, to: targets.map(name => draft.state.tasks.get(name)).filter(target => target !== undefined) }
+  }
+  return null
+}
+
+/** The first target that has had all its visits, if going there would be one too many. */
+export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
+  for (const target of to) {
+    if (!wouldReopen(target)) continue
+    const visits = source.definition.visits ?? target.definition.visits ?? VISITS_DEFAULT
+    if (target.visit >= visits) return { target: target.definition.id, visits }
+  }
+  return null
+}
+
+export function route(draft: Draft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
+  const back = to.filter(wouldReopen)
+  reopen(draft, back, `${source.definition.id}: ${outcome}`)
+  emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
+  unblock(draft, to)
+  readyUp(draft, to)
+}
+
+/** Opens the next visit of these tasks and of all that came after them; what is running there is given up first. */
+export function reopen(draft: Draft, roots: readonly TaskState[], reason: string): void {
+  if (roots.length === 0) return
+  const after = transitiveDependants(roots)
+  const again = [...roots, ...after.filter(task => wouldReopen(task) || task.status === 'running' || task.status === 'ready')]
+  for (const task of again) {
+    if (task.status !== 'running') continue
+    emit(draft, { type: 'attempt.lost', task: task.definition.id, visit: task.visit, attempt: task.attempt, reason: `superseded: ${reason}`, byUs: true })
+  }
+  emit(draft, { type: 'task.reopened', tasks: again.map(task => task.definition.id), reason })
+  unblock(draft, after)
+  readyUp(draft, [...roots, ...after])
+}
+
+const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'

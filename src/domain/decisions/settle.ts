@@ -1,0 +1,110 @@
+// An attempt has ended: what then? Success completes the task and takes its outcome edge; failure is tried again, routed, or
+// final; an unknown outcome is decided by effect class. A settlement for an attempt that is no longer open is stale, and
+// changes nothing: late and duplicate completions are harmless.
+
+import type { Interrupted } from '../command.ts'
+import { effectOf, mayRunAgain } from '../effect.ts'
+import { LOST_MAX } from '../limits.ts'
+import type { Failed, Result, Succeeded } from '../result.ts'
+import { backoffMs, retryOf } from '../retry.ts'
+import type { TaskState } from '../state.ts'
+import { type Draft, emit } from './draft.ts'
+import { block, propagate } from './readiness.ts'
+import { edges, exhausted, route } from './routing.ts'
+
+export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
+  if (result.status === 'interrupted') lose(draft, task, result.reason, 'by us')
+  else if (result.status === 'succeeded') succeed(draft, task, result)
+  else fail(draft, task, result)
+}
+
+/** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
+export function lose(draft: Draft, task: TaskState, reason: string, hand: 'by us' | 'by the world'): void {
+  const startedAt = task.startedAt ?? draft.now
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason } as const
+  emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
+  const effect = effectOf(draft.state.definition, task.definition)
+  if (!mayRunAgain(effect)) {
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
+  } else if (task.lost >= LOST_MAX) {
+    const often = `${reason}; this is the ${task.lost}th time in this visit`
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason: often, effect, startedAt } })
+  }
+}
+
+function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
+  const unjudged = result.verdicts?.filter(verdict => verdict.holds === null) ?? []
+  const taken = edges(draft, task, outcomesOf(task, result))
+  if (taken === null && task.definition.action.type === 'decide') {
+    const picked = result.outcome ?? 'success'
+    return fail(draft, task, {
+      status: 'failed',
+      failure: {
+        class: 'logic',
+        message: `decided '${picked}', but the task has no edge for it`,
+        hint: `add 'on: { ${picked}: <task> }', or 'on: { default: <task> }'`,
+        retryable: false,
+      },
+    })
+  }
+  const over = taken === null ? null : exhausted(task, taken.to)
+  if (taken !== null && over !== null) return fail(draft, task, tooOften(taken.outcome, over))
+  emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
+  if (unjudged.length > 0) {
+    const criteria = unjudged.map(verdict => verdict.criterion)
+    return emit(draft, { type: 'gate.opened', task: task.definition.id, asks: { type: 'verdict', criteria }, hash: draft.state.hash })
+  }
+  afterSuccess(draft, task)
+}
+
+/** A completed task takes its outcome edge, then lets its dependants go on. */
+export function afterSuccess(draft: Draft, task: TaskState): void {
+  const taken = edges(draft, task, outcomesOf(task, task.result))
+  if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
+  if (task.status === 'completed') propagate(draft, task)
+}
+
+function fail(draft: Draft, task: TaskState, result: Failed): void {
+  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result })
+  const retry = retryOf(draft.state.definition, task.definition)
+  const cancelling = draft.state.compensating !== null
+  if (result.failure.retryable && task.failures < retry.attempts && !cancelling) {
+    const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
+    return emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
+  }
+  afterFailure(draft, task, ['failure'])
+}
+
+/** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
+export function afterFailure(draft: Draft, task: TaskState, outcomes: readonly string[]): void {
+  const taken = draft.state.compensating === null ? edges(draft, task, outcomes) : null
+  if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
+  if (task.status === 'failed') block(draft, task)
+}
+
+/** The names under which an outcome may have an edge, most exact first. */
+function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
+  const picked = result?.status === 'succeeded' ? (result.outcome ?? 'success') : 'success'
+  switch (task.definition.action.type) {
+    case 'decide':
+      return [picked, 'default']
+    case 'gate':
+      return ['approved', 'success']
+    default:
+      return picked === 'success' ? ['success'] : [picked, 'success']
+  }
+}
+
+function tooOften(outcome: string, over: { target: string; visits: number }): Failed {
+  return {
+    status: 'failed',
+    failure: {
+      class: 'logic',
+      message: `outcome '${outcome}' leads back to '${over.target}', which has had all of its ${over.visits} visits`,
+      hint: `look at why it does not converge, or raise 'visits'`,
+      retryable: false,
+    },
+  }
+}
+
+const attemptOf = (task: TaskState) => ({ task: task.definition.id, visit: task.visit, attempt: task.attempt }) as const

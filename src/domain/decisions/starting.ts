@@ -1,0 +1,91 @@
+// Which ready tasks may start now: highest priority first, within the plan's concurrency, never two whose write scopes
+// overlap. A task that must be prepared first holds its place in the line, so that lesser ones cannot starve it.
+
+import { effectOf, scopeOf } from '../effect.ts'
+import { CONCURRENCY_DEFAULT } from '../limits.ts'
+import type { Prepared } from '../result.ts'
+import { scopesOverlap } from '../scope.ts'
+import type { PlanState, TaskState } from '../state.ts'
+import { isStartable } from '../task-graph.ts'
+import { type Draft, emit } from './draft.ts'
+import { openGate, propagate } from './readiness.ts'
+import { settle } from './settle.ts'
+
+/** How far down the line to look past tasks that must wait for an overlapping one. */
+const LOOK_PAST_MAX = 64
+
+/** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
+export function inLine(state: PlanState): readonly TaskState[] {
+  let free = (state.definition.concurrency ?? CONCURRENCY_DEFAULT) - state.running.size
+  if (state.status !== 'active' || state.compensating !== null || free <= 0) return []
+  const scopes: (readonly string[])[] = []
+  for (const task of state.running) scopes.push(writeScope(state, task))
+  const looked = new Set<TaskState>()
+  const line: TaskState[] = []
+  for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
+    const task = state.ready.pop(isStartable)
+    if (task === undefined) break
+    if (looked.has(task)) continue
+    looked.add(task)
+    const scope = writeScope(state, task)
+    if (scope.length > 0 && scopes.some(other => scopesOverlap(scope, other))) {
+      past++
+      continue
+    }
+    scopes.push(scope)
+    line.push(task)
+    free--
+  }
+  for (const task of looked) state.ready.push(task)
+  return line
+}
+
+/** A task with a condition, or with a write scope to capture or restore, is prepared before each attempt. */
+export function needsPreparing(state: PlanState, task: TaskState): boolean {
+  if (task.definition.when !== undefined && task.prepared?.when === undefined && task.attempt === 0) return true
+  return capturesScope(state, task)
+}
+
+export function capturesScope(state: PlanState, task: TaskState): boolean {
+  const { type } = task.definition.action
+  if (type !== 'run' && type !== 'edit') return false
+  return effectOf(state.definition, task.definition) === 'workspace' && (scopeOf(state.definition, task.definition)?.length ?? 0) > 0
+}
+
+/** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
+export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepared>): void {
+  for (const task of inLine(draft.state)) {
+    const made = prepared.get(task)
+    if (made === undefined && needsPreparing(draft.state, task)) continue
+    start(draft, task, made ?? {})
+  }
+}
+
+function start(draft: Draft, task: TaskState, prepared: Prepared): void {
+  const name = task.definition.id
+  if (prepared.when === false) {
+    emit(draft, { type: 'task.skipped', task: name, reason: `its condition does not hold: ${task.definition.when ?? ''}` })
+    return propagate(draft, task)
+  }
+  const { type } = task.definition.action
+  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
+    emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
+    return openGate(draft, task)
+  }
+  emit(draft, {
+    type: 'attempt.started',
+    task: name,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    ...(prepared.preimage === undefined ? {} : { preimage: prepared.preimage }),
+    ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
+  })
+  if (prepared.failure !== undefined) settle(draft, task, { status: 'failed', failure: prepared.failure })
+}
+
+/** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
+function writeScope(state: PlanState, task: TaskState): readonly string[] {
+  const { write, action } = task.definition
+  if (action.type !== 'run' && action.type !== 'edit') return []
+  return write ?? (capturesScope(state, task) ? (scopeOf(state.definition, task.definition) ?? []) : [])
+}

@@ -1,0 +1,82 @@
+// One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
+// is one entry. And `recover`: a new owner finds attempts that an old one left open.
+
+import type { CommandOf, Turn } from '../command.ts'
+import { compensationEffect, mayRunAgain } from '../effect.ts'
+import type { TaskName } from '../id.ts'
+import type { Prepared } from '../result.ts'
+import type { TaskState } from '../state.ts'
+import { isTimed } from '../task-graph.ts'
+import { type Draft, emit } from './draft.ts'
+import { conclude } from './conclude.ts'
+import { lose, settle } from './settle.ts'
+import { startInLine } from './starting.ts'
+
+export function turn(draft: Draft, command: Turn): void {
+  const { state } = draft
+  for (const { task, to, saved } of command.restored ?? []) {
+    if (state.tasks.has(task)) emit(draft, { type: 'workspace.restored', task, to, saved })
+  }
+  for (const { task: name, visit, attempt, result } of command.settled ?? []) {
+    const task = state.tasks.get(name)
+    const open = task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt
+    if (task !== undefined && open) settle(draft, task, result)
+  }
+  for (const { task, result } of command.compensated ?? []) {
+    if (state.compensation === task) emit(draft, { type: 'compensation.finished', task, result })
+  }
+  readyDue(draft)
+  if (command.start !== false) {
+    startInLine(draft, preparedFor(draft, command))
+    compensateNext(draft)
+  }
+  const before = draft.events.length
+  conclude(draft)
+  // Concluding may have made the last task ready.
+  if (draft.events.length > before && command.start !== false) startInLine(draft, new Map())
+}
+
+export function recover(draft: Draft, command: CommandOf<'recover'>): void {
+  for (const task of [...draft.state.running]) lose(draft, task, command.reason, 'by the world')
+  const name = draft.state.compensation
+  const action = name === null ? undefined : draft.state.tasks.get(name)?.definition.compensate
+  if (name !== null && action !== undefined && !mayRunAgain(compensationEffect(action))) {
+    const failure = {
+      class: 'unknown',
+      message: `${command.reason}; nobody knows whether the compensation happened`,
+      hint: 'look, and undo by hand what is left',
+      retryable: false,
+    } as const
+    emit(draft, { type: 'compensation.finished', task: name, result: { status: 'failed', failure } })
+  }
+  conclude(draft)
+}
+
+function readyDue(draft: Draft): void {
+  const due: TaskName[] = []
+  for (;;) {
+    const task = draft.state.timers.peek(isTimed)
+    if (task === undefined || task.retryAt === null || task.retryAt > draft.now) break
+    draft.state.timers.pop(isTimed)
+    due.push(task.definition.id)
+  }
+  if (due.length > 0) emit(draft, { type: 'task.readied', tasks: due })
+}
+
+/** Compensations run one by one, last completed first, and only when nothing else runs. */
+function compensateNext(draft: Draft): void {
+  const { state } = draft
+  if (state.compensating === null || state.compensation !== null || state.running.size > 0) return
+  const name = state.compensating.at(-1)
+  const action = name === undefined ? undefined : state.tasks.get(name)?.definition.compensate
+  if (name !== undefined && action !== undefined) emit(draft, { type: 'compensation.started', task: name, action })
+}
+
+function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepared> {
+  const prepared = new Map<TaskState, Prepared>()
+  for (const { task: name, visit, prepared: made } of command.prepared ?? []) {
+    const task = draft.state.tasks.get(name)
+    if (task !== undefined && task.visit === visit) prepared.set(task, made)
+  }
+  return prepared
+}

@@ -1,0 +1,66 @@
+// Effect classes: what may be done after an outcome nobody knows. The defaults are those of ARCHITECTURE.md; a plan may
+// declare another class, and then answers for it.
+
+import type { Action, EffectClass, PlanDefinition, TaskDefinition } from './plan.ts'
+
+export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
+  if (task.effect !== undefined) return task.effect
+  return defaultEffect(task.action, scopeOf(plan, task), task.network ?? plan.policy?.network)
+}
+
+/** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
+export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
+  if (task.write !== undefined) return task.write
+  if (task.action.type === 'edit') return editedFiles(task.action)
+  return plan.policy?.write ?? null
+}
+
+/** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
+export function mayRunAgain(effect: EffectClass): boolean {
+  return effect !== 'unsafe'
+}
+
+/** The effect of a compensation, which has no declaration of its own. */
+export function compensationEffect(action: Action): EffectClass {
+  return action.type === 'edit' ? 'workspace' : 'unsafe'
+}
+
+function defaultEffect(
+  action: Action,
+  scope: readonly string[] | null,
+  network: readonly string[] | undefined,
+): EffectClass {
+  switch (action.type) {
+    case 'edit':
+      return 'workspace'
+    case 'run':
+      return scope !== null && network?.length === 0 ? 'workspace' : 'unsafe'
+    case 'decide':
+    case 'gate':
+    case 'verify':
+    case 'checkpoint':
+      return 'pure'
+    // An agent whose claim lapsed has left no attempt of ours behind; another may claim.
+    case 'external':
+    case 'model':
+    case 'agent':
+      return 'model'
+    case 'git':
+    case 'http':
+    case 'db':
+    case 'research':
+    case 'subplan':
+      return 'unsafe'
+    default:
+      return action satisfies never
+  }
+}
+
+function editedFiles(action: Extract<Action, { type: 'edit' }>): readonly string[] {
+  const files = new Set<string>()
+  for (const edit of action.edits) {
+    files.add(edit.file)
+    if (edit.type === 'move') files.add(edit.to)
+  }
+  return [...files]
+}

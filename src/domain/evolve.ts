@@ -1,0 +1,256 @@
+// What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
+// believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
+
+import type { Event } from './event.ts'
+import type { Millis, TaskName } from './id.ts'
+import type { PlanDefinition } from './plan.ts'
+import type { PlanState, TaskState } from './state.ts'
+import { ENDED, type TaskStatus } from './status.ts'
+import { allTasks, findDormant, index, newTask, relink, setStatus } from './task-graph.ts'
+
+export function evolve(state: PlanState, event: Event, now: Millis): void {
+  state.updatedAt = now
+  switch (event.type) {
+    case 'plan.created':
+      state.id = event.plan
+      state.createdAt = now
+      state.origin = event.origin ?? null
+      state.session = event.session ?? event.definition.session ?? null
+      state.goal = event.goal ?? null
+      state.hash = event.hash
+      state.revision = 1
+      define(state, event.definition)
+      return
+    case 'plan.revised':
+      state.revision = event.revision
+      state.hash = event.hash
+      define(state, event.definition)
+      return
+    case 'plan.started':
+      state.status = 'active'
+      state.startedAt ??= now
+      return
+    case 'plan.paused':
+      state.status = 'paused'
+      state.reason = event.reason
+      return
+    case 'plan.resumed':
+      state.status = 'active'
+      state.reason = null
+      return
+    case 'plan.cancelled':
+      state.status = 'active'
+      state.reason = event.reason
+      state.compensating = event.force ? [] : [...state.completedOrder]
+      for (const task of state.order) {
+        if (!ENDED.has(task.status) && task.status !== 'running') end(state, task, 'cancelled', now)
+      }
+      return
+    case 'plan.finished':
+      state.status = event.status
+      state.reason = event.reason
+      state.endedAt = now
+      state.compensating = null
+      state.compensation = null
+      if (event.status === 'cancelled') {
+        for (const task of state.order) if (!ENDED.has(task.status)) end(state, task, 'cancelled', now)
+      }
+      return
+    case 'plan.reopened':
+      state.status = 'active'
+      state.reason = null
+      state.endedAt = null
+      return
+    case 'plan.archived':
+      state.archived = true
+      return
+    case 'task.readied':
+      for (const name of event.tasks) {
+        const task = taskOf(state, name)
+        task.retryAt = null
+        task.readiedAt = now
+        if (task.status === 'ready') index(state, task)
+        else setStatus(state, task, 'ready')
+      }
+      return
+    case 'task.skipped':
+      return end(state, taskOf(state, event.task), 'skipped', now, event.reason)
+    case 'task.abandoned':
+      return end(state, taskOf(state, event.task), 'abandoned', now, event.reason)
+    case 'task.blocked':
+      for (const name of event.tasks) {
+        const task = taskOf(state, name)
+        task.reason = `blocked by ${event.by}`
+        setStatus(state, task, 'blocked')
+      }
+      return
+    case 'task.unblocked':
+      for (const name of event.tasks) {
+        const task = taskOf(state, name)
+        task.reason = null
+        setStatus(state, task, 'pending')
+      }
+      return
+    case 'task.reopened':
+      for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
+      return
+    case 'task.routed': {
+      const source = taskOf(state, event.task)
+      if (source.status === 'failed') source.handled = true
+      for (const name of event.to) {
+        const target = taskOf(state, name)
+        target.dormant = false
+        target.routedBy = event.task
+      }
+      return
+    }
+    case 'attempt.started': {
+      const task = taskOf(state, event.task)
+      task.attempt = event.attempt
+      task.startedAt = now
+      task.claim = event.claim ?? null
+      if (event.preimage !== undefined || event.inputHash !== undefined) {
+        task.prepared = {
+          ...task.prepared,
+          ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
+          ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
+        }
+      }
+      setStatus(state, task, 'running')
+      return
+    }
+    case 'attempt.succeeded': {
+      const task = taskOf(state, event.task)
+      task.result = event.result
+      task.claim = null
+      // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
+      if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
+      else complete(state, task, now)
+      return
+    }
+    case 'attempt.failed': {
+      const task = taskOf(state, event.task)
+      task.result = event.result
+      task.failures++
+      task.handled = false
+      end(state, task, 'failed', now, event.result.failure.message)
+      return
+    }
+    case 'attempt.lost': {
+      const task = taskOf(state, event.task)
+      if (event.byUs !== true) task.lost++
+      task.claim = null
+      task.reason = event.reason
+      setStatus(state, task, 'ready')
+      return
+    }
+    case 'attempt.parked': {
+      const task = taskOf(state, event.task)
+      task.gate = { asks: { type: 'unknown-outcome', evidence: event.evidence }, since: now, hash: null }
+      setStatus(state, task, 'waiting')
+      return
+    }
+    case 'retry.scheduled': {
+      const task = taskOf(state, event.task)
+      task.retryAt = event.at
+      task.endedAt = null
+      setStatus(state, task, 'ready')
+      return
+    }
+    case 'gate.opened': {
+      const task = taskOf(state, event.task)
+      task.gate = { asks: event.asks, since: now, hash: event.hash ?? null }
+      setStatus(state, task, 'waiting')
+      return
+    }
+    case 'gate.decided': {
+      const task = taskOf(state, event.task)
+      task.gate = null
+      if (event.verdict === 'approved' || event.verdict === 'done') complete(state, task, now)
+      else if (event.verdict === 'rejected') end(state, task, 'failed', now, event.rationale)
+      return
+    }
+    case 'criterion.judged': {
+      const task = taskOf(state, event.task)
+      task.prepared = { ...task.prepared, when: event.holds }
+      if (task.status === 'ready') index(state, task)
+      return
+    }
+    case 'compensation.started':
+      state.compensation = event.task
+      state.compensating = state.compensating?.filter(name => name !== event.task) ?? null
+      return
+    case 'compensation.finished':
+      state.compensation = null
+      if (event.result.status === 'failed') state.reason = `compensation of ${event.task} failed: ${event.result.failure.message}`
+      return
+    case 'workspace.restored':
+    case 'note.added':
+      return
+    default:
+      event satisfies never
+  }
+}
+
+/** The task an event names. An event that names an unknown task contradicts the journal it stands in: a bug, loud. */
+export function taskOf(state: PlanState, name: TaskName): TaskState {
+  const task = state.tasks.get(name)
+  if (task === undefined) throw new Error(`bug: the journal names task '${name}', which the plan does not have`)
+  return task
+}
+
+/** A definition replaces the one before: tasks that stay keep what happened to them, new ones are pending. */
+function define(state: PlanState, definition: PlanDefinition): void {
+  state.definition = definition
+  const order: TaskState[] = []
+  for (const written of allTasks(definition)) {
+    const known = state.tasks.get(written.id)
+    if (known === undefined) order.push(newTask(written, state.nextOrdinal++))
+    else {
+      known.definition = written
+      order.push(known)
+    }
+  }
+  state.tasks.clear()
+  for (const task of order) state.tasks.set(task.definition.id, task)
+  state.order = order
+  state.completedOrder = state.completedOrder.filter(name => state.tasks.has(name))
+  relink(state)
+  const dormant = findDormant(state)
+  for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy === null
+}
+
+function complete(state: PlanState, task: TaskState, now: Millis): void {
+  end(state, task, 'completed', now)
+  if (task.definition.compensate !== undefined) state.completedOrder.push(task.definition.id)
+}
+
+function end(state: PlanState, task: TaskState, status: TaskStatus, now: Millis, reason: string | null = null): void {
+  task.endedAt = now
+  task.reason = reason
+  task.gate = null
+  task.claim = null
+  task.retryAt = null
+  setStatus(state, task, status)
+}
+
+/** Opens the next visit: counters begin anew, what earlier visits did stays in the journal. */
+function reopen(state: PlanState, task: TaskState, reason: string): void {
+  task.visit++
+  task.attempt = 0
+  task.failures = 0
+  task.lost = 0
+  task.startedAt = null
+  task.endedAt = null
+  task.retryAt = null
+  task.claim = null
+  task.prepared = null
+  task.gate = null
+  task.handled = false
+  task.routedBy = null
+  // The task made from `done` waits again until everything else has ended.
+  task.dormant = task.definition.action.type === 'verify'
+  task.reason = reason
+  state.completedOrder = state.completedOrder.filter(name => name !== task.definition.id)
+  setStatus(state, task, 'pending')
+}

@@ -1,0 +1,194 @@
+// The graph of TaskStates and its bookkeeping. `setStatus` is the only place where a status changes: it keeps the counters
+// of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
+// and never on the size of the plan.
+
+import { DONE_TASK } from './graph.ts'
+import { Heap } from './heap.ts'
+import type { TaskName } from './id.ts'
+import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import type { PlanState, TaskState } from './state.ts'
+import { BLOCKS, SATISFIES, TASK_STATUSES, type TaskStatus } from './status.ts'
+
+export const newCounts = (): Record<TaskStatus, number> =>
+  Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
+
+/** Higher priority first, then the order of the document. */
+export const newReadyHeap = (): Heap<TaskState> =>
+  new Heap((a, b) => {
+    const left = a.definition.priority ?? 0
+    const right = b.definition.priority ?? 0
+    return left !== right ? left > right : a.ordinal < b.ordinal
+  })
+
+export const newTimerHeap = (): Heap<TaskState> => new Heap((a, b) => (a.retryAt ?? 0) < (b.retryAt ?? 0))
+
+export function newTask(definition: TaskDefinition, ordinal: number): TaskState {
+  return {
+    definition,
+    ordinal,
+    status: 'pending',
+    visit: 1,
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    readiedAt: null,
+    startedAt: null,
+    endedAt: null,
+    retryAt: null,
+    claim: null,
+    prepared: null,
+    result: null,
+    reason: null,
+    gate: null,
+    handled: false,
+    dormant: false,
+    routedBy: null,
+    unmet: 0,
+    blockers: 0,
+    dependants: [],
+  }
+}
+
+/** The definition's tasks, and the one made from `done` at the end. */
+export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] {
+  if (definition.done === undefined || definition.done.length === 0) return definition.tasks
+  const done: TaskDefinition = {
+    id: DONE_TASK,
+    title: 'Definition of done',
+    kind: 'validate',
+    action: { type: 'verify' },
+    accept: definition.done,
+  }
+  return [...definition.tasks, done]
+}
+
+/** Links dependants, counts needs, finds the dormant, and rebuilds every index from the statuses of the tasks. */
+export function relink(state: PlanState): void {
+  for (const task of state.order) {
+    task.dependants = []
+    task.unmet = 0
+    task.blockers = 0
+  }
+  for (const task of state.order) {
+    for (const name of new Set(task.definition.needs ?? [])) {
+      const need = state.tasks.get(name)
+      if (need === undefined) continue
+      need.dependants.push(task)
+      if (!SATISFIES.has(need.status)) task.unmet++
+      if (BLOCKS.has(need.status)) task.blockers++
+    }
+  }
+  for (const status of TASK_STATUSES) state.counts[status] = 0
+  state.ready.clear()
+  state.claimable.clear()
+  state.running.clear()
+  state.timers.clear()
+  for (const task of state.order) {
+    state.counts[task.status]++
+    index(state, task)
+  }
+}
+
+export function setStatus(state: PlanState, task: TaskState, status: TaskStatus): void {
+  const was = task.status
+  if (was === status) return
+  task.status = status
+  state.counts[was]--
+  state.counts[status]++
+  if (was === 'running') state.running.delete(task)
+  index(state, task)
+  const unmet = Number(SATISFIES.has(was)) - Number(SATISFIES.has(status))
+  const blockers = Number(BLOCKS.has(status)) - Number(BLOCKS.has(was))
+  if (unmet === 0 && blockers === 0) return
+  for (const dependant of task.dependants) {
+    dependant.unmet += unmet
+    dependant.blockers += blockers
+  }
+}
+
+/** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
+export function index(state: PlanState, task: TaskState): void {
+  if (task.status === 'running' && task.claim === null) state.running.add(task)
+  else if (task.status === 'ready' && task.retryAt !== null) state.timers.push(task)
+  else if (task.status === 'ready') (isEngines(task) ? state.ready : state.claimable).push(task)
+}
+
+export const isStartable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && isEngines(task)
+export const isClaimable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && !isEngines(task)
+export const isTimed = (task: TaskState): boolean => task.status === 'ready' && task.retryAt !== null
+
+/** Does the engine have to move it on? An external task waits for a claim, except for the judging of its `when`. */
+function isEngines(task: TaskState): boolean {
+  return task.definition.action.type !== 'external' || (task.definition.when !== undefined && task.prepared === null)
+}
+
+/** Needs not satisfied and needs that block, with the `needs` on the task that routed here waived. */
+export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {
+  let { unmet, blockers } = task
+  if (task.routedBy !== null && task.definition.needs?.includes(task.routedBy) === true) {
+    const source = state.tasks.get(task.routedBy)
+    if (source !== undefined && !SATISFIES.has(source.status)) unmet--
+    if (source !== undefined && BLOCKS.has(source.status)) blockers--
+  }
+  return { unmet, blockers }
+}
+
+/** All tasks that need one of `roots`, directly or through others; the roots themselves are not among them. */
+export function transitiveDependants(roots: readonly TaskState[]): readonly TaskState[] {
+  const seen = new Set<TaskState>(roots)
+  const found: TaskState[] = []
+  const queue = [...roots]
+  for (let at = 0; at < queue.length; at++) {
+    for (const dependant of queue[at]!.dependants) {
+      if (seen.has(dependant)) continue
+      seen.add(dependant)
+      found.push(dependant)
+      queue.push(dependant)
+    }
+  }
+  return found
+}
+
+/**
+ * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them.
+ * The task made from `done` is dormant too, until everything else has ended.
+ */
+export function findDormant(state: PlanState): ReadonlySet<TaskName> {
+  const dormant = new Set<TaskName>()
+  const sources = new Map<TaskState, TaskState[]>()
+  for (const task of state.order) {
+    for (const targets of Object.values(task.definition.on ?? {})) {
+      for (const name of targets) {
+        const target = state.tasks.get(name)
+        if (target === undefined || (target.definition.needs?.length ?? 0) > 0) continue
+        const list = sources.get(target)
+        if (list === undefined) sources.set(target, [task])
+        else list.push(task)
+      }
+    }
+  }
+  for (const [target, from] of sources) {
+    const after = new Set<TaskState>([target, ...transitiveDependants([target])])
+    const strangers = from.filter(source => !after.has(source))
+    if (strangers.length === 0) continue
+    // Two tasks that route to each other: the one written first is where it begins.
+    const reached = strangers.every(source => source.ordinal > target.ordinal) ? reach(state, target) : null
+    if (reached === null || strangers.some(source => !reached.has(source))) dormant.add(target.definition.id)
+  }
+  const done = state.tasks.get(DONE_TASK)
+  if (done?.definition.action.type === 'verify') dormant.add(DONE_TASK)
+  return dormant
+}
+
+/** Everything that can come after a task, by `needs` or by outcome edges. */
+function reach(state: PlanState, from: TaskState): ReadonlySet<TaskState> {
+  const seen = new Set<TaskState>([from])
+  for (const task of seen) {
+    for (const dependant of task.dependants) seen.add(dependant)
+    for (const name of Object.values(task.definition.on ?? {}).flat()) {
+      const target = state.tasks.get(name)
+      if (target !== undefined) seen.add(target)
+    }
+  }
+  return seen
+}

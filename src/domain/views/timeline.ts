@@ -1,0 +1,100 @@
+// What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
+
+import type { Event } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+
+export interface Moment {
+  readonly at: Millis
+  readonly version: number
+  readonly actor: string
+  readonly type: Event['type']
+  readonly task: TaskName | null
+  readonly text: string
+}
+
+export function timeline(entry: { readonly now: Millis; readonly version: number; readonly actor: string; readonly events: readonly Event[] }): readonly Moment[] {
+  return entry.events.map(event => ({
+    at: entry.now,
+    version: entry.version,
+    actor: entry.actor,
+    type: event.type,
+    task: 'task' in event ? (event.task ?? null) : null,
+    text: sentence(event),
+  }))
+}
+
+export function sentence(event: Event): string {
+  switch (event.type) {
+    case 'plan.created':
+      return `plan ${event.definition.name} created with ${event.definition.tasks.length} tasks`
+    case 'plan.revised':
+      return `revision ${event.revision}: ${event.rationale}`
+    case 'plan.started':
+      return 'plan started'
+    case 'plan.paused':
+      return `plan paused: ${event.reason}`
+    case 'plan.resumed':
+      return 'plan resumed'
+    case 'plan.cancelled':
+      return `plan cancelled${event.force ? ' by force' : ''}: ${event.reason}`
+    case 'plan.finished':
+      return `plan ${event.status}: ${event.reason}`
+    case 'plan.reopened':
+      return `plan reopened: ${event.reason}`
+    case 'plan.archived':
+      return 'plan archived'
+    case 'task.readied':
+      return `ready: ${names(event.tasks)}`
+    case 'task.skipped':
+      return `${event.task} skipped: ${event.reason}`
+    case 'task.blocked':
+      return `blocked by ${event.by}: ${names(event.tasks)}`
+    case 'task.unblocked':
+      return `no longer blocked: ${names(event.tasks)}`
+    case 'task.abandoned':
+      return `${event.task} abandoned: ${event.reason}`
+    case 'task.reopened':
+      return `next visit of ${names(event.tasks)}: ${event.reason}`
+    case 'task.routed':
+      return `${event.task} ${event.outcome} → ${names(event.to)}`
+    case 'attempt.started':
+      return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}`
+    case 'attempt.succeeded':
+      return `${event.task} succeeded${seconds(event.result.durationMs)}`
+    case 'attempt.failed':
+      return `${event.task} failed${again(event)}: ${event.result.failure.message}`
+    case 'attempt.lost':
+      return `${event.task} lost${again(event)}: ${event.reason}`
+    case 'attempt.parked':
+      return `${event.task} parked, needs a decision: ${event.evidence.reason}`
+    case 'retry.scheduled':
+      return `${event.task} will be tried again`
+    case 'gate.opened':
+      return `${event.task} asks for a decision`
+    case 'gate.decided':
+      return `${event.task} ${event.verdict}${event.rationale === '' ? '' : `: ${event.rationale}`}`
+    case 'criterion.judged':
+      return `${event.task}: ${event.criterion} ${event.holds ? 'holds' : 'does not hold'}`
+    case 'workspace.restored':
+      return `files of ${event.task} set back to before its attempt; what stood there is kept as ${event.saved.slice(0, 12)}`
+    case 'compensation.started':
+      return `compensating ${event.task}`
+    case 'compensation.finished':
+      return `compensation of ${event.task} ${event.result.status}`
+    case 'note.added':
+      return event.text
+    default:
+      return event satisfies never
+  }
+}
+
+function names(tasks: readonly TaskName[]): string {
+  return tasks.length <= 5 ? tasks.join(', ') : `${tasks.slice(0, 4).join(', ')} and ${tasks.length - 4} more`
+}
+
+const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)} s`)
+
+function again(event: { readonly visit: number; readonly attempt: number }): string {
+  const parts = [event.attempt > 1 ? `attempt ${event.attempt}` : '', event.visit > 1 ? `visit ${event.visit}` : ''].filter(Boolean)
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}

@@ -1,0 +1,94 @@
+// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
+// the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
+
+import type { CommandOf } from '../domain/command.ts'
+import type { Event, GateVerdict } from '../domain/event.ts'
+import type { Actor, Millis, PlanId, TaskName } from '../domain/id.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Result } from '../domain/result.ts'
+import type { Card } from '../domain/views/board.ts'
+import type { Summary } from '../domain/views/summary.ts'
+import type {
+  AttemptQuery, AttemptRow, CheckReport, Entry, Found, Holder, MetricRow, Page, PlanQuery, PlanRow, Position, Pruned,
+  StoredLog, TaskQuery, TaskRow,
+} from '../stores/store.ts'
+
+export interface Engine {
+  /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
+  submit(plan: string | null, order: Order, actor: Actor, options?: { readonly expectedVersion?: number }): Promise<Submitted>
+  ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
+  watch(options: { readonly plan?: PlanId; readonly after: Position; readonly signal: AbortSignal }): AsyncIterable<Entry>
+  close(): Promise<void>
+}
+
+/** What a face may order. Ids, hashes and tokens are made by the engine. */
+export type Order =
+  | { readonly type: 'create'; readonly definition: PlanDefinition; readonly origin?: PlanId; readonly session?: string; readonly goal?: string; /** `number` makes `name-2`, `name-3` … when the name is taken. */ readonly taken?: 'refuse' | 'number' }
+  | { readonly type: 'revise'; readonly definition: PlanDefinition; readonly rationale: string; readonly expectedRevision?: number }
+  | CommandOf<'start'>
+  | CommandOf<'pause'>
+  | CommandOf<'resume'>
+  | CommandOf<'cancel'>
+  | CommandOf<'archive'>
+  | { readonly type: 'claim'; readonly task?: TaskName; readonly leaseMs?: number }
+  | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token: string; readonly leaseMs?: number }
+  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Result }
+  | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  | CommandOf<'retry'>
+  | CommandOf<'skip'>
+  | CommandOf<'note'>
+
+export type Submitted =
+  | { readonly ok: true; readonly plan: PlanId; readonly name: string; readonly version: number; readonly events: readonly Event[]; /** For `claim`. */ readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number } }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
+export interface Queries {
+  find: { ask: { reference: string }; answer: Found | null }
+  summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
+  board: { ask: { plan: string }; answer: readonly Card[] | null }
+  task: { ask: { plan: string; task: string }; answer: Card | null }
+  definition: { ask: { plan: string; revision?: number }; answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null }
+  /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
+  next: { ask: { plan: string; explain?: boolean }; answer: { readonly ready: readonly Card[]; readonly explained: readonly { readonly task: TaskName; readonly why: string }[] } | null }
+  plans: { ask: PlanQuery; answer: Page<PlanRow> }
+  tasks: { ask: TaskQuery; answer: Page<TaskRow> }
+  attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
+  metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }
+  entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
+  logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
+  /** The diff or command a task would carry out, without doing it. */
+  preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
+  check: { ask: { readData?: boolean }; answer: CheckReport }
+  prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
+}
+export type QueryType = keyof Queries
+export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
+export type AnswerOf<T extends QueryType> = Queries[T]['answer']
+
+/** Drives plans: claims the lease, runs the loop until the plan rests. */
+export interface Worker {
+  drive(plan: PlanId, options: DriveOptions): Promise<Driven>
+  /** Active plans whose owner is gone: what a rescuer would take over. */
+  orphans(): Promise<readonly PlanId[]>
+}
+
+export interface DriveOptions {
+  /** Graceful: start nothing new, end what may be run again, wait for what may not. */
+  readonly stop: AbortSignal
+  /** At once: also ends what may not be run again; it is parked. */
+  readonly force?: AbortSignal
+  /** Keep driving while the plan waits for people or agents. */
+  readonly stay?: boolean
+  /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
+  readonly onOutput?: (task: TaskName, text: string) => void
+}
+
+export type Driven =
+  | { readonly status: 'rested'; readonly rest: 'ended' | 'paused' | 'draft' | 'waiting' }
+  /** Another process drives it. */
+  | { readonly status: 'held'; readonly holder: Holder }
+  /** Our lease is gone; whoever has it now drives on. */
+  | { readonly status: 'lost' }
+  | { readonly status: 'stopped' }
