@@ -12,6 +12,8 @@ export interface ComposeOptions {
   readonly as?: string
   /** False: do not create `.planfold` when there is none; throws NoState instead. */
   readonly create?: boolean
+  /** True: the store lives in memory and nothing is written, not even `.planfold`; for `run --dry-run`. */
+  readonly memory?: boolean
 }
 
 export interface Composed {

@@ -41,7 +41,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.cancelled':
       state.status = 'active'
       state.reason = event.reason
-      state.compensating = event.force ? [] : [...state.completedOrder]
+      state.compensating = event.force ? [] : state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
       for (const task of state.order) {
         if (!ENDED.has(task.status) && task.status !== 'running') end(state, task, 'cancelled', now)
       }
@@ -93,6 +93,10 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
+      // Whoever was led on by an outcome that is open again needs its task as everybody does.
+      for (const name of event.tasks) {
+        for (const dependant of taskOf(state, name).dependants) if (dependant.routedBy === name) dependant.routedBy = null
+      }
       return
     case 'task.routed': {
       const source = taskOf(state, event.task)
@@ -222,7 +226,10 @@ function define(state: PlanState, definition: PlanDefinition): void {
 
 function complete(state: PlanState, task: TaskState, now: Millis): void {
   end(state, task, 'completed', now)
-  if (task.definition.compensate !== undefined) state.completedOrder.push(task.definition.id)
+  if (task.definition.compensate === undefined) return
+  state.completedOrder.push(task.definition.id)
+  // It was still running when the plan was cancelled: what it did is undone too.
+  state.compensating?.push(task.definition.id)
 }
 
 function end(state: PlanState, task: TaskState, status: TaskStatus, now: Millis, reason: string | null = null): void {
@@ -247,9 +254,9 @@ function reopen(state: PlanState, task: TaskState, reason: string): void {
   task.prepared = null
   task.gate = null
   task.handled = false
-  task.routedBy = null
-  // The task made from `done` waits again until everything else has ended.
+  // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
   task.dormant = task.definition.action.type === 'verify'
+  if (task.dormant) task.routedBy = null
   task.reason = reason
   state.completedOrder = state.completedOrder.filter(name => name !== task.definition.id)
   setStatus(state, task, 'pending')

@@ -52,7 +52,7 @@ const TASK_KEYS = [
 /** Everything but the definition, as JSON. */
 export function packFold(state: PlanState): JsonObject {
   const packed: Record<string, Json> = {}
-  for (const key of PLAN_KEYS) packed[key] = state[key] as Json
+  for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
   const fresh = newTask(state.order[0]!.definition, 0)
   packed.tasks = state.order.map(task => {
     const differs: Record<string, Json> = { ordinal: task.ordinal }
@@ -65,7 +65,8 @@ export function packFold(state: PlanState): JsonObject {
 export function unpackFold(packed: JsonObject, definition: PlanDefinition): PlanState {
   const state = newState()
   const { tasks, ...plan } = packed
-  Object.assign(state, plan, { definition })
+  for (const [key, value] of Object.entries(plan)) Object.assign(state, { [key]: own(value) })
+  state.definition = definition
   const kept = tasks as readonly (JsonObject & { readonly ordinal: number })[]
   state.order = allTasks(definition).map((written, at) => {
     const { ordinal, ...differs } = kept[at]!
@@ -75,3 +76,6 @@ export function unpackFold(packed: JsonObject, definition: PlanDefinition): Plan
   relink(state)
   return state
 }
+
+/** A list of its own: a state goes on changing, and two states opened from one fold share nothing that changes. */
+const own = (value: Json): Json => (Array.isArray(value) ? [...value] : value)

@@ -20,6 +20,9 @@ export interface GraphFault {
 /** The name of the task made from the plan's `done` list. */
 export const DONE_TASK = 'done' as TaskName
 
+/** Looking for the nearest name is dear; nobody reads the hint of the hundredth fault. */
+const SUGGESTIONS_MAX = 20
+
 export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   const faults: GraphFault[] = []
   const { tasks } = definition
@@ -58,7 +61,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
 
   function unknown(task: TaskDefinition, key: 'needs' | 'on', name: TaskName): void {
     if (byName.has(name)) return
-    const near = suggest(name, byName.keys())
+    const near = faults.length < SUGGESTIONS_MAX ? suggest(name, byName.keys()) : null
     faults.push({
       code: 'unknown-reference',
       message: `task '${task.id}' ${key === 'needs' ? 'needs' : 'routes to'} '${name}', which does not exist`,

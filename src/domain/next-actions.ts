@@ -27,7 +27,7 @@ export function nextActions(state: PlanState, now: Millis): NextActions {
   const line = inLine(state)
   const prepare = line.filter(task => needsPreparing(state, task))
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined
-  const wakeAt = timer?.retryAt ?? null
+  const wakeAt = timer?.at ?? null
   const compensate = compensation(state)
   const canCompensate = state.compensating !== null && state.compensation === null && state.running.size === 0 && state.compensating.length > 0
   return {

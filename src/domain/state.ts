@@ -48,7 +48,13 @@ export interface PlanState {
   /** Carried out by the engine right now. */
   readonly running: Set<TaskState>
   /** Retries to come, soonest first. */
-  readonly timers: Heap<TaskState>
+  readonly timers: Heap<Timer>
+}
+
+/** A retry to come. It keeps its own time: a heap must not change its order behind its back. */
+export interface Timer {
+  readonly at: Millis
+  readonly task: TaskState
 }
 
 export interface TaskState {

@@ -6,7 +6,7 @@ import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
 import type { TaskName } from './id.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
-import type { PlanState, TaskState } from './state.ts'
+import type { PlanState, TaskState, Timer } from './state.ts'
 import { BLOCKS, SATISFIES, TASK_STATUSES, type TaskStatus } from './status.ts'
 
 export const newCounts = (): Record<TaskStatus, number> =>
@@ -20,7 +20,8 @@ export const newReadyHeap = (): Heap<TaskState> =>
     return left !== right ? left > right : a.ordinal < b.ordinal
   })
 
-export const newTimerHeap = (): Heap<TaskState> => new Heap((a, b) => (a.retryAt ?? 0) < (b.retryAt ?? 0))
+/** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
+export const newTimerHeap = (): Heap<Timer> => new Heap((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
 export function newTask(definition: TaskDefinition, ordinal: number): TaskState {
   return {
@@ -109,18 +110,21 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
 /** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
   if (task.status === 'running' && task.claim === null) state.running.add(task)
-  else if (task.status === 'ready' && task.retryAt !== null) state.timers.push(task)
+  else if (task.status === 'ready' && task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
   else if (task.status === 'ready') (isEngines(task) ? state.ready : state.claimable).push(task)
 }
 
 export const isStartable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && isEngines(task)
 export const isClaimable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && !isEngines(task)
-export const isTimed = (task: TaskState): boolean => task.status === 'ready' && task.retryAt !== null
+export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
 /** Does the engine have to move it on? An external task waits for a claim, except for the judging of its `when`. */
 function isEngines(task: TaskState): boolean {
-  return task.definition.action.type !== 'external' || (task.definition.when !== undefined && task.prepared === null)
+  return task.definition.action.type !== 'external' || (task.definition.when !== undefined && task.prepared?.when === undefined)
 }
+
+/** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */
+export const runningInOrder = (state: PlanState): readonly TaskState[] => [...state.running].sort((a, b) => a.ordinal - b.ordinal)
 
 /** Needs not satisfied and needs that block, with the `needs` on the task that routed here waived. */
 export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {

@@ -74,3 +74,28 @@ export interface Preview {
   /** Unified diff or the command as it would run, escaped by whoever prints it. */
   readonly text: string
 }
+
+/**
+ * Ends what is left of processes we started, told by the marks in their environment, their session and their ancestry.
+ * A child that left its session and emptied its environment is only found while its parent lives; that takes a sandbox.
+ */
+export interface ProcessTree {
+  /** Everything an owner ever started and that still lives; a takeover calls it before the next attempt starts. */
+  endOwner(owner: string): Promise<Ended>
+  /** Everything of one attempt. With `graceMs` it is asked to end first and killed when the grace is over. */
+  endAttempt(mark: AttemptMark, options?: { readonly graceMs?: number }): Promise<Ended>
+}
+
+export interface AttemptMark {
+  readonly owner: string
+  readonly key: string
+  readonly attempt: number
+  /** The first process of the attempt, which leads its session and group; null when it is not known. */
+  readonly leader: { readonly pid: number; /** Clock ticks since boot; 0 when not known. */ readonly start: number } | null
+}
+
+export interface Ended {
+  readonly ended: number
+  /** Processes that could not be ended; zero, unless the kernel holds them or they are not ours to end. */
+  readonly left: number
+}

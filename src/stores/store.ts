@@ -15,7 +15,7 @@ export interface Store {
   /** Makes a plan; a name that is taken is refused with code `exists`. */
   create(command: CommandOf<'create'>, actor: Actor): Promise<Updated>
   /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
-  update(plan: PlanId, command: Command, options: UpdateOptions): Promise<Updated>
+  update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
   /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
   state(plan: PlanId): Promise<PlanState | null>
   /** Finds a plan by UUID or name, or a task by its UUID; the one look-up. */
@@ -24,8 +24,8 @@ export interface Store {
   read(plan: PlanId, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly Entry[]>
   /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
   watch(options: { readonly after: Position; readonly plan?: PlanId; readonly signal: AbortSignal }): AsyncIterable<Entry>
-  /** Calls back soon after any commit, by this or another process; returns how to stop. Never called inside a commit. */
-  onChange(listener: () => void): () => void
+  /** Calls back soon after any commit, by this process or another; returns how to stop. Never called inside a commit. */
+  onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void
   position(): Promise<Position>
 
   plans(query: PlanQuery): Promise<Page<PlanRow>>
@@ -47,6 +47,9 @@ export interface Store {
 }
 
 export type Position = number
+
+/** A command, or how to make it at the moment of writing, so that everything true by then is in it. Called once. */
+export type Asked = Command | (() => Command)
 
 export interface UpdateOptions {
   readonly actor: Actor
@@ -86,6 +89,18 @@ export class CommitUnknown extends Error {
 /** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged'
+}
+/** Thrown when there is no space left. Nothing of the commit was written: free some space and try again. */
+export class StoreFull extends Error {
+  override readonly name = 'StoreFull'
+}
+/** Thrown when another process kept the write lock for too long. Nothing was written: try again. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy'
+}
+/** Thrown when a page is asked for with a cursor that no list of this kind handed out. */
+export class BadCursor extends RangeError {
+  override readonly name = 'BadCursor'
 }
 /** Thrown when the store cannot be opened as promised: newer schema, old SQLite, wrong settings, network filesystem. */
 export class StoreRefused extends Error {

@@ -28,23 +28,22 @@ export function conclude(draft: Draft): void {
   }
 }
 
-const isQuiet = ({ counts }: PlanState): boolean => counts.ready === 0 && counts.running === 0 && counts.waiting === 0
+/** While cancelling, only what still runs is waited for. */
+function isQuiet({ counts, compensating }: PlanState): boolean {
+  return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
+}
 
 /** Skips dormant tasks, and those whose needs were all skipped this way. True when anything moved. */
 function skipUnrouted(draft: Draft): boolean {
   const { state } = draft
   if (state.counts.pending === 0) return false
-  const skipped: TaskState[] = []
-  for (let found = 1; found > 0; ) {
-    const open = state.order.filter(
-      task =>
-        task.status === 'pending' &&
-        task.definition.action.type !== 'verify' &&
-        (task.dormant || followsOnlyUnrouted(state, task)),
-    )
-    found = open.length
-    for (const task of open) emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })
-    skipped.push(...open)
+  const skipped = state.order.filter(task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify')
+  for (let at = 0; at < skipped.length; at++) {
+    const task = skipped[at]!
+    emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })
+    for (const dependant of task.dependants) {
+      if (dependant.status === 'pending' && followsOnlyUnrouted(state, dependant)) skipped.push(dependant)
+    }
   }
   for (const task of skipped) propagate(draft, task)
   return skipped.length > 0

@@ -6,6 +6,7 @@ import { LATER_ACTIONS, type PlanDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { PlanState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
+import { runningInOrder } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { readyUp } from './readiness.ts'
@@ -62,7 +63,7 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
     emit(draft, { type: 'plan.cancelled', reason: command.reason ?? 'cancelled', force })
   }
   if (force) {
-    for (const task of [...state.running]) {
+    for (const task of runningInOrder(state)) {
       emit(draft, { type: 'attempt.lost', task: task.definition.id, visit: task.visit, attempt: task.attempt, reason: 'plan cancelled by force', byUs: true })
     }
     for (const task of state.order) {

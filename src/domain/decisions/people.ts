@@ -80,6 +80,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (state.status === 'draft' || state.status === 'cancelled') return illegal(state, 'retry', 'there is nothing to try again')
+  if (state.compensating !== null) return illegal(state, 'retry', 'the plan is being cancelled')
   if (task.status === 'ready' && task.retryAt !== null) {
     emit(draft, { type: 'task.readied', tasks: [id] })
     return undefined
@@ -103,23 +104,24 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan has ended')
+  if (state.compensating !== null) return illegal(state, 'skip', 'the plan is being cancelled')
   if (task.status === 'running') return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
   if (task.status === 'completed' || task.status === 'skipped') return refuse('not-ready', `task '${id}' is ${task.status} already`)
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
   emit(draft, { type: 'task.skipped', task: id, reason: command.reason })
   if (state.status !== 'draft') {
     propagate(draft, task)
-    redoDone(draft)
+    if (task.definition.action.type !== 'verify') redoDone(draft)
     conclude(draft)
   }
   return undefined
 }
 
-/** When work is taken up again, the definition of done is judged again at the end. */
-function redoDone(draft: Draft): void {
+/** When work is taken up again, the definition of done is judged again at the end, however far its judging had come. */
+export function redoDone(draft: Draft): void {
   const done = draft.state.order.at(-1)
-  if (done?.definition.action.type !== 'verify' || !ENDED.has(done.status)) return
-  emit(draft, { type: 'task.reopened', tasks: [done.definition.id], reason: 'work was taken up again' })
+  if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
+  reopen(draft, [done], 'work was taken up again')
 }
 
 export function unknownTask(draft: Draft, name: TaskName): Refusal {

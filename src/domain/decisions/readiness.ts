@@ -49,6 +49,17 @@ export function block(draft: Draft, root: TaskState): void {
   if (blocked.length > 0) emit(draft, { type: 'task.blocked', tasks: blocked, by: root.definition.id })
 }
 
+/** Blocks those of the candidates that came back to a need which blocks, and all that need them. */
+export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void {
+  const { state } = draft
+  for (const task of candidates) {
+    if (task.status !== 'pending' || openNeeds(state, task).blockers === 0) continue
+    const needs = (task.definition.needs ?? []).map(name => state.tasks.get(name))
+    const by = needs.find(need => need !== undefined && BLOCKS.has(need.status) && need.definition.id !== task.routedBy)
+    if (by !== undefined) block(draft, by)
+  }
+}
+
 /** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
 export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly TaskState[] {
   const freed = new Set<TaskState>()

@@ -5,13 +5,14 @@ import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { PLAN_ENDED } from '../status.ts'
-import { allTasks } from '../task-graph.ts'
+import type { TaskState } from '../state.ts'
+import { ENDED, PLAN_ENDED } from '../status.ts'
+import { allTasks, openNeeds } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal, refuseGraph, refuseUnsupported } from './lifecycle.ts'
-import { refresh } from './people.ts'
-import { block } from './readiness.ts'
+import { redoDone, refresh } from './people.ts'
+import { blockHeld } from './readiness.ts'
 import { reopen } from './routing.ts'
 
 export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | undefined {
@@ -37,8 +38,16 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   emit(draft, { type: 'plan.revised', revision: state.revision + 1, definition, hash, rationale })
   if (state.status === 'draft') return undefined
   reopen(draft, changed, 'its definition changed')
+  reopen(draft, state.order.filter(task => mayNotStartYet(draft, task)), 'its needs changed')
   refresh(draft, state.order)
-  for (const task of state.order) if (task.status === 'failed' && !task.handled) block(draft, task)
+  blockHeld(draft, state.order)
+  if (state.order.some(task => task.definition.action.type !== 'verify' && !ENDED.has(task.status))) redoDone(draft)
   conclude(draft)
   return undefined
+}
+
+/** It was ready, or asked for approval, before the revision gave it needs that are not satisfied. */
+function mayNotStartYet({ state }: Draft, task: TaskState): boolean {
+  const isOpen = task.status === 'ready' || (task.status === 'waiting' && task.gate?.asks.type === 'approval')
+  return isOpen && openNeeds(state, task).unmet > 0
 }

@@ -7,14 +7,17 @@ import type { TaskState } from '../state.ts'
 import { ENDED } from '../status.ts'
 import { transitiveDependants } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
-import { readyUp, unblock } from './readiness.ts'
+import { blockHeld, readyUp, unblock } from './readiness.ts'
 
 /** The tasks an outcome leads to; null when the task has no edge for it. */
 export function edges(draft: Draft, task: TaskState, outcomes: readonly string[]): { outcome: string; to: readonly TaskState[] } | null {
   for (const outcome of outcomes) {
-    const targets = task.definition.on?.[outcome]
+    const { on } = task.definition
+    // An outcome is somebody's text: `constructor` must find no edge.
+    const targets = on !== undefined && Object.hasOwn(on, outcome) ? on[outcome] : undefined
     if (targets === undefined) continue
-    return { outcome, to: targets.map(name => draft.state.tasks.get(name)).filter(target => target !== undefined) }
+    const to = [...new Set(targets)].map(name => draft.state.tasks.get(name)).filter(target => target !== undefined)
+    return { outcome, to }
   }
   return null
 }
@@ -23,8 +26,10 @@ export function edges(draft: Draft, task: TaskState, outcomes: readonly string[]
 export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
   for (const target of to) {
     if (!wouldReopen(target)) continue
-    const visits = source.definition.visits ?? target.definition.visits ?? VISITS_DEFAULT
-    if (target.visit >= visits) return { target: target.definition.id, visits }
+    const visits = source.definition.visits || target.definition.visits || VISITS_DEFAULT
+    // A visit that was skipped is not one it has had.
+    const had = target.status === 'skipped' ? target.visit - 1 : target.visit
+    if (had >= visits) return { target: target.definition.id, visits }
   }
   return null
 }
@@ -48,6 +53,7 @@ export function reopen(draft: Draft, roots: readonly TaskState[], reason: string
   }
   emit(draft, { type: 'task.reopened', tasks: again.map(task => task.definition.id), reason })
   unblock(draft, after)
+  blockHeld(draft, again)
   readyUp(draft, [...roots, ...after])
 }
 

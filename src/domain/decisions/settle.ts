@@ -23,6 +23,7 @@ export function lose(draft: Draft, task: TaskState, reason: string, hand: 'by us
   const startedAt = task.startedAt ?? draft.now
   const lost = { type: 'attempt.lost', ...attemptOf(task), reason } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
+  if (draft.state.compensating !== null) return
   const effect = effectOf(draft.state.definition, task.definition)
   if (!mayRunAgain(effect)) {
     emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
@@ -47,7 +48,7 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
       },
     })
   }
-  const over = taken === null ? null : exhausted(task, taken.to)
+  const over = taken === null || draft.state.compensating !== null ? null : exhausted(task, taken.to)
   if (taken !== null && over !== null) return fail(draft, task, tooOften(taken.outcome, over))
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
   if (unjudged.length > 0) {
@@ -59,7 +60,7 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
 
 /** A completed task takes its outcome edge, then lets its dependants go on. */
 export function afterSuccess(draft: Draft, task: TaskState): void {
-  const taken = edges(draft, task, outcomesOf(task, task.result))
+  const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
   if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
   if (task.status === 'completed') propagate(draft, task)
 }

@@ -2,7 +2,8 @@
 // overlap. A task that must be prepared first holds its place in the line, so that lesser ones cannot starve it.
 
 import { effectOf, scopeOf } from '../effect.ts'
-import { CONCURRENCY_DEFAULT } from '../limits.ts'
+import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
+import type { PlanDefinition } from '../plan.ts'
 import type { Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
@@ -16,7 +17,7 @@ const LOOK_PAST_MAX = 64
 
 /** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
 export function inLine(state: PlanState): readonly TaskState[] {
-  let free = (state.definition.concurrency ?? CONCURRENCY_DEFAULT) - state.running.size
+  let free = concurrencyOf(state.definition) - state.running.size
   if (state.status !== 'active' || state.compensating !== null || free <= 0) return []
   const scopes: (readonly string[])[] = []
   for (const task of state.running) scopes.push(writeScope(state, task))
@@ -40,11 +41,18 @@ export function inLine(state: PlanState): readonly TaskState[] {
   return line
 }
 
+/** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
+export function concurrencyOf({ concurrency }: PlanDefinition): number {
+  return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
+}
+
 /** A task with a condition, or with a write scope to capture or restore, is prepared before each attempt. */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
-  if (task.definition.when !== undefined && task.prepared?.when === undefined && task.attempt === 0) return true
-  return capturesScope(state, task)
+  return isUnjudged(task) || capturesScope(state, task)
 }
+
+/** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
+const isUnjudged = (task: TaskState): boolean => task.definition.when !== undefined && task.prepared?.when === undefined
 
 export function capturesScope(state: PlanState, task: TaskState): boolean {
   const { type } = task.definition.action
@@ -54,9 +62,13 @@ export function capturesScope(state: PlanState, task: TaskState): boolean {
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
 export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepared>): void {
-  for (const task of inLine(draft.state)) {
+  const line = inLine(draft.state).map(task => ({ task, visit: task.visit }))
+  for (const { task, visit } of line) {
+    // Whoever was before it in line may have failed and led back to where this one waits on others again.
+    if (!isStartable(task) || task.visit !== visit) continue
     const made = prepared.get(task)
     if (made === undefined && needsPreparing(draft.state, task)) continue
+    if (made !== undefined && made.failure === undefined && made.when === undefined && isUnjudged(task)) continue
     start(draft, task, made ?? {})
   }
 }
@@ -67,11 +79,11 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
     emit(draft, { type: 'task.skipped', task: name, reason: `its condition does not hold: ${task.definition.when ?? ''}` })
     return propagate(draft, task)
   }
-  const { type } = task.definition.action
-  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
+  if (prepared.failure === undefined && isUnjudged(task)) {
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
-    return openGate(draft, task)
   }
+  const { type } = task.definition.action
+  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) return openGate(draft, task)
   emit(draft, {
     type: 'attempt.started',
     task: name,

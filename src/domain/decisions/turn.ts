@@ -6,7 +6,7 @@ import { compensationEffect, mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import type { Prepared } from '../result.ts'
 import type { TaskState } from '../state.ts'
-import { isTimed } from '../task-graph.ts'
+import { isTimed, runningInOrder } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { conclude } from './conclude.ts'
 import { lose, settle } from './settle.ts'
@@ -37,7 +37,7 @@ export function turn(draft: Draft, command: Turn): void {
 }
 
 export function recover(draft: Draft, command: CommandOf<'recover'>): void {
-  for (const task of [...draft.state.running]) lose(draft, task, command.reason, 'by the world')
+  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world')
   const name = draft.state.compensation
   const action = name === null ? undefined : draft.state.tasks.get(name)?.definition.compensate
   if (name !== null && action !== undefined && !mayRunAgain(compensationEffect(action))) {
@@ -55,10 +55,10 @@ export function recover(draft: Draft, command: CommandOf<'recover'>): void {
 function readyDue(draft: Draft): void {
   const due: TaskName[] = []
   for (;;) {
-    const task = draft.state.timers.peek(isTimed)
-    if (task === undefined || task.retryAt === null || task.retryAt > draft.now) break
+    const timer = draft.state.timers.peek(isTimed)
+    if (timer === undefined || timer.at > draft.now) break
     draft.state.timers.pop(isTimed)
-    due.push(task.definition.id)
+    due.push(timer.task.definition.id)
   }
   if (due.length > 0) emit(draft, { type: 'task.readied', tasks: due })
 }

@@ -1,10 +1,10 @@
 // Why is a task ready, or why not? In sentences, naming the tasks, people and limits it waits for.
 
-import { inLine } from '../decisions/starting.ts'
+import { concurrencyOf, inLine } from '../decisions/starting.ts'
 import type { Millis } from '../id.ts'
-import { CONCURRENCY_DEFAULT } from '../limits.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
+import { isClaimable } from '../task-graph.ts'
 
 export function explain(state: PlanState, task: TaskState, now: Millis): string {
   const { id } = task.definition
@@ -24,6 +24,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
     case 'blocked':
       return `'${id}' is blocked: ${needsThat(state, task, need => BLOCKS.has(need.status)) || (task.reason ?? '')}`
     case 'pending':
+      if (task.definition.action.type === 'verify') return `'${id}' is judged when everything else has ended`
       if (task.dormant) return `'${id}' waits: no outcome has led here yet`
       return `'${id}' needs ${needsThat(state, task, need => !SATISFIES.has(need.status))}`
     case 'ready':
@@ -34,12 +35,12 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
 }
 
 function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
-  const { id, action } = task.definition
+  const { id } = task.definition
   if (task.retryAt !== null) return `'${id}' is tried again in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s: ${task.reason ?? 'its last attempt failed'}`
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
-  if (action.type === 'external') return `'${id}' is ready to be claimed`
+  if (isClaimable(task)) return `'${id}' is ready to be claimed`
   if (inLine(state).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`
-  const limit = state.definition.concurrency ?? CONCURRENCY_DEFAULT
+  const limit = concurrencyOf(state.definition)
   if (state.running.size >= limit) return `'${id}' is ready; ${state.running.size} of ${limit} places are taken`
   return `'${id}' is ready, but others are before it or write the same files`
 }

@@ -4,6 +4,7 @@ import type { GateAsks } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { PlanState } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
+import { isClaimable } from '../task-graph.ts'
 import { type Progress, progress } from './progress.ts'
 
 export interface Summary {
@@ -40,11 +41,11 @@ export function summary(state: PlanState): Summary {
   const failed: { task: TaskName; reason: string; handled: boolean }[] = []
   let claimable = 0
   for (const task of state.order) {
-    const { id, action } = task.definition
+    const { id } = task.definition
     if (task.status === 'running') running.push(id)
     if (task.gate !== null) waiting.push({ task: id, asks: task.gate.asks, since: task.gate.since })
     if (task.status === 'failed') failed.push({ task: id, reason: task.reason ?? '', handled: task.handled })
-    if (task.status === 'ready' && action.type === 'external') claimable++
+    if (isClaimable(task)) claimable++
   }
   return {
     id: state.id,

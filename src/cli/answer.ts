@@ -1,0 +1,39 @@
+// What a command says: a versioned envelope with --json, else lines of text. Every JSON answer of the CLI has this shape.
+
+import type { Context } from './context.ts'
+import type { Complaint } from './exit.ts'
+
+export const ENVELOPE = 1
+
+/** The answer of a command; `lines` is only asked for when a person reads. */
+export function answer(context: Context, data: unknown, lines: () => string | readonly string[]): void {
+  if (context.settings.json) context.stdout.write(envelope({ data }))
+  else print(context, lines())
+}
+
+export function print(context: Context, lines: string | readonly string[]): void {
+  const text = typeof lines === 'string' ? lines : lines.join('\n')
+  if (text !== '') context.stdout.write(`${text}\n`)
+}
+
+/** Something said beside the answer; not for scripts and not for the quiet. */
+export function remark(context: Context, line: string): void {
+  if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${line}\n`)
+}
+
+/** One line of JSON; inside it every control character is escaped by JSON itself. */
+export function envelope(content: { readonly data: unknown } | { readonly error: unknown }): string {
+  return `${JSON.stringify({ planfold: ENVELOPE, ...content })}\n`
+}
+
+export function errorEnvelope(complaint: Complaint): string {
+  const { code, message, hint, diagnostics } = complaint
+  return envelope({
+    error: {
+      code,
+      message,
+      hint,
+      ...(diagnostics.length === 0 ? {} : { diagnostics: diagnostics.map(({ source: _, ...diagnostic }) => diagnostic) }),
+    },
+  })
+}

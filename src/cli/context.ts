@@ -1,0 +1,66 @@
+// What a command is given: where to write, who looks, which settings hold, and how to open the state. Commands touch the
+// process only through this, so a test runs them without one.
+
+import type { Composed, ComposeOptions } from '../compose.ts'
+import type { Paint } from './paint.ts'
+
+export interface Context {
+  readonly stdout: Sink
+  readonly stderr: Sink
+  /** The terminal, when a person sits at both ends of it; null for pipes, files and CI. */
+  readonly terminal: Terminal | null
+  readonly cwd: string
+  readonly environment: { readonly [name: string]: string | undefined }
+  readonly now: () => number
+  readonly settings: Settings
+  readonly paint: Paint
+  /** Calls back on SIGINT and SIGTERM instead of dying of them; returns how to stop listening. */
+  readonly onSignal: (listener: (signal: StopSignal) => void) => () => void
+  /** Fires when whoever read our output has gone. */
+  readonly hangup: AbortSignal
+  readonly stdin: () => AsyncIterable<Uint8Array>
+  readonly compose: (options: ComposeOptions) => Promise<Composed>
+}
+
+export interface Settings {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+  readonly dir?: string
+  readonly as?: string
+}
+
+export interface Sink {
+  write(text: string): void
+}
+
+export type StopSignal = 'SIGINT' | 'SIGTERM'
+
+export interface Terminal {
+  columns(): number
+  rows(): number
+  onResize(listener: () => void): () => void
+  /** Single key presses, unechoed, until the returned function is called. Ctrl-C arrives as a signal, not as a key. */
+  onKey(listener: (key: string) => void): () => void
+}
+
+/** Opens the state, hands it to `body`, and closes it however that ends. */
+export async function withState<T>(
+  context: Context,
+  options: { readonly create: boolean },
+  body: (composed: Composed) => Promise<T>,
+): Promise<T> {
+  const { dir, as } = context.settings
+  const composed = await context.compose({
+    cwd: context.cwd,
+    environment: context.environment,
+    create: options.create,
+    ...(dir === undefined ? {} : { dir }),
+    ...(as === undefined ? {} : { as }),
+  })
+  try {
+    return await body(composed)
+  } finally {
+    await composed.close()
+  }
+}

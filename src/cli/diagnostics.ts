@@ -1,0 +1,44 @@
+// Faults of a document as people read them: where, what, the line itself with a caret, and what to do. One screen at most.
+
+import { escapeForTerminal } from '../safety/terminal.ts'
+import type { FileDiagnostic } from './exit.ts'
+import type { Paint } from './paint.ts'
+import { width } from './width.ts'
+
+const SHOWN_MAX = 5
+const SOURCE_COLUMNS_MAX = 100
+
+export function printDiagnostics(paint: Paint, diagnostics: readonly FileDiagnostic[]): readonly string[] {
+  const lines = diagnostics.slice(0, SHOWN_MAX).flatMap(diagnostic => printOne(paint, diagnostic))
+  const left = diagnostics.length - SHOWN_MAX
+  return left > 0 ? [...lines, paint.dim(`… and ${left} more`)] : lines
+}
+
+function printOne(paint: Paint, diagnostic: FileDiagnostic): readonly string[] {
+  const { file, line, column, severity, message, hint } = diagnostic
+  const tint = severity === 'error' ? paint.red : paint.yellow
+  const place = `${escapeForTerminal(file)}:${line}:${column}`
+  return [
+    `${paint.bold(place)}: ${tint(severity)}: ${escapeForTerminal(message)}`,
+    ...pointer(paint, diagnostic),
+    ...(hint === undefined ? [] : [`  ${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]),
+  ]
+}
+
+/** The line of the document and a caret below the place; long lines are shown around it. */
+function pointer(paint: Paint, { source, line, column }: FileDiagnostic): readonly string[] {
+  if (source.trim() === '') return []
+  const from = column - 1 > SOURCE_COLUMNS_MAX - 20 ? column - 41 : 0
+  const before = tabless(source.slice(from, column - 1))
+  const after = tabless(source.slice(column - 1, from + SOURCE_COLUMNS_MAX))
+  const lead = from > 0 ? '…' : ''
+  const tail = source.length > from + SOURCE_COLUMNS_MAX ? '…' : ''
+  const number = String(line).padStart(4)
+  return [
+    `${paint.dim(`${number} │`)} ${lead}${before}${after}${tail}`,
+    `${paint.dim('     │')} ${' '.repeat(width(lead + before))}${paint.red('^')}`,
+  ]
+}
+
+/** A tab is shown as an arrow: in YAML it is most often the very thing that is wrong. */
+const tabless = (text: string): string => escapeForTerminal(text.replaceAll('\t', '→   '))

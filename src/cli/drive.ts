@@ -1,0 +1,116 @@
+// Drives one plan and tells what happens, until it ends, rests or is interrupted. The one place where signals, the worker
+// and a reporter meet; `run`, `resume` and `cancel` come through here.
+//
+//   driving ── SIGINT/SIGTERM ──→ pausing (what may not be run again ends first) ── again ──→ forced (it is parked)
+//   held by another process ──→ attached: watched on a terminal, refused elsewhere; if its owner dies, driven from here
+
+import type { Composed } from '../compose.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { Driven } from '../engine/engine.ts'
+import type { Holder } from '../stores/store.ts'
+import type { Context, StopSignal } from './context.ts'
+import { Complaint, EXIT, exitOf } from './exit.ts'
+import { Follower } from './live/follower.ts'
+import type { Reporter } from './live/reporter.ts'
+import { tellEnd } from './ending.ts'
+
+export interface DriveTask {
+  readonly plan: PlanId
+  readonly name: string
+  /** Events after this version are told. */
+  readonly since: number
+  /** Stay while the plan waits for people or agents. */
+  readonly wait: boolean
+  /** Plain lines even on a terminal. */
+  readonly plain?: boolean
+}
+
+const ATTACHED_POLL_MS = 1_000
+
+export async function drive(context: Context, composed: Composed, task: DriveTask): Promise<number> {
+  const { plan, name } = task
+  const stop = new AbortController()
+  const force = new AbortController()
+  let interrupted: StopSignal | null = null
+  let detach: (() => void) | null = null
+  const reporter = await reporterFor(context, composed, task, () => stop.abort())
+  const follower = new Follower(composed.engine, plan, task.since, entry => reporter.entry(entry))
+  const unlisten = context.onSignal(signal => {
+    if (interrupted !== null) {
+      reporter.say('stopping at once; what was under way is parked')
+      return force.abort()
+    }
+    interrupted = signal
+    if (detach !== null) return detach()
+    void pause().finally(() => stop.abort())
+  })
+
+  async function pause(): Promise<void> {
+    reporter.say('pausing … (Ctrl-C again to force)')
+    await composed.engine.submit(plan, { type: 'pause', reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated' }, composed.actor)
+    const unsafe = await unsafeRunning(composed, plan)
+    if (unsafe.length > 0) reporter.say(`pausing: waiting for ${unsafe.join(', ')}, which may not be run twice (Ctrl-C again to force)`)
+  }
+
+  async function attached(holder: Holder): Promise<'free' | 'over'> {
+    reporter.say(`driven by pid ${holder.pid} on ${holder.host}; watching (Ctrl-C leaves it running)`)
+    for (;;) {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, ATTACHED_POLL_MS)
+        detach = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      const summary = await composed.engine.ask({ type: 'summary', plan })
+      if (interrupted !== null || summary === null || summary.endedAt !== null || summary.status === 'paused') return 'over'
+      if (summary.holder === null || !summary.holder.alive) {
+        detach = null
+        return 'free'
+      }
+    }
+  }
+
+  let driven: Driven
+  try {
+    for (;;) {
+      driven = await composed.worker.drive(plan, {
+        stop: stop.signal,
+        force: force.signal,
+        stay: task.wait || reporter.asks,
+        onOutput: (name, text) => reporter.output(name, text),
+      })
+      if (driven.status === 'lost' && reporter.asks) continue
+      if (driven.status !== 'held') break
+      if (!reporter.asks) throw heldBy(driven.holder, name)
+      if ((await attached(driven.holder)) === 'over') break
+    }
+    if (driven.status === 'lost') throw new Complaint(EXIT.refused, 'lease-lost', `another process drives '${name}' now`, `follow it with: planfold log ${name} --follow`)
+    const summary = await composed.engine.ask({ type: 'summary', plan })
+    if (summary !== null) await follower.reach(summary.version)
+  } finally {
+    unlisten()
+    await follower.close()
+    await reporter.close()
+  }
+  const left = driven.status === 'held' ? driven.holder : null
+  const status = await tellEnd(context, composed, plan, { interrupted, left })
+  const exit = exitOf(status)
+  return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
+}
+
+async function reporterFor(context: Context, composed: Composed, task: DriveTask, onLeft: () => void): Promise<Reporter> {
+  if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
+  if (context.terminal === null || context.settings.quiet || task.plain === true) return new (await import('./live/plain.ts')).PlainReporter(context)
+  return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
+}
+
+function heldBy(holder: Holder, name: string): Complaint {
+  return new Complaint(EXIT.refused, 'held', `plan '${name}' is driven by pid ${holder.pid} on ${holder.host}`, `follow it with: planfold log ${name} --follow`)
+}
+
+async function unsafeRunning(composed: Composed, plan: PlanId): Promise<readonly string[]> {
+  const summary = await composed.engine.ask({ type: 'summary', plan })
+  const cards = await Promise.all((summary?.running ?? []).map(task => composed.engine.ask({ type: 'task', plan, task })))
+  return cards.flatMap(card => (card !== null && card.effect === 'unsafe' && card.claimedBy === null ? [card.name] : []))
+}

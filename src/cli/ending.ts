@@ -1,0 +1,85 @@
+// What is said when a drive is over: where the plan stands, what was run, retried and lost, what waits for whom, and the
+// exact command to continue.
+
+import type { Composed } from '../compose.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Card } from '../domain/views/board.ts'
+import type { Summary } from '../domain/views/summary.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import type { Holder } from '../stores/store.ts'
+import { envelope } from './answer.ts'
+import type { Context, StopSignal } from './context.ts'
+import { elapsed } from './elapsed.ts'
+import { type Paint, symbol, tint } from './paint.ts'
+import { waitingLines } from './waiting.ts'
+
+export interface EndingOf {
+  readonly interrupted: StopSignal | null
+  /** Another process drives it on. */
+  readonly left: Holder | null
+}
+
+export async function tellEnd(context: Context, composed: Composed, plan: PlanId, how: EndingOf): Promise<PlanStatus> {
+  const summary = await composed.engine.ask({ type: 'summary', plan })
+  if (summary === null) throw new Error(`the plan ${plan} has gone`)
+  const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
+  if (context.settings.json) {
+    const retried = board.filter(isRetried).map(card => ({ task: card.name, attempts: card.attempt, visits: card.visit }))
+    context.stdout.write(envelope({ data: { type: 'summary', summary, retried, next: nextCommand(summary, how) } }))
+  } else context.stdout.write(`${endingLines(summary, board, how, context.now(), context.paint).join('\n')}\n`)
+  return summary.status
+}
+
+export function endingLines(summary: Summary, board: readonly Card[], how: EndingOf, now: number, paint: Paint): readonly string[] {
+  const took = summary.startedAt === null ? '' : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
+  const reason = summary.status === 'completed' || summary.reason === null || summary.reason === '' ? '' : paint.dim(` (${escapeForTerminal(summary.reason)})`)
+  const lines = [`${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary))}${took}${reason}`]
+  lines.push(`  tasks    ${counted(summary)}`)
+  const retried = board.filter(isRetried)
+  if (retried.length > 0) lines.push(`  retried  ${few(retried.map(card => `${card.name} (${times(card)})`))}`)
+  const longest = slowest(board)
+  if (longest.length > 0) lines.push(`  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`)
+  for (const failed of summary.failed.slice(0, 5)) {
+    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`)
+  }
+  if (summary.status === 'failed') lines.push(`  output   planfold log ${summary.name} ${summary.failed[0]?.task ?? ''} --output`.trimEnd())
+  if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
+  const next = nextCommand(summary, how)
+  if (how.left !== null) lines.push(`  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`)
+  else if (summary.status === 'paused') lines.push(`  paused; resume with: ${paint.bold(next ?? '')}`)
+  else if (next !== null) lines.push(`  continue with: ${paint.bold(next)}`)
+  return lines
+}
+
+export function nextCommand(summary: Summary, how: EndingOf): string | null {
+  if (how.left !== null) return null
+  if (summary.status === 'failed') return summary.failed[0] === undefined ? null : `planfold retry ${summary.name} ${summary.failed[0].task}`
+  return summary.endedAt === null ? `planfold resume ${summary.name}` : null
+}
+
+function wordFor({ status, waiting, claimable }: Summary): string {
+  if (waiting.length > 0 && (status === 'active' || status === 'blocked')) return 'waits for a person'
+  return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : status
+}
+
+/** `12 completed · 1 skipped`. */
+export function counted({ progress }: Pick<Summary, 'progress'>): string {
+  return Object.entries(progress.counts)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(' · ')
+}
+
+const isRetried = (card: Card): boolean => card.attempt > 1 || card.visit > 1
+
+function times(card: Card): string {
+  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visit > 1 ? `${card.visit} visits` : ''].filter(Boolean).join(', ')
+}
+
+function slowest(board: readonly Card[]): readonly Card[] {
+  const ended = board.filter(card => card.startedAt !== null && card.endedAt !== null && card.endedAt - card.startedAt >= 1_000)
+  return ended.sort((a, b) => b.endedAt! - b.startedAt! - (a.endedAt! - a.startedAt!)).slice(0, 3)
+}
+
+const few = (items: readonly string[]): string => (items.length <= 5 ? items.join(', ') : `${items.slice(0, 5).join(', ')} and ${items.length - 5} more`)

@@ -1,0 +1,122 @@
+// How a command ends: the exit codes scripts rely on, and the one place where refusals, failures of the world and bugs of ours
+// become a message, a hint and a code. No stack trace passes through here.
+
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Diagnostic } from '../format/diagnostic.ts'
+
+export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, waits: 4, bug: 5, interrupted: 130 } as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** Thrown by commands for everything a person can do something about; printed by main, never a bug. */
+export class Complaint extends Error {
+  override readonly name = 'Complaint'
+  readonly exit: ExitCode
+  readonly code: string
+  readonly hint: string | null
+  readonly diagnostics: readonly FileDiagnostic[]
+
+  constructor(exit: ExitCode, code: string, message: string, hint?: string, diagnostics: readonly FileDiagnostic[] = []) {
+    super(message)
+    this.exit = exit
+    this.code = code
+    this.hint = hint ?? null
+    this.diagnostics = diagnostics
+  }
+}
+
+export interface FileDiagnostic extends Diagnostic {
+  readonly file: string
+  /** The line of the document it points at. */
+  readonly source: string
+}
+
+export const usage = (message: string, hint?: string): Complaint => new Complaint(EXIT.usage, 'usage', message, hint)
+export const notFound = (message: string, hint?: string): Complaint => new Complaint(EXIT.usage, 'not-found', message, hint)
+
+export function refused(refusal: Refusal): Complaint {
+  return new Complaint(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
+}
+
+const REFUSAL_EXIT: Record<RefusalCode, ExitCode> = {
+  'not-found': EXIT.usage,
+  invalid: EXIT.usage,
+  cycle: EXIT.usage,
+  'unknown-reference': EXIT.usage,
+  duplicate: EXIT.usage,
+  limit: EXIT.usage,
+  exists: EXIT.refused,
+  conflict: EXIT.refused,
+  'illegal-transition': EXIT.refused,
+  'not-supported': EXIT.refused,
+  'not-allowed': EXIT.refused,
+  'not-ready': EXIT.refused,
+}
+
+/** What the end of a drive means to a script. */
+export function exitOf(status: PlanStatus): ExitCode {
+  switch (status) {
+    case 'completed':
+      return EXIT.done
+    case 'failed':
+    case 'cancelled':
+      return EXIT.failed
+    case 'draft':
+    case 'active':
+    case 'paused':
+    case 'blocked':
+      return EXIT.waits
+    default:
+      return status satisfies never
+  }
+}
+
+/** Everything that can be thrown, as a complaint; null when only a bug of ours explains it. */
+export function complaintOf(error: unknown): Complaint | null {
+  if (error instanceof Complaint) return error
+  if (!(error instanceof Error)) return null
+  const known = KNOWN[error.name]
+  if (known !== undefined) {
+    const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : known.hint
+    return new Complaint(known.exit, known.code, error.message, hint)
+  }
+  if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) return fromCommander(error)
+  if ('syscall' in error && 'code' in error) return fromSystem(error as NodeJS.ErrnoException)
+  return null
+}
+
+// By name and not by class, so that a failing start never has to load the rooms first.
+const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code: string; readonly hint: string } } = {
+  NoState: { exit: EXIT.usage, code: 'no-state', hint: 'start here with `planfold init`, or run a plan: planfold run plan.yaml' },
+  StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold check`' },
+  StoreBusy: { exit: EXIT.refused, code: 'busy', hint: 'another process is writing; try again' },
+  StoreFull: { exit: EXIT.refused, code: 'full', hint: 'free some space and try again; nothing was written' },
+  StoreDamaged: { exit: EXIT.refused, code: 'damaged', hint: 'see what is damaged with `planfold check --read-data`' },
+  CommitUnknown: { exit: EXIT.refused, code: 'commit-unknown', hint: 'look with `planfold status` before trying again' },
+  LeaseLost: { exit: EXIT.refused, code: 'lease-lost', hint: 'another process drives the plan now; see `planfold status`' },
+  BadCursor: { exit: EXIT.usage, code: 'bad-cursor', hint: 'use the cursor the previous page printed, or leave it out' },
+  // Bad settings or a bad `--as`, as compose says it.
+  BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
+}
+
+function fromCommander(error: Error): Complaint {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
+  const near = /\(Did you mean (.+?)\?\)/.exec(rest.join('\n'))
+  return usage(first, near === null ? 'see `planfold --help`' : `did you mean '${near[1]}'?`)
+}
+
+const SYSTEM_HINTS: { readonly [code: string]: string } = {
+  EACCES: 'check who may read and write there',
+  EPERM: 'check who may read and write there',
+  EROFS: 'that place can only be read; choose another with --dir',
+  ENOSPC: 'free some space and try again',
+  EDQUOT: 'free some space and try again',
+  EMFILE: 'too many open files; raise the limit with `ulimit -n`',
+  ENFILE: 'too many open files on this machine',
+  ENOTDIR: 'a part of that path is a file, not a folder',
+}
+
+function fromSystem(error: NodeJS.ErrnoException): Complaint | null {
+  const hint = SYSTEM_HINTS[error.code ?? '']
+  return hint === undefined ? null : new Complaint(EXIT.refused, 'system', error.message, hint)
+}

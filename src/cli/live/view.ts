@@ -1,0 +1,129 @@
+// The live view as a pure function: what is known, the size of the window and the time make the lines to draw. Never more
+// lines than the window has rows, never wider than its columns.
+
+import type { Millis } from '../../domain/id.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Card } from '../../domain/views/board.ts'
+import type { Progress } from '../../domain/views/progress.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { elapsed } from '../elapsed.ts'
+import { type Paint, SPINNER, symbol, tint } from '../paint.ts'
+import { cut, fit, width } from '../width.ts'
+import { choose } from './choose.ts'
+
+export interface Sight {
+  readonly name: string
+  readonly title: string | null
+  readonly status: PlanStatus
+  readonly startedAt: Millis | null
+  readonly progress: Progress
+  readonly cards: readonly Card[]
+  /** The last line each running task wrote, raw. */
+  readonly lastLine: ReadonlyMap<string, string>
+  /** What a gate asks, ready to draw; empty when nothing is asked. */
+  readonly question: readonly string[]
+  /** What goes on besides tasks: pausing, attached to another process. */
+  readonly notice: string | null
+}
+
+export interface Window {
+  readonly columns: number
+  readonly rows: number
+  readonly now: Millis
+  /** Counts redraws; turns the spinner. */
+  readonly frame: number
+}
+
+const NAME_COLUMNS_MAX = 32
+
+export function view(sight: Sight, window: Window, paint: Paint): readonly string[] {
+  const columns = Math.max(20, window.columns - 1)
+  const question = sight.question.slice(0, Math.max(0, window.rows - 4))
+  const foot = [...question, footer(sight, columns, paint)]
+  const room = Math.max(1, window.rows - 2 - foot.length)
+  const { before, shown, after } = choose(sight.cards, room)
+  const nameColumns = Math.min(NAME_COLUMNS_MAX, Math.floor(columns / 2), Math.max(4, ...shown.map(card => width(card.name))))
+  return [
+    header(sight, columns, window.now, paint),
+    ...(before === null ? [] : [paint.dim(cut(`  … ${before}`, columns))]),
+    ...shown.map(card => row(card, sight, { ...window, columns }, nameColumns, paint)),
+    ...(after === null ? [] : [paint.dim(cut(`  … ${after}`, columns))]),
+    ...foot,
+  ]
+}
+
+function header({ name, title, status, startedAt, progress }: Sight, columns: number, now: Millis, paint: Paint): string {
+  const time = startedAt === null ? '' : `  ${elapsed(now - startedAt)}`
+  const right = ` ${bar(progress.ratio)} ${progress.done}/${progress.total}${time}`
+  const room = columns - width(right) - 2
+  const left = cut(escapeForTerminal(title === null ? name : `${name}  ${title}`), room)
+  const painted = left.startsWith(name) ? paint.bold(name) + paint.dim(left.slice(name.length)) : paint.bold(left)
+  return `${symbol(paint, status)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, status)(right)}`
+}
+
+const BAR_COLUMNS = 12
+function bar(ratio: number): string {
+  const full = Math.floor(ratio * BAR_COLUMNS)
+  return '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full)
+}
+
+function row(card: Card, sight: Sight, window: Window, nameColumns: number, paint: Paint): string {
+  const { status } = card
+  const sign = status === 'running' ? paint.cyan(SPINNER[window.frame % SPINNER.length]!) : retrying(card) ? paint.yellow('↻') : symbol(paint, status)
+  const name = fit(escapeForTerminal(card.name), nameColumns)
+  const time = timeOf(card, window.now).padStart(7)
+  const room = window.columns - 2 - nameColumns - 1 - 7 - 2
+  const { text, colour } = remarkOn(card, sight, window.now, paint)
+  const quiet = status === 'pending' || status === 'skipped' || status === 'cancelled' || status === 'abandoned'
+  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(cut(escapeForTerminal(text), room))}`.trimEnd()
+}
+
+function timeOf(card: Card, now: Millis): string {
+  if (card.startedAt === null || card.status === 'waiting') return ''
+  if (card.status === 'running') return elapsed(now - card.startedAt)
+  return card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt)
+}
+
+/** The few words behind a task: what it last wrote, why it stands, what it waits for. */
+function remarkOn(card: Card, sight: Sight, now: Millis, paint: Paint): { readonly text: string; readonly colour: (text: string) => string } {
+  if (retrying(card)) {
+    return { text: `again in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`, colour: paint.yellow }
+  }
+  switch (card.status) {
+    case 'running': {
+      const said = card.claimedBy === null ? (sight.lastLine.get(card.name) ?? card.title ?? '') : `claimed by ${card.claimedBy}`
+      return { text: card.attempt > 1 ? `(attempt ${card.attempt}) ${said}` : said, colour: paint.dim }
+    }
+    case 'waiting':
+      return { text: card.reason ?? 'asks for a decision', colour: paint.yellow }
+    case 'failed':
+      return { text: card.reason ?? 'failed', colour: paint.red }
+    case 'completed':
+      return { text: card.attempt > 1 ? `after ${card.attempt} attempts` : '', colour: paint.dim }
+    case 'ready':
+      return { text: card.action === 'external' ? `ready to be claimed: planfold claim ${sight.name} ${card.name}` : '', colour: card.action === 'external' ? paint.yellow : paint.dim }
+    case 'pending':
+      return { text: '', colour: paint.dim }
+    case 'blocked':
+    case 'skipped':
+    case 'abandoned':
+    case 'cancelled':
+      return { text: card.reason ?? card.status, colour: paint.dim }
+    default:
+      return card.status satisfies never
+  }
+}
+
+const retrying = (card: Card): boolean => card.status === 'ready' && card.retryAt !== null
+
+function footer({ notice, progress }: Sight, columns: number, paint: Paint): string {
+  if (notice !== null) return paint.yellow(cut(escapeForTerminal(notice), columns))
+  const { counts } = progress
+  const parts = [
+    counts.running > 0 ? `${counts.running} running` : '',
+    counts.waiting > 0 ? `${counts.waiting} waiting` : '',
+    counts.failed > 0 ? `${counts.failed} failed` : '',
+    'Ctrl-C pauses, resumably',
+  ]
+  return paint.dim(cut(parts.filter(Boolean).join(' · '), columns))
+}

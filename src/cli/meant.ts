@@ -1,0 +1,90 @@
+// Which plan and which task are meant. Words on the command line are a plan's UUID or name and a task's name, or one task's
+// UUID; a plan may be left out where only one is open.
+
+import type { PlanId, TaskName } from '../domain/id.ts'
+import { isTaskName } from '../domain/id.ts'
+import { suggest } from '../domain/suggest.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { PlanRow } from '../stores/store.ts'
+import { notFound, usage } from './exit.ts'
+
+export interface MeantPlan {
+  readonly plan: PlanId
+  readonly name: string
+}
+export interface MeantTask extends MeantPlan {
+  readonly task: TaskName
+}
+
+export async function meantPlan(engine: Engine, word: string | undefined): Promise<MeantPlan> {
+  if (word === undefined) return await onlyOpenPlan(engine)
+  const found = await engine.ask({ type: 'find', reference: word })
+  if (found === null) throw await unknownPlan(engine, word)
+  return { plan: found.plan, name: found.name }
+}
+
+/** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. */
+export async function meantTask(engine: Engine, first: string, second: string | undefined): Promise<MeantTask> {
+  const meant = await meantPlanAndTask(engine, first, second)
+  if (meant.task === null) throw usage(`which task of plan '${meant.name}' is meant?`, `planfold show ${meant.name} lists them`)
+  return { ...meant, task: meant.task }
+}
+
+/** The same, where the task may be left out. */
+export async function meantPlanAndTask(
+  engine: Engine,
+  first: string | undefined,
+  second: string | undefined,
+): Promise<MeantPlan & { readonly task: TaskName | null }> {
+  if (first === undefined) return { ...(await onlyOpenPlan(engine)), task: null }
+  const found = await engine.ask({ type: 'find', reference: first })
+  if (second !== undefined) {
+    if (found === null) throw await unknownPlan(engine, first)
+    return { plan: found.plan, name: found.name, task: await taskOf(engine, found, second) }
+  }
+  if (found !== null) return found
+  const open = await openPlans(engine)
+  const only = open.length === 1 ? open[0] : undefined
+  if (only === undefined || !isTaskName(first)) throw await unknownPlan(engine, first)
+  const card = await engine.ask({ type: 'task', plan: only.id, task: first })
+  if (card === null) throw await unknownPlan(engine, first)
+  return { plan: only.id, name: only.name, task: card.name }
+}
+
+async function taskOf(engine: Engine, plan: MeantPlan, word: string): Promise<TaskName> {
+  const card = await engine.ask({ type: 'task', plan: plan.plan, task: word })
+  if (card !== null) return card.name
+  const board = (await engine.ask({ type: 'board', plan: plan.plan })) ?? []
+  const near = suggest(word, board.map(each => each.name))
+  throw notFound(`plan '${plan.name}' has no task '${word}'`, near === null ? `planfold show ${plan.name} lists its tasks` : `did you mean '${near}'?`)
+}
+
+const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
+
+/** Plans that are under way, the latest first; drafts count only when nothing else is open. */
+export async function openPlans(engine: Engine, limit = 50): Promise<readonly PlanRow[]> {
+  const underWay = await plansIn(engine, OPEN, limit)
+  return underWay.length > 0 ? underWay : await plansIn(engine, ['draft'], limit)
+}
+
+async function plansIn(engine: Engine, statuses: readonly PlanStatus[], limit: number): Promise<readonly PlanRow[]> {
+  const pages = await Promise.all(statuses.map(status => engine.ask({ type: 'plans', status, limit })))
+  const rows = new Map(pages.flatMap(page => page.items).map(row => [row.id, row]))
+  return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt)
+}
+
+async function onlyOpenPlan(engine: Engine): Promise<MeantPlan> {
+  const open = await openPlans(engine)
+  const [first, second] = open
+  if (first === undefined) throw usage('no plan is open here', 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml')
+  if (second === undefined) return { plan: first.id, name: first.name }
+  const names = open.slice(0, 6).map(row => row.name).join(', ')
+  throw usage(`${open.length} plans are open: ${names}${open.length > 6 ? ', …' : ''}`, 'say which one is meant')
+}
+
+async function unknownPlan(engine: Engine, word: string): Promise<Error> {
+  const page = await engine.ask({ type: 'plans', limit: 100 })
+  const near = suggest(word, page.items.map(row => row.name))
+  return notFound(`there is no plan '${word}'`, near === null ? 'planfold list shows all plans' : `did you mean '${near}'?`)
+}

@@ -1,0 +1,41 @@
+// How many columns a text takes on a terminal, and how to cut it to fit. Wide East Asian characters and emoji take two,
+// combining marks none. The text must be escaped and unpainted.
+
+const NONE = /\p{M}/u
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u
+// biome-ignore lint/suspicious/noControlCharactersInRegex: everything printable in ASCII takes one column.
+const PLAIN = /^[\x00-\x7f]*$/
+
+export function width(text: string): number {
+  if (PLAIN.test(text)) return text.length
+  let columns = 0
+  for (const character of text) columns += columnsOf(character)
+  return columns
+}
+
+/** The text, or as much of it as fits, with an ellipsis in the last column. */
+export function cut(text: string, columns: number): string {
+  if (columns <= 0) return ''
+  if (width(text) <= columns) return text
+  let taken = 0
+  let kept = ''
+  for (const character of text) {
+    const more = columnsOf(character)
+    if (taken + more > columns - 1) break
+    taken += more
+    kept += character
+  }
+  return `${kept}…`
+}
+
+/** Cut or filled with spaces to exactly this many columns. */
+export function fit(text: string, columns: number): string {
+  const kept = cut(text, columns)
+  return kept + ' '.repeat(Math.max(0, columns - width(kept)))
+}
+
+function columnsOf(character: string): number {
+  if (NONE.test(character)) return 0
+  return WIDE.test(character) ? 2 : 1
+}

@@ -1,0 +1,125 @@
+// Queries and their answers: the fold for one plan, the query tables for many. Reads only.
+
+import { isTaskName, parseTaskId, type PlanId, type TaskName } from '../domain/id.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { ENDED } from '../domain/status.ts'
+import { isClaimable } from '../domain/task-graph.ts'
+import { board, card } from '../domain/views/board.ts'
+import { explain } from '../domain/views/explain.ts'
+import { summary } from '../domain/views/summary.ts'
+import { inLine } from '../domain/decisions/starting.ts'
+import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
+import { sweepClaims } from './janitor.ts'
+import { resolveAttempt } from './resolve.ts'
+import type { Rooms } from './rooms.ts'
+
+type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
+
+export async function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
+  return await answerers[query.type as T](rooms, query)
+}
+
+const answerers: Answerer = {
+  find: (rooms, { reference }) => rooms.store.find(reference),
+  summary: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
+  },
+  board: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : board(state)
+  },
+  task: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    return state === null || found === undefined ? null : card(state, found)
+  },
+  definition: async (rooms, { plan, revision }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    if (revision === undefined || revision === state.revision) return { definition: state.definition, revision: state.revision, hash: state.hash }
+    return await pastDefinition(rooms, state.id, revision)
+  },
+  next: async (rooms, { plan, explain: wanted }) => {
+    const found = await rooms.store.find(plan)
+    if (found !== null) await sweepClaims(rooms.store, found.plan)
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const ready = [...state.order.filter(isClaimable), ...inLine(state)].map(task => card(state, task))
+    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) })) : []
+    return { ready, explained }
+  },
+  plans: (rooms, query) => rooms.store.plans(query),
+  tasks: (rooms, query) => rooms.store.tasks(query),
+  attempts: (rooms, query) => rooms.store.attempts(query),
+  metrics: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await rooms.store.metrics(found.plan)
+  },
+  entries: async (rooms, { plan, ...options }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await rooms.store.read(found.plan, options)
+  },
+  logs: async (rooms, { plan, task, ...options }) => {
+    const state = await stateOf(rooms, plan)
+    const name = state === null || task === undefined ? undefined : taskIn(state, task)?.definition.id
+    if (state === null || (task !== undefined && name === undefined)) return null
+    return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
+  },
+  preview: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined || ENDED.has(found.status)) return null
+    return await preview(rooms, state, found)
+  },
+  check: (rooms, options) => rooms.store.check(options),
+  prune: (rooms, options) => rooms.store.prune(options),
+}
+
+async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | null> {
+  const found = await rooms.store.find(reference)
+  return found === null ? null : await rooms.store.state(found.plan)
+}
+
+/** A task by its name or by its UUID. */
+function taskIn(state: PlanState, reference: string): TaskState | undefined {
+  if (isTaskName(reference)) return state.tasks.get(reference as TaskName)
+  const id = parseTaskId(reference)
+  return id === null || id.plan !== state.id ? undefined : state.order.find(task => task.ordinal === id.ordinal)
+}
+
+async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Promise<AnswerOf<'definition'>> {
+  for (let after = 0; ; ) {
+    const entries = await rooms.store.read(plan, { after, limit: 500 })
+    for (const entry of entries) {
+      for (const event of entry.events) {
+        const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
+        if (number === revision && 'definition' in event) return { definition: event.definition, revision, hash: event.hash }
+      }
+    }
+    const last = entries.at(-1)
+    if (last === undefined) return null
+    after = last.version
+  }
+}
+
+async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise<{ readonly text: string } | null> {
+  const runner = rooms.runners.get(task.definition.action.type)
+  if (runner?.preview === undefined) return null
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok) return { text: `not known yet: ${resolved.message}` }
+  return await runner.preview(
+    resolved.value,
+    {
+      root: rooms.root,
+      stateDir: rooms.stateDir,
+      owner: 'preview',
+      write: null,
+      environment: rooms.environment,
+      evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
+      log: () => {},
+      monotonic: rooms.clock.monotonic,
+    },
+    new AbortController().signal,
+  )
+}

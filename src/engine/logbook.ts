@@ -1,0 +1,76 @@
+// What one attempt prints, on its way to `task_logs`: gathered into chunks of at most 64 KB or 250 ms, so that another process
+// can follow live and little is lost in a crash. Its hash is sealed in the result. Nothing here is state.
+
+import { createHash } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
+import { TASK_OUTPUT_MAX_BYTES } from '../domain/limits.ts'
+import type { Sha256 } from '../domain/id.ts'
+import type { LogChunk, Logs } from '../stores/store.ts'
+import type { Clock } from './clock.ts'
+
+const CHUNK_MAX_BYTES = 64 * 1024
+const CHUNK_MAX_MS = 250
+
+type Stream = LogChunk['stream']
+
+export class Logbook {
+  readonly #logs: Logs
+  readonly #clock: Clock
+  readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
+  readonly #onOutput: (text: string) => void
+  readonly #hash = createHash('sha256')
+  readonly #decoders = new Map<Stream, StringDecoder>()
+  #pending: LogChunk[] = []
+  #pendingBytes = 0
+  #bytes = 0
+  #cancelTimer: (() => void) | null = null
+  #failed: unknown = null
+
+  constructor(logs: Logs, clock: Clock, where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>, onOutput: (text: string) => void) {
+    this.#logs = logs
+    this.#clock = clock
+    this.#where = where
+    this.#onOutput = onOutput
+  }
+
+  write(stream: Stream, chunk: Buffer): void {
+    this.#hash.update(chunk)
+    const before = this.#bytes
+    this.#bytes += chunk.length
+    if (before >= TASK_OUTPUT_MAX_BYTES) return
+    let decoder = this.#decoders.get(stream)
+    if (decoder === undefined) this.#decoders.set(stream, (decoder = new StringDecoder('utf8')))
+    this.#gather(stream, decoder.write(chunk))
+  }
+
+  /** Hands over what is left and seals the hash; null when nothing was printed. */
+  seal(): { readonly sha256: Sha256; readonly bytes: number } | null {
+    for (const [stream, decoder] of this.#decoders) this.#gather(stream, decoder.end())
+    this.#flush()
+    if (this.#failed !== null) throw this.#failed
+    return this.#bytes === 0 ? null : { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
+  }
+
+  #gather(stream: Stream, text: string): void {
+    if (text === '') return
+    this.#onOutput(text)
+    const last = this.#pending.at(-1)
+    if (last?.stream === stream) this.#pending[this.#pending.length - 1] = { ...last, text: last.text + text }
+    else this.#pending.push({ ...this.#where, stream, at: this.#clock.now(), text })
+    this.#pendingBytes += text.length
+    if (this.#pendingBytes >= CHUNK_MAX_BYTES) this.#flush()
+    else this.#cancelTimer ??= this.#clock.after(CHUNK_MAX_MS, () => this.#flush())
+  }
+
+  #flush(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    if (this.#pending.length === 0) return
+    const chunks = this.#pending
+    this.#pending = []
+    this.#pendingBytes = 0
+    this.#logs.append(chunks).catch(error => {
+      this.#failed ??= error
+    })
+  }
+}

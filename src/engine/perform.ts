@@ -1,0 +1,141 @@
+// Carries out one attempt that the journal says was started, and classifies how it ended: here, once, for every runner. What
+// comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
+
+import type { Interrupted } from '../domain/command.ts'
+import { effectOf, scopeOf } from '../domain/effect.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Action } from '../domain/plan.ts'
+import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
+import { evaluator, truth } from './expressions.ts'
+import { contextAfter, judge } from './judge.ts'
+import { Logbook } from './logbook.ts'
+import { collect } from './outputs.ts'
+import { resolveAttempt } from './resolve.ts'
+import type { Rooms } from './rooms.ts'
+
+export interface PerformOptions {
+  readonly owner: string
+  readonly signal: AbortSignal
+  readonly onOutput?: (text: string) => void
+  /** Carry out this instead of the task's own action: its compensation. */
+  readonly action?: Action
+}
+
+export async function perform(rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions): Promise<Result | Interrupted> {
+  const { definition } = task
+  const began = rooms.clock.monotonic()
+  const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? (() => {}))
+  let result: Result | Interrupted
+  try {
+    result = await carryOut(rooms, state, task, options, logbook)
+    const log = logbook.seal()
+    if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    result = failed({ class: 'unknown', message: `bug: carrying out '${definition.id}' threw: ${message}`, hint: 'please report this', retryable: false })
+  }
+  return result.status === 'interrupted' ? result : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
+}
+
+async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook): Promise<Result | Interrupted> {
+  // The state is live: what a task looked like when it started is taken now, before the first wait.
+  const { definition } = task
+  const probes = options.action === undefined && definition.effect === 'probed' && task.lost > 0 && definition.probe !== undefined
+  const resolved = await resolveAttempt(state, task, options.action)
+  if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, ...(resolved.hint === undefined ? {} : { hint: resolved.hint }), retryable: false })
+  const attempt = resolved.value
+  const tools = await toolsFor(rooms, state, attempt, options.owner, logbook)
+  if (probes && definition.probe !== undefined) {
+    const probe: Attempt = { ...attempt, action: { type: 'run', command: definition.probe } }
+    const seen = await rooms.runners.get('run')?.attempt(probe, tools, options.signal)
+    if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+    if (seen?.type === 'exited' && seen.exit === 0) return { status: 'succeeded', verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }] }
+  }
+  const runner = rooms.runners.get(attempt.action.type)
+  const outcome: Outcome =
+    attempt.action.type === 'verify'
+      ? { type: 'done' }
+      : runner === undefined
+        ? { type: 'failed', failure: { class: 'logic', message: `no runner carries out '${attempt.action.type}'`, hint: 'see `planfold validate`', retryable: false } }
+        : await runner.attempt(attempt, tools, options.signal)
+  return await classify(rooms, state, attempt, tools, options, outcome)
+}
+
+/** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
+async function classify(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools, options: PerformOptions, outcome: Outcome): Promise<Result | Interrupted> {
+  if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+  if (outcome.type === 'failed') return failed(outcome.failure)
+  const { definition } = attempt
+  const own = options.action === undefined
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  const seen = exit === undefined ? {} : { exit }
+  if (exited !== null) {
+    const failure = endedBadly(exited, attempt, own && definition.expect !== undefined)
+    if (failure !== null) return { ...failed(failure), ...seen }
+  }
+  let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
+  if (own && definition.outputs !== undefined) {
+    const collected = await collect(definition.outputs, { stdout: exited?.stdout ?? '' }, { ...rooms, blobs: rooms.store.blobs })
+    if (!collected.ok) return { ...failed(collected.failure), ...seen }
+    outputs = { ...outputs, ...collected.outputs }
+  }
+  const some = Object.keys(outputs).length === 0 ? {} : { outputs }
+  const context = contextAfter({ ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs }, attempt)
+  if (own && definition.expect !== undefined) {
+    const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
+    if ('message' in verdict) return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some }
+    if (!verdict.holds) return { ...failed({ class: 'logic', message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`, hint: `see \`planfold log --output\``, retryable: true }), ...seen, ...some }
+  }
+  const verdicts = own ? await judge(definition.accept ?? [], { state, attempt, context, run: rooms.runners.get('run'), tools, signal: options.signal }) : []
+  if (options.signal.aborted && verdicts.length < (definition.accept?.length ?? 0)) return { status: 'interrupted', reason: 'stopped' }
+  const judged = verdicts.length === 0 ? {} : { verdicts }
+  const refuted = verdicts.find(verdict => verdict.holds === false)
+  if (refuted !== undefined) return { ...failed(notAccepted(refuted)), ...seen, ...some, ...judged }
+  const picked = outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
+  return { status: 'succeeded', ...picked, ...some, ...seen, ...judged }
+}
+
+/** A process that ended badly; null when its exit is fine, or is to be judged by `expect`. */
+function endedBadly(exited: Extract<Outcome, { type: 'exited' }>, attempt: Attempt, expected: boolean): Failure | null {
+  if (exited.timedOut) return { class: 'transient', message: `timed out after ${attempt.timeoutMs / 1000} s; its processes were ended`, hint: 'raise `timeout`, or make it faster', retryable: true }
+  if (exited.exit === null) return { class: 'transient', message: `ended by signal ${exited.signal ?? 'unknown'}`, hint: 'was it killed, or out of memory?', retryable: true }
+  if (expected || exited.exit === 0) return null
+  const said = lastLine(exited.stderr) ?? lastLine(exited.stdout)
+  const message = `exit ${exited.exit}${said === null ? '' : `: ${said}`}`
+  return { class: exited.exit === 75 ? 'transient' : 'logic', message, hint: 'see `planfold log --output`', retryable: true }
+}
+
+function notAccepted(verdict: Verdict): Failure {
+  const evidence = verdict.evidence === undefined ? '' : ` (${verdict.evidence})`
+  return { class: 'logic', message: `not accepted: '${verdict.criterion}' does not hold${evidence}`, hint: 'see `planfold log --output`', retryable: true }
+}
+
+async function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: string, logbook: Logbook): Promise<RunnerTools> {
+  const evaluate = attempt.action.type === 'decide' ? await evaluator(state, { inputs: attempt.inputs }) : () => ({ ok: false as const, message: 'this action evaluates nothing' })
+  return {
+    root: rooms.root,
+    stateDir: rooms.stateDir,
+    owner,
+    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : narrowed(state, attempt),
+    environment: rooms.environment,
+    evaluate,
+    log: (stream, chunk) => logbook.write(stream, chunk),
+    monotonic: rooms.clock.monotonic,
+  }
+}
+
+/** What the task itself may write; the plan's policy only ever narrows. */
+function narrowed(state: PlanState, attempt: Attempt): readonly string[] | null {
+  return scopeOf(state.definition, attempt.definition)
+}
+
+function lastLine(text: string): string | null {
+  const line = text.trimEnd().split('\n').at(-1)?.trim() ?? ''
+  return line === '' ? null : line.length > 200 ? `${line.slice(0, 200)}…` : line
+}
+
+const failed = (failure: Failure): Failed => ({ status: 'failed', failure })

@@ -1,0 +1,229 @@
+// The loop that drives one plan. It performs only what the journal already says was started (L1), waits in exactly one place
+// (L3), and ends at once when its lease is lost (L5). Fresh start, resume and crash recovery are the same path:
+//
+//        ┌────────────── recover: attempts an old owner left open are lost ─────────────┐
+//        ▼                                                                              │ (commit unknown: read again)
+//   nextActions ──► begin what is under way, prepare who is in line, end what is no longer wanted
+//        │
+//        ├─ news, or a turn would make something true ──► update(turn) ──► durable ──► back to the top
+//        ├─ nothing left for us ──► rest
+//        └─ otherwise ──► wait for the bell: an outcome, a change by others, a timer, a stop
+//
+// What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
+
+import type { Settlement, Turn } from '../domain/command.ts'
+import { effectOf, mayRunAgain } from '../domain/effect.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import { type NextActions, nextActions } from '../domain/next-actions.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { CommitUnknown, type Lease } from '../stores/store.ts'
+import { Bell } from './bell.ts'
+import type { Driven, DriveOptions } from './engine.ts'
+import { perform } from './perform.ts'
+import { type Preparation, prepare } from './prepare.ts'
+import type { Rooms } from './rooms.ts'
+
+const ENGINE = 'engine' as Actor
+
+interface Flight {
+  readonly task: TaskState
+  readonly visit: number
+  readonly attempt: number
+  /** May it be ended in the middle and made again later? */
+  readonly interruptible: boolean
+  readonly controller: AbortController
+  ended: boolean
+}
+
+export class PlanLoop {
+  readonly #rooms: Rooms
+  readonly #plan: PlanId
+  readonly #lease: Lease
+  readonly #options: DriveOptions
+  readonly #bell = new Bell()
+  readonly #flights = new Map<string, Flight>()
+  readonly #preparing = new Set<TaskState>()
+  #settled: Settlement[] = []
+  #prepared: Preparation[] = []
+  #compensated: NonNullable<Turn['compensated']>[number][] = []
+  #stale = false
+
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions) {
+    this.#rooms = rooms
+    this.#plan = plan
+    this.#lease = lease
+    this.#options = options
+  }
+
+  async run(lost: AbortSignal): Promise<Driven> {
+    const ring = () => this.#bell.ring()
+    const unlisten = this.#rooms.store.onChange(origin => {
+      if (origin === 'elsewhere') this.#stale = true
+      ring()
+    })
+    const signals = [this.#options.stop, this.#options.force, lost].filter(signal => signal !== undefined)
+    for (const signal of signals) signal.addEventListener('abort', ring)
+    try {
+      return await this.#drive(lost)
+    } finally {
+      unlisten()
+      for (const signal of signals) signal.removeEventListener('abort', ring)
+      await this.#land()
+    }
+  }
+
+  async #drive(lost: AbortSignal): Promise<Driven> {
+    const { clock } = this.#rooms
+    let state = await this.#submit({ type: 'recover', reason: 'its owner stopped before it ended' })
+    for (;;) {
+      if (lost.aborted) return { status: 'lost' }
+      if (this.#stale) state = await this.#read()
+      const stopping = this.#options.stop.aborted
+      const next = nextActions(state, clock.now())
+      this.#begin(state, next, stopping)
+      this.#interrupt(state, stopping)
+      if (this.#hasNews() || (next.turn && !stopping)) {
+        state = await this.#turn(stopping)
+        continue
+      }
+      if (this.#flights.size === 0 && this.#preparing.size === 0) {
+        if (stopping) return { status: 'stopped' }
+        if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true)) return { status: 'rested', rest: next.rest }
+      }
+      await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - clock.now()))
+    }
+  }
+
+  /** Begins every attempt the journal says is under way and that is not in flight yet. */
+  #begin(state: PlanState, next: NextActions, stopping: boolean): void {
+    for (const task of next.perform) {
+      const key = `${task.definition.id}/${task.visit}/${task.attempt}`
+      if (this.#flights.has(key)) continue
+      const interruptible = mayRunAgain(effectOf(state.definition, task.definition))
+      const flight = this.#takeOff(key, task, interruptible)
+      const { visit, attempt } = task
+      void this.#perform(state, task, flight).then(result => {
+        this.#settled.push({ task: task.definition.id, visit, attempt, result })
+        this.#end(flight)
+      })
+    }
+    if (next.compensate !== null && !this.#flights.has(COMPENSATION)) {
+      const { task, action } = next.compensate
+      const flight = this.#takeOff(COMPENSATION, task, true)
+      void this.#perform(state, task, flight, action).then(result => {
+        // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
+        if (result.status !== 'interrupted') this.#compensated.push({ task: task.definition.id, result })
+        this.#end(flight)
+      })
+    }
+    if (stopping) return
+    for (const task of next.prepare) {
+      if (this.#preparing.has(task)) continue
+      this.#preparing.add(task)
+      void prepare(this.#rooms, state, task).then(preparation => {
+        this.#preparing.delete(task)
+        this.#prepared.push(preparation)
+        this.#bell.ring()
+      })
+    }
+  }
+
+  #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
+    const flight = { task, visit: task.visit, attempt: task.attempt, interruptible, controller: new AbortController(), ended: false }
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  #end(flight: Flight): void {
+    flight.ended = true
+    this.#bell.ring()
+  }
+
+  #perform(state: PlanState, task: TaskState, flight: Flight, action?: Parameters<typeof perform>[3]['action']) {
+    const { onOutput } = this.#options
+    const name = task.definition.id
+    return perform(this.#rooms, state, task, {
+      owner: this.#lease.owner,
+      signal: flight.controller.signal,
+      ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
+      ...(action === undefined ? {} : { action }),
+    })
+  }
+
+  /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
+  #interrupt(state: PlanState, stopping: boolean): void {
+    const pausing = stopping || state.status === 'paused'
+    const forced = this.#options.force?.aborted === true
+    for (const [key, flight] of this.#flights) {
+      if (flight.ended || flight.controller.signal.aborted) continue
+      const wanted =
+        key === COMPENSATION
+          ? state.compensation === flight.task.definition.id
+          : state.running.has(flight.task) && flight.task.visit === flight.visit && flight.task.attempt === flight.attempt && state.compensating === null
+      if (!wanted || forced || (pausing && flight.interruptible)) flight.controller.abort()
+    }
+  }
+
+  #hasNews(): boolean {
+    return this.#settled.length > 0 || this.#prepared.length > 0 || this.#compensated.length > 0
+  }
+
+  /** One turn: everything that became true by the time the store writes is one entry. */
+  async #turn(stopping: boolean): Promise<PlanState> {
+    let taken: Turn = { type: 'turn' }
+    let ended: readonly Flight[] = []
+    const gather = (): Turn => {
+      ended = [...this.#flights.values()].filter(flight => flight.ended)
+      const restored = this.#prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
+      taken = {
+        type: 'turn',
+        ...(this.#settled.length === 0 ? {} : { settled: this.#settled }),
+        ...(this.#prepared.length === 0 ? {} : { prepared: this.#prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
+        ...(restored.length === 0 ? {} : { restored }),
+        ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
+        ...(stopping ? { start: false as const } : {}),
+      }
+      this.#settled = []
+      this.#prepared = []
+      this.#compensated = []
+      return taken
+    }
+    const state = await this.#submit(gather, () => {
+      // Nobody knows whether it was written. Saying it again is harmless: what is settled already stays settled.
+      this.#settled = [...(taken.settled ?? []), ...this.#settled]
+      this.#compensated = [...(taken.compensated ?? []), ...this.#compensated]
+      ended = []
+    })
+    for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
+    return state
+  }
+
+  async #submit(command: Parameters<Rooms['store']['update']>[1], onUnknown?: () => void): Promise<PlanState> {
+    try {
+      const updated = await this.#rooms.store.update(this.#plan, command, { actor: ENGINE, lease: this.#lease })
+      if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
+      return updated.state
+    } catch (error) {
+      if (!(error instanceof CommitUnknown)) throw error
+      onUnknown?.()
+      return await this.#read()
+    }
+  }
+
+  async #read(): Promise<PlanState> {
+    this.#stale = false
+    const state = await this.#rooms.store.state(this.#plan)
+    if (state === null) throw new Error('bug: the plan being driven is gone')
+    return state
+  }
+
+  /** Leaving: nothing of ours may live on. */
+  async #land(): Promise<void> {
+    for (const flight of this.#flights.values()) flight.controller.abort()
+    const { clock } = this.#rooms
+    const deadline = clock.monotonic() + 10_000
+    while ([...this.#flights.values()].some(flight => !flight.ended) && clock.monotonic() < deadline) await this.#bell.wait(clock, 1_000)
+  }
+}
+
+const COMPENSATION = '~compensation'

@@ -1,0 +1,42 @@
+// A report of an external task is judged like an attempt of ours: its criteria are checked before it counts.
+
+import type { Result } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import type { Order } from './engine.ts'
+import { contextAfter, judge } from './judge.ts'
+import { Logbook } from './logbook.ts'
+import { resolveAttempt } from './resolve.ts'
+import type { Rooms } from './rooms.ts'
+
+export async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
+  const { result } = order
+  const task = state.tasks.get(order.task)
+  if (task === undefined || result.status === 'failed' || (task.definition.accept?.length ?? 0) === 0) return result
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok) return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
+  const attempt = resolved.value
+  const where = { plan: state.id, task: attempt.task, visit: task.visit, attempt: Math.max(1, task.attempt) }
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, () => {})
+  const verdicts = await judge(task.definition.accept ?? [], {
+    state,
+    attempt,
+    context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
+    run: rooms.runners.get('run'),
+    tools: {
+      root: rooms.root,
+      stateDir: rooms.stateDir,
+      owner: attempt.key,
+      write: null,
+      environment: rooms.environment,
+      evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
+      log: (stream, chunk) => logbook.write(stream, chunk),
+      monotonic: rooms.clock.monotonic,
+    },
+    signal: new AbortController().signal,
+  })
+  logbook.seal()
+  const refuted = verdicts.find(verdict => verdict.holds === false)
+  if (refuted === undefined) return { ...result, verdicts }
+  const message = `not accepted: '${refuted.criterion}' does not hold${refuted.evidence === undefined ? '' : ` (${refuted.evidence})`}`
+  return { status: 'failed', failure: { class: 'logic', message, hint: 'see `planfold log --output`', retryable: true }, verdicts }
+}

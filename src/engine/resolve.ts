@@ -1,0 +1,79 @@
+// From a task's definition to an attempt with nothing left open: every `${{ … }}` resolved against recorded outputs. A task
+// without references costs one look; its definition is remembered as plain.
+
+import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { Action, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
+import type { Attempt } from '../runners/runner.ts'
+import { evaluator } from './expressions.ts'
+
+const plain = new WeakMap<TaskDefinition, boolean>()
+
+export async function resolveAttempt(state: PlanState, task: TaskState, action: Action = task.definition.action): Promise<Resolved<Attempt>> {
+  const { definition } = task
+  const attempt: Attempt = {
+    plan: state.id,
+    task: definition.id,
+    visit: task.visit,
+    attempt: Math.max(1, task.attempt),
+    key: `${state.id}/${definition.id}/${task.visit}`,
+    definition,
+    action,
+    inputs: definition.inputs ?? {},
+    env: definition.env ?? {},
+    timeoutMs: definition.timeoutMs ?? state.definition.defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS,
+  }
+  if (isPlain(definition)) return { ok: true, value: attempt }
+  const evaluate = await evaluator(state)
+  const inputs = resolve(attempt.inputs, evaluate)
+  if (!inputs.ok) return inputs
+  const withInputs = await evaluator(state, { inputs: inputs.value })
+  const env = resolve(attempt.env, withInputs)
+  if (!env.ok) return env
+  const resolved = resolveAction(action, withInputs)
+  if (!resolved.ok) return resolved
+  const texts = Object.fromEntries(Object.entries(env.value as JsonObject).map(([name, value]) => [name, asText(value)]))
+  return {
+    ok: true,
+    value: { ...attempt, inputs: inputs.value as JsonObject, env: { ...texts, ...resolved.value.env }, action: resolved.value.action },
+  }
+}
+
+type WithEnv<T> = T & { readonly env: { readonly [name: string]: string } }
+
+function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ readonly action: Action }>> {
+  if (action.type === 'run') {
+    const command = resolveCommand(action.command, evaluate)
+    if (!command.ok) return command
+    const { env, ...line } = command.value
+    if (action.stdin === undefined) return { ok: true, value: { action: { ...action, command: line as CommandLine }, env } }
+    const stdin = resolveText(action.stdin, evaluate)
+    return stdin.ok ? { ok: true, value: { action: { ...action, command: line as CommandLine, stdin: stdin.value }, env } } : stdin
+  }
+  if (action.type === 'edit') {
+    const edits = resolve(action.edits as unknown as Json, evaluate)
+    return edits.ok ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } } : edits
+  }
+  return { ok: true, value: { action, env: {} } }
+}
+
+export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolved<WithEnv<CommandLine>> {
+  if ('argv' in command) {
+    const argv = resolveArgv(command.argv, evaluate)
+    return argv.ok ? { ok: true, value: { argv: argv.value, env: {} } } : argv
+  }
+  return resolveScript(command.script, evaluate)
+}
+
+function isPlain(definition: TaskDefinition): boolean {
+  let known = plain.get(definition)
+  if (known === undefined) {
+    known = !JSON.stringify(definition).includes('${{')
+    plain.set(definition, known)
+  }
+  return known
+}
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,0 +1,75 @@
+// Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
+// it looks at must exist.
+
+import type { Complaint, Path } from './diagnostic.ts'
+import { compile } from './expression.ts'
+import type { PlanDocument, TaskDocument } from './schema.ts'
+import { suggest } from './suggestion.ts'
+import { parseTemplate } from './template.ts'
+
+/** What is wrong with the expressions of a document. */
+export function expressionFaults(plan: PlanDocument): readonly Complaint[] {
+  const known = new Set<string>(plan.tasks.map(task => task.id))
+  return [...embedded(plan)].flatMap(found => (found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known)))
+}
+
+interface Embedded {
+  readonly type: 'expression' | 'template'
+  readonly text: string
+  readonly path: Path
+}
+
+function template({ text, path }: Embedded, known: ReadonlySet<string>): readonly Complaint[] {
+  if (!text.includes('${{')) return []
+  const parsed = parseTemplate(text)
+  if (!parsed.ok) return [{ path, message: parsed.message, hint: parsed.hint, within: { text: '${{', offset: 0 } }]
+  return parsed.parts.flatMap(part => (part.type === 'expression' ? expression(part.source, part.source, 0, path, known, TEMPLATE_HINT) : []))
+}
+
+const TEMPLATE_HINT = "write '$${{' for the characters themselves"
+
+function expression(source: string, within: string, offset: number, path: Path, known: ReadonlySet<string>, fallback?: string): readonly Complaint[] {
+  const compilation = compile(source)
+  if (!compilation.ok) {
+    const hint = [compilation.hint, fallback].filter(part => part !== undefined).join('; ')
+    return [{ path, message: compilation.message, ...(hint === '' ? {} : { hint }), within: { text: within, offset: offset + compilation.position } }]
+  }
+  return compilation.compiled.references.tasks.filter(name => !known.has(name)).map(name => {
+    const near = suggest(name, known)
+    const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
+    const at = Math.max(0, source.indexOf(name))
+    return { path, message: `there is no task '${name.slice(0, 100)}'`, hint, within: { text: within, offset: offset + at } }
+  })
+}
+
+function* embedded(plan: PlanDocument): Generator<Embedded> {
+  yield* criteria(plan.done, ['done'])
+  for (const [index, task] of plan.tasks.entries()) yield* ofTask(task, ['tasks', index])
+}
+
+function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
+  for (const key of ['when', 'expect', 'decide'] as const) {
+    const text = task[key]
+    if (text !== undefined) yield { type: 'expression', text, path: [...path, key] }
+  }
+  yield* criteria(task.accept, [...path, 'accept'])
+  for (const key of ['run', 'stdin', 'edit', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
+    if (task[key] !== undefined) yield* strings(task[key], [...path, key])
+  }
+}
+
+function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {
+  for (const [index, item] of (list ?? []).entries()) {
+    if (typeof item === 'string') continue
+    if ('check' in item) yield* strings(item.check, [...path, index, 'check'])
+    else yield { type: 'expression', text: item.expect, path: [...path, index, 'expect'] }
+  }
+}
+
+function* strings(value: unknown, path: Path): Generator<Embedded> {
+  if (typeof value === 'string') yield { type: 'template', text: value, path }
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* strings(item, [...path, index])
+  else if (value !== null && typeof value === 'object') {
+    for (const [key, item] of Object.entries(value)) yield* strings(item, [...path, key])
+  }
+}

@@ -1,0 +1,58 @@
+// The values an expression works with. Whole numbers are bigint (CEL's int), others are number (CEL's double); JSON knows
+// only one kind of number, so each value read from the context becomes the one it looks like, when it is read.
+
+import type { Json } from '../../domain/json.ts'
+
+export type Value = null | boolean | bigint | number | string | readonly unknown[] | { readonly [key: string]: unknown }
+
+/** Evaluation came to nothing. `exhausted` means the work bound was hit: nothing may swallow that. */
+export class ExpressionError extends Error {
+  readonly hint: string | null
+  readonly exhausted: boolean
+  constructor(message: string, hint: string | null = null, exhausted = false) {
+    super(message)
+    this.hint = hint
+    this.exhausted = exhausted
+  }
+}
+
+/** What a value from the context is in the language. */
+export function fromJson(value: unknown): Value {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+  if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null
+  return value as Value
+}
+
+/** A result as plain JSON again. */
+export function toJson(value: Value, depth = 0): Json {
+  if (depth > 64) throw new ExpressionError('the result is nested too deeply')
+  if (typeof value === 'bigint') {
+    const number = Number(value)
+    if (!Number.isSafeInteger(number)) throw new ExpressionError(`the result ${value} is too large for a JSON number`)
+    return number
+  }
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new ExpressionError(`the result is ${value}, which is not a JSON number`)
+    return value
+  }
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(item => toJson(item as Value, depth + 1))
+  const entries = Object.entries(value).map(([key, item]) => [key, toJson(item as Value, depth + 1)] as const)
+  return Object.fromEntries(entries)
+}
+
+export function isMap(value: Value): value is { readonly [key: string]: unknown } {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+export function isList(value: Value): value is readonly unknown[] {
+  return Array.isArray(value)
+}
+
+export function typeName(value: Value): string {
+  if (value === null) return 'null'
+  if (typeof value === 'bigint') return 'int'
+  if (typeof value === 'number') return 'double'
+  if (typeof value === 'object') return Array.isArray(value) ? 'list' : 'map'
+  return typeof value === 'boolean' ? 'bool' : 'string'
+}

@@ -1,0 +1,121 @@
+// From the shape of the document to the domain's definition: action keys become one action, shorthands are written out,
+// `sequential` becomes needs. Nothing here can fail; whatever could was refused before.
+
+import type { PlanName, TaskName } from '../domain/id.ts'
+import { BACKOFF_DEFAULT_MS } from '../domain/limits.ts'
+import {
+  type Action,
+  type Budget,
+  type CommandLine,
+  type Criterion,
+  type Edit,
+  LATER_ACTIONS,
+  type OutputSource,
+  type PlanDefinition,
+  type Retry,
+  type TaskDefinition,
+} from '../domain/plan.ts'
+import type { CriterionDocument, EditDocument, PlanDocument, TaskDocument } from './schema.ts'
+
+export function lowerPlan(document: PlanDocument, name: PlanName): PlanDefinition {
+  const { planfold: _, sequential, done, policy, defaults, tasks, ...same } = document
+  return sparse<PlanDefinition>({
+    ...same,
+    name,
+    done: done?.map(lowerCriterion),
+    policy: policy && sparse({ ...policy, budget: policy.budget && lowerBudget(policy.budget) }),
+    defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
+    tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
+  })
+}
+
+function lowerTask(document: TaskDocument, previous: TaskName | undefined): TaskDefinition {
+  const { timeout, estimate, for_each, stdin: _stdin, show: _show, ...rest } = document
+  const { run: _run, edit: _edit, decide: _decide, gate: _gate, ...spoken } = rest
+  const { git: _git, http: _http, db: _db, model: _model, agent: _agent, research: _research, ...known } = spoken
+  const { checkpoint: _checkpoint, subplan: _subplan, ...same } = known
+  return sparse<TaskDefinition>({
+    ...same,
+    action: lowerAction(document),
+    needs: document.needs ?? (previous === undefined ? undefined : [previous]),
+    optional: document.optional === true ? true : undefined,
+    timeoutMs: timeout,
+    retry: lowerRetry(document.retry),
+    outputs: document.outputs && mapValues(document.outputs, lowerOutput),
+    probe: document.probe === undefined ? undefined : lowerCommand(document.probe),
+    accept: document.accept?.map(lowerCriterion),
+    compensate: document.compensate && lowerAction(document.compensate),
+    estimateMs: estimate,
+    budget: document.budget && lowerBudget(document.budget),
+    forEach: for_each,
+  })
+}
+
+type ActionDocument = Partial<Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | (typeof LATER_ACTIONS)[number]>>
+
+function lowerAction(document: ActionDocument): Action {
+  const { run, edit, decide, gate, stdin, show } = document
+  if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin })
+  if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
+  if (decide !== undefined) return { type: 'decide', expression: decide }
+  if (gate !== undefined) return sparse<Action>({ type: 'gate', gate, show })
+  for (const type of LATER_ACTIONS) {
+    const spec = document[type]
+    if (spec !== undefined) return { type, spec }
+  }
+  return { type: 'external' }
+}
+
+function lowerEdit(document: EditDocument): Edit {
+  const { file, sha256 } = document
+  if ('create' in document) return sparse<Edit>({ type: 'create', file, content: document.create, mode: document.mode, sha256 })
+  if ('find' in document) {
+    const { find, replace, all } = document
+    return sparse<Edit>({ type: 'replace', file, find, replace, all: all === true ? true : undefined, sha256 })
+  }
+  if ('patch' in document) return sparse<Edit>({ type: 'patch', file, diff: document.patch, sha256 })
+  if ('move' in document) return sparse<Edit>({ type: 'move', file, to: document.move, sha256 })
+  if ('chmod' in document) return sparse<Edit>({ type: 'chmod', file, mode: document.chmod, sha256 })
+  return sparse<Edit>({ type: 'delete', file, sha256 })
+}
+
+function lowerCommand(command: string | readonly string[]): CommandLine {
+  return typeof command === 'string' ? { script: command } : { argv: command }
+}
+
+function lowerCriterion(criterion: CriterionDocument): Criterion {
+  if (typeof criterion === 'string') return { type: 'prose', text: criterion }
+  if ('check' in criterion) return { type: 'check', command: lowerCommand(criterion.check) }
+  return { type: 'expect', expression: criterion.expect }
+}
+
+function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): OutputSource {
+  if (output === 'stdout') return { from: 'stdout', as: 'text' }
+  return 'file' in output ? { from: 'file', file: output.file } : { from: 'stdout', as: output.stdout }
+}
+
+function lowerRetry(retry: TaskDocument['retry']): Retry | undefined {
+  if (retry === undefined) return undefined
+  if (typeof retry === 'number') return { attempts: retry, backoffMs: BACKOFF_DEFAULT_MS }
+  return { attempts: retry.attempts, backoffMs: retry.backoff ?? BACKOFF_DEFAULT_MS }
+}
+
+function lowerBudget({ time, cost, attempts }: NonNullable<TaskDocument['budget']>): Budget {
+  return sparse<Budget>({ timeMs: time, cost, attempts })
+}
+
+/** Leaves out what was not said. */
+function sparse<T>(value: Unsparse<T>): T {
+  return Object.fromEntries(Object.entries(value as object).filter(([, item]) => item !== undefined)) as T
+}
+
+/** The same type, where an optional key may also be there and be undefined. */
+type Unsparse<T> = T extends unknown
+  ? { [K in keyof T as object extends Pick<T, K> ? never : K]: T[K] } & {
+      [K in keyof T as object extends Pick<T, K> ? K : never]?: T[K] | undefined
+    }
+  : never
+
+function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}

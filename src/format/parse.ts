@@ -1,0 +1,86 @@
+// From the text of a plan to its definition, or to everything that is wrong with it, told at once and in place.
+// Whatever the text holds, this answers with a value; it does not throw.
+
+import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../domain/id.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { complaintsOf } from './complaints.ts'
+import { type Complaint, type Diagnostic, tidy } from './diagnostic.ts'
+import { type Document, readDocument } from './document.ts'
+import { expressionFaults } from './embedded.ts'
+import { lowerPlan } from './lower.ts'
+import { rulesBroken } from './rules.ts'
+import { plan as planSchema } from './schema.ts'
+
+export type Parsed =
+  | { readonly ok: true; readonly definition: PlanDefinition; readonly warnings: readonly Diagnostic[] }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
+
+/** What a rule about the whole plan, such as the graph's, finds wrong. */
+export interface DefinitionFault {
+  readonly message: string
+  readonly hint?: string
+  readonly task?: TaskName
+  /** The key of the task it is about, e.g. `needs`. */
+  readonly key?: string
+}
+
+export interface ParseOptions {
+  readonly fileName?: string
+  /** The name of a plan that does not say one; else it is made from the file's name. */
+  readonly fallbackName?: string
+  /** Rules of the domain, told at the place of the task they are about. */
+  readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
+}
+
+export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
+  const read = readDocument(text)
+  if (!read.ok) return { ok: false, diagnostics: tidy(read.diagnostics) }
+  const { document } = read
+  if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
+    return refuse(document, [{ path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" }])
+  }
+  const rules = rulesBroken(document.value, document.written)
+  const shaped = planSchema.safeParse(document.value)
+  if (!shaped.success) return refuse(document, [...rules, ...complaintsOf(planSchema, shaped.error, document)])
+
+  const name = shaped.data.name ?? nameFrom(options)
+  const faults = [...rules, ...expressionFaults(shaped.data), ...(name === null ? [NAMELESS] : [])]
+  const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
+  const wrong = faults.some(fault => fault.severity !== 'warning')
+  const checked = (options.check?.(definition) ?? []).map(fault => locateFault(definition, fault))
+  if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
+  return { ok: true, definition, warnings: tidy(faults.map(document.place)) }
+}
+
+/** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
+export function planNameFrom(fileName: string): PlanName | null {
+  const base = fileName.split(/[\\/]/).at(-1) ?? ''
+  const slug = base
+    .replace(/\.(ya?ml|json)$/i, '')
+    .replace(/\.plan(fold)?$/i, '')
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, NAME_MAX)
+    .replace(/^-+|-+$/g, '')
+  return isPlanName(slug) ? slug : null
+}
+
+const NAMELESS: Complaint = { path: [], message: 'the plan has no name', hint: "add 'name:' with a short name, for instance name: partial-retries" }
+
+function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
+  if (fallbackName !== undefined) return isPlanName(fallbackName) ? fallbackName : planNameFrom(fallbackName)
+  return fileName === undefined ? null : planNameFrom(fileName)
+}
+
+function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
+  const index = fault.task === undefined ? -1 : definition.tasks.findLastIndex(task => task.id === fault.task)
+  const { message, hint, key } = fault
+  const path = index === -1 ? [] : ['tasks', index, ...(key === undefined ? ['id'] : [key])]
+  return { path, message, ...(hint === undefined ? {} : { hint }) }
+}
+
+function refuse(document: Document, complaints: readonly Complaint[]): Parsed {
+  const errors = complaints.filter(complaint => complaint.severity !== 'warning')
+  return { ok: false, diagnostics: tidy(errors.map(document.place)) }
+}

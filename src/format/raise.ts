@@ -1,0 +1,144 @@
+// The reverse of lowering: a definition as the document a person would write, keys in the order of the format.
+
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { Action, Budget, CommandLine, Criterion, Edit, OutputSource, PlanDefinition, Retry, TaskDefinition } from '../domain/plan.ts'
+import { printDuration, printDurationRange, printMoney } from './units.ts'
+
+export function raisePlan(plan: PlanDefinition): JsonObject {
+  return written({
+    planfold: 1,
+    name: plan.name,
+    title: plan.title,
+    goal: plan.goal,
+    done: plan.done?.map(raiseCriterion),
+    policy: plan.policy && written({ ...plan.policy, budget: plan.policy.budget && raiseBudget(plan.policy.budget) }),
+    concurrency: plan.concurrency,
+    defaults: plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
+    session: plan.session,
+    owner: plan.owner,
+    stakeholders: plan.stakeholders,
+    hypotheses: plan.hypotheses,
+    memory: plan.memory,
+    artifacts: plan.artifacts,
+    labels: plan.labels,
+    // The plan's own last task is made from `done`, so it is not written a second time.
+    tasks: plan.tasks.filter(task => task.action.type !== 'verify').map(raiseTask),
+  })
+}
+
+export function raiseTask(task: TaskDefinition): JsonObject {
+  return written({
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    kind: task.kind,
+    rationale: task.rationale,
+    needs: task.needs,
+    optional: task.optional,
+    when: task.when,
+    for_each: task.forEach,
+    matrix: task.matrix,
+    ...raiseAction(task.action),
+    inputs: task.inputs,
+    outputs: task.outputs && Object.fromEntries(Object.entries(task.outputs).map(([name, source]) => [name, raiseOutput(source)])),
+    write: task.write,
+    read: task.read,
+    network: task.network,
+    env: task.env,
+    cwd: task.cwd,
+    effect: task.effect,
+    probe: task.probe && raiseCommand(task.probe),
+    timeout: raiseMs(task.timeoutMs),
+    retry: raiseRetry(task.retry),
+    priority: task.priority,
+    expect: task.expect,
+    accept: task.accept?.map(raiseCriterion),
+    compensate: task.compensate && written(raiseAction(task.compensate)),
+    on: task.on,
+    visits: task.visits,
+    assumptions: task.assumptions,
+    risks: task.risks,
+    rollback: task.rollback,
+    owner: task.owner,
+    assignee: task.assignee,
+    labels: task.labels,
+    milestone: task.milestone,
+    deadline: task.deadline,
+    estimate: raiseMs(task.estimateMs),
+    budget: task.budget && raiseBudget(task.budget),
+    capabilities: task.capabilities,
+  })
+}
+
+function raiseAction(action: Action): { readonly [key: string]: Json | undefined } {
+  switch (action.type) {
+    case 'run':
+      return { run: raiseCommand(action.command), stdin: action.stdin }
+    case 'edit':
+      return { edit: action.edits.map(raiseEdit) }
+    case 'decide':
+      return { decide: action.expression }
+    case 'gate':
+      return { gate: action.gate, show: action.show }
+    case 'external':
+    case 'verify':
+      return {}
+    default:
+      return { [action.type]: action.spec }
+  }
+}
+
+function raiseEdit(edit: Edit): JsonObject {
+  const { file, sha256 } = edit
+  switch (edit.type) {
+    case 'create':
+      return written({ file, create: edit.content, mode: edit.mode === undefined ? undefined : octal(edit.mode), sha256 })
+    case 'replace':
+      return written({ file, find: edit.find, replace: edit.replace, all: edit.all, sha256 })
+    case 'patch':
+      return written({ file, patch: edit.diff, sha256 })
+    case 'move':
+      return written({ file, move: edit.to, sha256 })
+    case 'delete':
+      return written({ file, delete: true, sha256 })
+    case 'chmod':
+      return written({ file, chmod: octal(edit.mode), sha256 })
+    default:
+      edit satisfies never
+      return {}
+  }
+}
+
+function raiseCriterion(criterion: Criterion): Json {
+  if (criterion.type === 'prose') return criterion.text
+  return criterion.type === 'check' ? { check: raiseCommand(criterion.command) } : { expect: criterion.expression }
+}
+
+function raiseCommand(command: CommandLine): Json {
+  return 'argv' in command ? command.argv : command.script
+}
+
+function raiseOutput(source: OutputSource): JsonObject {
+  return source.from === 'file' ? { file: source.file } : { stdout: source.as }
+}
+
+function raiseRetry(retry: Retry | undefined): JsonObject | undefined {
+  return retry && { attempts: retry.attempts, backoff: printDurationRange(retry.backoffMs) }
+}
+
+function raiseBudget({ timeMs, cost, attempts }: Budget): JsonObject {
+  return written({ time: raiseMs(timeMs), cost: cost && printMoney(cost), attempts })
+}
+
+function raiseMs(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : printDuration(ms)
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(3, '0')
+}
+
+/** Leaves out what was not said. */
+function written(document: { readonly [key: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
+}

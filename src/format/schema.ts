@@ -1,0 +1,139 @@
+// The schema of the plan document, version 1: every key a person may write, and nothing else. What it yields is still in the
+// shape of the document; `lower.ts` turns that into the domain's PlanDefinition.
+
+import { z } from 'zod'
+import { ATTEMPTS_MAX, CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../domain/limits.ts'
+import { EFFECT_CLASSES, type EffectClass } from '../domain/plan.ts'
+import * as value from './schema-values.ts'
+
+/** How often at most anything may be tried under one budget. */
+const BUDGET_ATTEMPTS_MAX = 1_000_000
+
+export const command = z
+  .union([z.string().min(1), z.array(z.string()).min(1)])
+  .meta({ description: 'A list is argv; a string is a script for sh -eu.' })
+
+const pinned = { file: value.line, sha256: value.sha256.optional() }
+export const edit = z.union([
+  z.strictObject({ ...pinned, create: z.string(), mode: value.mode.optional() }),
+  z.strictObject({ ...pinned, find: z.string().min(1), replace: z.string(), all: z.boolean().optional() }),
+  z.strictObject({ ...pinned, patch: value.line }),
+  z.strictObject({ ...pinned, move: value.line }),
+  z.strictObject({ ...pinned, delete: z.literal(true) }),
+  z.strictObject({ ...pinned, chmod: value.mode }),
+])
+export const edits = z.union([edit, z.array(edit).min(1)]).meta({ description: 'Changes to files, applied together.' })
+
+export const criterion = z.union([
+  value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
+  z.strictObject({ check: command.meta({ description: 'A command that must exit with 0.' }) }),
+  z.strictObject({ expect: value.line.meta({ description: 'An expression that must be true.' }) }),
+])
+
+export const retry = z.union([
+  value.count(ATTEMPTS_MAX),
+  z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
+])
+
+export const budget = z.strictObject({
+  time: value.duration.optional(),
+  cost: value.money.optional(),
+  attempts: value.count(BUDGET_ATTEMPTS_MAX).optional(),
+})
+
+export const output = z.union([
+  z.literal('stdout'),
+  z.strictObject({ file: value.line }),
+  z.strictObject({ stdout: z.enum(['json', 'text']) }),
+])
+
+const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
+const envName = z.string().regex(/^(?!PLANFOLD_VALUE_)[A-Za-z_]\w{0,199}$/)
+const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
+
+const undo = { run: command.optional(), stdin: z.string().optional(), edit: edits.optional() }
+
+export const task = z.strictObject({
+  id: value.taskName,
+  title: value.line.optional(),
+  description: value.text.optional(),
+  kind: value.line.optional().meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
+  rationale: value.text.optional(),
+  needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
+  optional: z.boolean().optional(),
+  when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
+  timeout: value.timeout.optional(),
+  retry: retry.optional(),
+  priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
+  inputs: value.jsonObject.optional(),
+  outputs: z.record(outputName, output).optional(),
+  write: value.lines.optional().meta({ description: 'Globs of the files the task may write.' }),
+  read: value.lines.optional(),
+  network: value.lines.optional(),
+  env: z.record(envName, z.string()).optional(),
+  cwd: value.line.optional(),
+  effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
+  probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
+  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
+  accept: z.array(criterion).optional(),
+  assumptions: value.lines.optional(),
+  risks: value.lines.optional(),
+  rollback: value.text.optional(),
+  compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run or edit.' }),
+  on: z.record(outcomeName, value.taskNames).optional().meta({ description: 'Outcome edges: outcome to tasks; may point back.' }),
+  visits: value.count(VISITS_MAX).optional(),
+  owner: value.line.optional(),
+  assignee: value.line.optional(),
+  labels: value.lines.optional(),
+  milestone: value.line.optional(),
+  deadline: value.deadline.optional(),
+  estimate: value.duration.optional(),
+  for_each: value.json.optional(),
+  matrix: value.json.optional(),
+  budget: budget.optional(),
+  capabilities: value.lines.optional(),
+  // Action keys: at most one. None of them is an external task.
+  run: command.optional(),
+  stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
+  edit: edits.optional(),
+  decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
+  gate: z.literal('approval').optional(),
+  show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
+  git: value.json.optional(),
+  http: value.json.optional(),
+  db: value.json.optional(),
+  model: value.json.optional(),
+  agent: value.json.optional(),
+  research: value.json.optional(),
+  checkpoint: value.json.optional(),
+  subplan: value.json.optional(),
+})
+
+export const plan = z
+  .strictObject({
+    planfold: z.literal(1).meta({ description: 'Version of the format.' }),
+    name: value.planName.optional(),
+    title: value.line.optional(),
+    goal: value.text.optional(),
+    done: z.array(criterion).optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
+    policy: z
+      .strictObject({ write: value.lines.optional(), network: value.lines.optional(), budget: budget.optional() })
+      .optional(),
+    concurrency: value.count(CONCURRENCY_MAX).optional(),
+    defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
+    sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),
+    session: value.line.optional(),
+    owner: value.line.optional(),
+    stakeholders: value.lines.optional(),
+    hypotheses: value.json.optional(),
+    memory: value.json.optional(),
+    artifacts: value.json.optional(),
+    labels: value.lines.optional(),
+    tasks: z.array(task).min(1).max(TASKS_MAX),
+  })
+  .meta({ title: 'Planfold plan', description: 'A plan for AI coding agents, format version 1.' })
+
+export type PlanDocument = z.output<typeof plan>
+export type TaskDocument = z.output<typeof task>
+export type EditDocument = z.output<typeof edit>
+export type CriterionDocument = z.output<typeof criterion>

@@ -1,0 +1,26 @@
+// Carries out a decision: the expression's value names the outcome edge to take.
+
+import { failure } from '../../safety/refused.ts'
+import type { Runner } from '../runner.ts'
+
+export function decideRunner(): Runner {
+  return {
+    action: 'decide',
+    async preview(attempt) {
+      return { text: attempt.action.type === 'decide' ? attempt.action.expression : '' }
+    },
+    async attempt(attempt, tools, signal) {
+      if (attempt.action.type !== 'decide') throw new TypeError(`not a decision: ${attempt.action.type}`)
+      if (signal.aborted) return { type: 'interrupted' }
+      const { expression } = attempt.action
+      const evaluated = tools.evaluate(expression)
+      if (!evaluated.ok) return { type: 'failed', failure: failure('logic', evaluated.message, evaluated.hint) }
+      const { value } = evaluated
+      if (typeof value === 'boolean') return { type: 'done', outcome: String(value) }
+      if (typeof value === 'string' && value !== '') return { type: 'done', outcome: value }
+      const what = value === '' ? 'an empty text' : value === null ? 'null' : `a ${typeof value}`
+      const hint = 'Let it give the name of an outcome, or true or false.'
+      return { type: 'failed', failure: failure('logic', `The decision ${JSON.stringify(expression)} gave ${what}.`, hint) }
+    },
+  }
+}

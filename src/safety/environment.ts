@@ -1,0 +1,72 @@
+// The environment of a child process: a short list of what it may inherit, and what a plan adds. Variables that make other
+// programs load code, change their configuration or go through a proxy are never inherited and a plan may not set them.
+
+import type { Failure } from '../domain/result.ts'
+import { failure } from './refused.ts'
+
+export interface Variables {
+  readonly [name: string]: string | undefined
+}
+
+export const VALUE_MAX_BYTES = 96 * 1024
+const PATH_DEFAULT = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** What a child inherits of ours. TERM is always `dumb`: there is no terminal. */
+export function inheritedEnvironment(ours: Variables): { readonly [name: string]: string } {
+  const kept: { [name: string]: string } = {}
+  for (const [name, value] of Object.entries(ours)) {
+    if (value !== undefined && (INHERITED.has(name) || name.startsWith('LC_'))) kept[name] = value
+  }
+  // A relative entry would let the working directory choose the program.
+  const path = (kept.PATH ?? '').split(':').filter(entry => entry.startsWith('/'))
+  kept.PATH = path.length > 0 ? path.join(':') : PATH_DEFAULT
+  kept.TERM = 'dumb'
+  return kept
+}
+
+/** Why the variables a plan wants to set are not allowed; null when they are. */
+export function environmentFailure(wanted: { readonly [name: string]: string }): Failure | null {
+  for (const [name, value] of Object.entries(wanted)) {
+    const shown = JSON.stringify(name.slice(0, 100))
+    if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) {
+      return failure('policy', `${shown} is no name for an environment variable.`, 'Use letters, digits and _.')
+    }
+    if (isDangerous(name)) {
+      const hint = 'It changes which code other programs run. Set it inside a script, where the gate shows it.'
+      return failure('policy', `A plan may not set the environment variable ${shown}.`, hint)
+    }
+    if (value.includes('\0')) {
+      return failure('policy', `The value of ${shown} holds a NUL byte.`, 'Pass binary values through a file.')
+    }
+    if (Buffer.byteLength(value) > VALUE_MAX_BYTES) {
+      const hint = 'Pass large values through a file.'
+      return failure('logic', `The value of ${shown} is longer than ${VALUE_MAX_BYTES} bytes.`, hint)
+    }
+  }
+  return null
+}
+
+/** Can this variable, by itself, change what code runs or where its traffic goes? Compared without case. */
+export function isDangerous(name: string): boolean {
+  const upper = name.toUpperCase()
+  if (HARMLESS.has(upper)) return false
+  return DANGEROUS.has(upper) || PREFIXES.some(prefix => upper.startsWith(prefix)) || upper.endsWith('_PROXY')
+}
+
+const INHERITED = new Set([
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TMP', 'TEMP', 'CI'],
+  ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
+  ...['JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PNPM_HOME', 'VIRTUAL_ENV'],
+])
+const PREFIXES = ['LD_', 'DYLD_', 'GIT_', 'PYTHON', 'NPM_CONFIG_', 'BASH_FUNC_', 'YARN_', 'BUNDLE_', '_RLD', 'PIP_']
+const HARMLESS = new Set(['PYTHONUNBUFFERED', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONIOENCODING', 'PYTHONUTF8'])
+const DANGEROUS = new Set([
+  ...['PATH', 'NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED'],
+  ...['BASH_ENV', 'ENV', 'SHELLOPTS', 'BASHOPTS', 'IFS', 'PS4', 'PROMPT_COMMAND', 'CDPATH', 'ZDOTDIR', 'FPATH', 'SHELL'],
+  ...['PERL5OPT', 'PERL5LIB', 'PERL5DB', 'PERLLIB', 'RUBYOPT', 'RUBYLIB', 'LUA_INIT', 'PHPRC', 'PHP_INI_SCAN_DIR'],
+  ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'MAVEN_OPTS', 'GRADLE_OPTS', 'CLASSPATH'],
+  ...['EDITOR', 'VISUAL', 'PAGER', 'MANPAGER', 'BROWSER', 'LESSOPEN', 'LESSCLOSE', 'SSH_ASKPASS', 'SUDO_ASKPASS'],
+  ...['MAKEFLAGS', 'MAKEFILES', 'RUSTC_WRAPPER', 'GOFLAGS', 'GCONV_PATH', 'GLIBC_TUNABLES', 'LOCPATH', 'HOSTALIASES'],
+  ...['OPENSSL_CONF', 'OPENSSL_MODULES', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'SSLKEYLOGFILE', 'PROXY'],
+  ...['PLANFOLD_KEY', 'PLANFOLD_PLAN', 'PLANFOLD_TASK', 'PLANFOLD_ATTEMPT', 'PLANFOLD_OWNER', 'PLANFOLD_INPUTS'],
+])

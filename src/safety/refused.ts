@@ -1,0 +1,82 @@
+// How safety says no: a Failure made where the reason is known, carried by `Refused` out of nested file work and turned
+// into a value at the door of every room. Only refusals and answers of the operating system are turned; a bug stays loud.
+
+import type { Failure, FailureClass } from '../domain/result.ts'
+
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure }
+
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+export function failure(kind: FailureClass, message: string, hint?: string): Failure {
+  const retryable = kind === 'transient' || kind === 'resource'
+  return hint === undefined ? { class: kind, message, retryable } : { class: kind, message, hint, retryable }
+}
+
+export function refuse(kind: FailureClass, message: string, hint?: string): never {
+  throw new Refused(failure(kind, message, hint))
+}
+
+/** Runs file work and answers with a value; `doing` opens the sentence when the operating system refused. */
+export async function answering<T>(doing: string, work: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    const found = failureOf(doing, error)
+    if (found === null) throw error
+    return { ok: false, failure: found }
+  }
+}
+
+/** The failure behind an error, or null when the error is nobody's no but a bug of ours. */
+export function failureOf(doing: string, error: unknown): Failure | null {
+  if (error instanceof Refused) return error.failure
+  const code = codeOf(error)
+  if (code === null || code.startsWith('ERR_')) return null
+  const [kind, what, hint] = MEANINGS[code] ?? ['logic', `the operating system said ${code}`, 'Look at the file and try again.']
+  return failure(kind, `${doing}: ${what}.`, hint)
+}
+
+/** The error code of the operating system, such as ENOENT; null for any other error. */
+export function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
+  return error.code
+}
+
+export async function ignoring<T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work()
+  } catch (error) {
+    if (codes.includes(codeOf(error) ?? '')) return null
+    throw error
+  }
+}
+
+const FREE = 'Free some and try again.'
+const MEANINGS: { readonly [code: string]: readonly [FailureClass, string, string] } = {
+  ENOSPC: ['resource', 'the disk is full', FREE],
+  EDQUOT: ['resource', 'the disk quota is used up', FREE],
+  EMFILE: ['resource', 'this process has too many open files', 'Raise `ulimit -n` or lower the concurrency.'],
+  ENFILE: ['resource', 'the system has too many open files', FREE],
+  ENOMEM: ['resource', 'there is not enough memory', FREE],
+  EAGAIN: ['resource', 'the system is short of processes or memory', FREE],
+  EBUSY: ['transient', 'it is in use', 'Try again when nothing uses it.'],
+  ETXTBSY: ['transient', 'it is a program that runs right now', 'Try again when it has ended.'],
+  EIO: ['resource', 'the disk did not answer properly', 'Check the disk.'],
+  EROFS: ['logic', 'the file system is read-only', 'Choose a writable place.'],
+  EACCES: ['logic', 'permission denied', 'Check owner and mode.'],
+  EPERM: ['logic', 'not permitted', 'Check owner, mode and attributes.'],
+  ENOENT: ['logic', 'there is no such file or directory', 'Check the path.'],
+  EISDIR: ['logic', 'it is a directory', 'Name a file.'],
+  ENOTEMPTY: ['logic', 'the directory is not empty', 'Look at what is left in it.'],
+  ENOTDIR: ['policy', 'part of the path is not a directory', 'Symbolic links are not followed; use the real path.'],
+  ELOOP: ['policy', 'it is a symbolic link', 'Symbolic links are not followed; use the real path.'],
+}

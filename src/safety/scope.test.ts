@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { covers, inScope, mayHold, patternError, scopesOverlap } from './scope.ts'
+
+test('patterns mean the files one would expect', () => {
+  const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['src/**', ['src/a', 'src/a/b/c.ts', 'src/.hidden'], ['src', 'srcs/a', 'a/src/b']],
+    ['test/*.ts', ['test/a.ts', 'test/.ts'], ['test/a.tsx', 'test/a/b.ts', 'test']],
+    ['a.txt', ['a.txt'], ['A.txt', 'b/a.txt', 'a.txt/b', 'axtxt']],
+    ['dir/', ['dir/a', 'dir/b/c'], ['dir', 'dirs/a']],
+    ['./dir/', ['dir/a'], ['dir']],
+    ['**', ['a', 'a/b'], []],
+    ['**/*.md', ['a.md', 'x/y/a.md'], ['a.mdx']],
+    ['a/**/z', ['a/z', 'a/b/z', 'a/b/c/z'], ['a/b/c', 'z']],
+    ['a/**/b/**/c', ['a/b/c', 'a/x/b/y/b/z/c'], ['a/c', 'a/b']],
+    ['?.ts', ['a.ts', 'ü.ts', '😀.ts'], ['ab.ts', '.ts']],
+    ['*a*b', ['ab', 'xaxb', 'aabb'], ['ba']],
+    ['app/[id]/p.tsx', ['app/[id]/p.tsx'], ['app/i/p.tsx']],
+  ]
+  for (const [pattern, yes, no] of cases) {
+    expect(patternError(pattern), pattern).toBeNull()
+    for (const path of yes) expect(inScope([pattern], path), `${pattern} ${path}`).toBe(true)
+    for (const path of no) expect(inScope([pattern], path), `${pattern} ${path}`).toBe(false)
+  }
+})
+
+test('null is everything and an empty list is nothing', () => {
+  expect(inScope(null, 'a/b')).toBe(true)
+  expect(inScope([], 'a/b')).toBe(false)
+})
+
+test('patterns that leave the workspace or mean something else elsewhere are refused', () => {
+  for (const pattern of ['', '/a', '../a', 'a/../b', 'a\\b', '!a', 'a//b', '~/a', 'C:/a', 'a/**b', '*.{ts,js}', 'a\0', 'x'.repeat(2000)]) {
+    expect(patternError(pattern), pattern).not.toBeNull()
+  }
+})
+
+test('a pattern made to be slow is answered at once', () => {
+  const stars = `${'a*'.repeat(500)}b`
+  expect(inScope([stars], 'a'.repeat(4000))).toBe(false)
+  expect(inScope([`${'**/a/'.repeat(150)}b`], Array(2000).fill('a').join('/'))).toBe(false)
+}, 2000)
+
+test('a walk goes only where a match may be', () => {
+  expect(mayHold(['src/*/x.ts'], '')).toBe(true)
+  expect(mayHold(['src/*/x.ts'], 'src/any')).toBe(true)
+  expect(mayHold(['src/*/x.ts'], 'src/any/deep')).toBe(false)
+  expect(mayHold(['src/**'], 'src')).toBe(true)
+  expect(mayHold(['a/**/z'], 'a/b/c')).toBe(true)
+  expect(mayHold(['src/**'], 'lib')).toBe(false)
+  expect(mayHold(['a.txt'], 'a.txt')).toBe(false)
+  expect(covers(['src/**'], 'src')).toBe(true)
+  expect(covers(['*/x.ts'], 'src')).toBe(false)
+})
+
+test('scopes overlap when they may meet, told cautiously and without case', () => {
+  const cases: readonly (readonly [readonly string[] | null, readonly string[] | null, boolean])[] = [
+    [['src/**'], ['src/a.ts'], true],
+    [['src/a.ts'], ['SRC/A.ts'], true],
+    [['src/a.ts'], ['src/b.ts'], false],
+    [['src/**'], ['test/**'], false],
+    [['srcs/**'], ['src/**'], false],
+    [['src/*.ts'], ['src/*.md'], true],
+    [['**/x'], ['a/b'], true],
+    [['a'], ['a/b'], true],
+    [['a', 'b/c'], ['d', 'b/'], true],
+    [null, ['a'], true],
+    [null, null, true],
+    [null, [], false],
+    [[], ['**'], false],
+  ]
+  for (const [a, b, meets] of cases) {
+    expect(scopesOverlap(a, b), JSON.stringify([a, b])).toBe(meets)
+    expect(scopesOverlap(b, a), JSON.stringify([b, a])).toBe(meets)
+  }
+})

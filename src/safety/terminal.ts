@@ -1,0 +1,20 @@
+// Text on its way to a terminal. Output of tasks, names and messages written by others may hold escape sequences that
+// move the cursor, fill the clipboard or turn the reading direction; here they become visible and harmless.
+
+export interface EscapeOptions {
+  /** Leave line feeds and tabs as they are; a lone carriage return is always shown. */
+  readonly keepLines?: boolean
+}
+
+// C0 and C1 controls, format characters (bidi, zero width, tags), separators that break lines, lone surrogates, and the
+// fillers that look like nothing. The joiner in emoji is a format character too; shown is better than hidden.
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb]/gu
+
+export function escapeForTerminal(text: string, options: EscapeOptions = {}): string {
+  const keep = options.keepLines === true
+  return text.replace(UNSAFE, character =>
+    keep && (character === '\n' || character === '\t')
+      ? character
+      : `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  )
+}

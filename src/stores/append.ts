@@ -1,0 +1,125 @@
+// The one write path. Inside the locked transaction: look at the head, check lease and version, catch up, ask the domain,
+// append one entry, write what it changes in the query tables. Everything before the first write may fail alone; after it,
+// the whole transaction stands or falls.
+
+import type { Command, CommandOf } from '../domain/command.ts'
+import { decide } from '../domain/decide.ts'
+import type { Event } from '../domain/event.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import { CLAIM_LEASE_DEFAULT_MS } from '../domain/limits.ts'
+import { refuse } from '../domain/refusal.ts'
+import { claimUntil } from './claims.ts'
+import { type BodyBlobs, sealEntry } from './entry.ts'
+import type { Clock, Host } from './host.ts'
+import { doneCount, planRecord, project } from './projection.ts'
+import { emptyKept, type Kept, type States } from './states.ts'
+import { type Asked, LeaseLost, type UpdateOptions, type Updated } from './store.ts'
+import type { Head, Tables } from './tables.ts'
+
+export interface Appending {
+  readonly states: States
+  readonly blobs: BodyBlobs
+  readonly clock: Clock
+  readonly host: Host
+  /** Told about a plan whose tail has grown long enough for a stored fold. */
+  readonly foldDue: (plan: PlanId, kept: Kept) => void
+}
+
+/** Resuming replays at most this many events, or one for each task when there are more tasks. */
+const TAIL_MAX = 6_000
+
+export function createPlan(tables: Tables, room: Appending, command: CommandOf<'create'>, actor: Actor): Updated {
+  const { name } = command.definition
+  if (tables.journal.planNo(command.plan) !== null) {
+    return { ok: false, refusal: refuse('exists', `plan ${command.plan} exists already`) }
+  }
+  if (tables.journal.named(name) !== null) {
+    return { ok: false, refusal: refuse('exists', `a plan named '${name}' exists already`, 'choose another name, or use the plan there is') }
+  }
+  const now = room.clock.now()
+  const kept = emptyKept(0)
+  const decision = decide(kept.state, command, now)
+  if (!decision.ok) return decision
+  const no = tables.journal.addPlan(command.plan, planRecord(kept.state))
+  const plan = { ...kept, no }
+  room.states.add(command.plan, plan)
+  return append(tables, room, command.plan, plan, { command, events: decision.events, actor, now, fence: null })
+}
+
+export function updatePlan(tables: Tables, room: Appending, plan: PlanId, asked: Asked, options: UpdateOptions): Updated {
+  const no = room.states.numberOf(plan) ?? tables.journal.planNo(plan)
+  const head = no === null ? null : tables.journal.head(no)
+  if (head === null) return { ok: false, refusal: refuse('not-found', `there is no plan ${plan}`) }
+  if (options.lease !== undefined) demandLease(head, plan, options.lease, room)
+  if (options.expectedVersion !== undefined && options.expectedVersion !== head.version) {
+    const message = `plan ${plan} is at version ${head.version}, not ${options.expectedVersion}`
+    return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
+  }
+  const kept = room.states.at(tables, plan, head)
+  const command = typeof asked === 'function' ? asked() : asked
+  if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {
+    const taken = tables.journal.named(command.definition.name)
+    if (taken !== null) return { ok: false, refusal: refuse('exists', `a plan named '${taken.name}' exists already`, 'choose another name') }
+  }
+  // Time does not run backwards within a plan, whatever the wall clock does.
+  const now = Math.max(room.clock.now(), head.at)
+  const decision = ask(room.states, plan, kept, command, now)
+  if (!decision.ok) return decision
+  const { events } = decision
+  if (events.length === 0) {
+    return { ok: true, version: head.version, position: tables.journal.lastPosition(), events, state: kept.state }
+  }
+  room.states.touch(plan)
+  return append(tables, room, plan, kept, { command, events, actor: options.actor, now, fence: options.lease?.fence ?? null })
+}
+
+function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: number) {
+  try {
+    return decide(kept.state, command, now)
+  } catch (bug) {
+    // It may have been changed half-way; nobody may see it again.
+    states.drop(plan)
+    throw bug
+  }
+}
+
+/** The fence and the lease, looked at where nobody can change them any more (law L5). */
+function demandLease(head: Head, plan: PlanId, lease: { owner: string; fence: number }, { clock, host }: Appending): void {
+  if (head.owner !== lease.owner || head.fence !== lease.fence) {
+    throw new LeaseLost(`plan ${plan} is driven by someone else now`)
+  }
+  if (head.ownerBoot !== host.boot || (head.ownerExpires ?? 0) <= clock.monotonic()) {
+    throw new LeaseLost(`the lease on plan ${plan} ran out before it was renewed`)
+  }
+}
+
+interface Happened {
+  readonly command: Command
+  readonly events: readonly Event[]
+  readonly actor: Actor
+  readonly now: number
+  readonly fence: number | null
+}
+
+function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happened: Happened): Updated {
+  const { state } = kept
+  const { events, now } = happened
+  const version = state.version + 1
+  const position = tables.journal.lastPosition() + 1
+  const stored = sealEntry(kept.hash, { position, plan, version, ...happened }, room.blobs)
+  state.version = version
+  kept.hash = stored.hash
+  kept.tail += events.length
+  tables.journal.addEntry(kept.no, stored, doneCount(state))
+  tables.projections.apply(kept.no, project(events, now, state))
+  for (const event of events) {
+    if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = version
+    // An agent that dies before its first heartbeat must lapse too, so the hold begins with the entry.
+    if (event.type === 'attempt.started' && event.claim !== undefined) {
+      const { ordinal } = state.tasks.get(event.task)!
+      tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
+    }
+  }
+  if (kept.tail >= TAIL_MAX && kept.tail >= state.order.length) room.foldDue(plan, kept)
+  return { ok: true, version, position, events, state }
+}

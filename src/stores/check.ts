@@ -1,0 +1,161 @@
+// Is what is stored true? Folds every journal again from its first entry and demands that the hash chain holds, that every
+// query row is what the fold says (law L2), that stored folds are the fold at their version, and that blobs are there.
+// It only reports; nothing is ever repaired here.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Event } from '../domain/event.ts'
+import { packFold } from '../domain/fold.ts'
+import type { PlanId, Sha256 } from '../domain/id.ts'
+import { type BodyBlobs, openEntry } from './entry.ts'
+import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
+import { emptyKept, foldEntry, foldHash, unpackStored } from './states.ts'
+import type { CheckReport } from './store.ts'
+import { refold, streamHash } from './streams.ts'
+import type { StreamKind, Tables } from './tables.ts'
+
+const PAGE = 500
+const RESTORE = 'restore the state folder from a copy; do not run this plan'
+const REBUILD = 'the journal is whole, its query rows are not: restore the state folder from a copy'
+
+type Fault = CheckReport['faults'][number]
+
+export interface CheckBlobs extends BodyBlobs {
+  has(id: Sha256): boolean
+  /** Every blob there is. */
+  ids(): Iterable<Sha256>
+}
+
+/** Yields after each plan, so that a large store does not hold the event loop. */
+export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean): Generator<void, CheckReport> {
+  const faults: Fault[] = []
+  const attempt = (plan: string | null, hint: string, look: () => void) => {
+    try {
+      look()
+    } catch (error) {
+      faults.push({ plan, what: error instanceof Error ? error.message : String(error), hint })
+    }
+  }
+  let plans = 0
+  let checked = 0
+  attempt(null, RESTORE, () => {
+    for (const what of tables.upkeep.integrity()) faults.push({ plan: null, what, hint: RESTORE })
+    const { entries, pruned, lastPosition } = tables.upkeep.counts()
+    if (entries + pruned !== lastPosition) {
+      faults.push({ plan: null, what: `${lastPosition} entries were written, ${entries} are here and ${pruned} were pruned`, hint: RESTORE })
+    }
+  })
+  let numbers: readonly number[] = []
+  attempt(null, RESTORE, () => {
+    numbers = tables.upkeep.plans()
+  })
+  for (const no of numbers) {
+    plans++
+    const plan = tables.journal.planOf(no)?.id ?? null
+    attempt(plan, RESTORE, () => {
+      if (plan !== null) checked += checkPlan(tables, blobs, no, plan, (what, hint) => faults.push({ plan, what, hint }))
+    })
+    yield
+  }
+  for (const kind of ['session', 'goal'] as const) {
+    attempt(null, RESTORE, () => checkStreams(tables, kind, what => faults.push({ plan: null, what, hint: RESTORE })))
+  }
+  let seen = 0
+  for (const id of blobs.ids()) {
+    seen++
+    if (!readData) continue
+    attempt(null, RESTORE, () => void blobs.getNow(id))
+    if (seen % 64 === 0) yield
+  }
+  return { ok: faults.length === 0, plans, entries: checked, blobs: seen, faults }
+}
+
+/** Returns how many entries it read. */
+function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, fault: (what: string, hint: string) => void): number {
+  const head = tables.journal.head(no)
+  if (head === null) throw new Error(`plan ${plan} has no head`)
+  const fold = tables.journal.fold(no)
+  const kept = emptyKept(no)
+  const attempts = new Map<string, AttemptRecord>()
+  for (;;) {
+    const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
+    if (page.length === 0) break
+    for (const stored of page) {
+      if (stored.version !== kept.state.version + 1) throw new Error(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      const entry = openEntry(kept.hash, plan, stored, blobs)
+      foldEntry(kept, entry)
+      for (const change of project(entry.events, entry.now, kept.state).attempts) {
+        const key = `${change.ordinal} ${change.visit} ${change.attempt}`
+        attempts.set(key, attemptAfter(attempts.get(key), change))
+      }
+      for (const event of entry.events) {
+        for (const id of blobsOf(event)) if (!blobs.has(id)) fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
+      }
+      if (fold?.version === entry.version) {
+        const whole = foldHash(entry.hash, fold.body) === fold.hash
+        const same = whole && isDeepStrictEqual(unpackStored(fold), plain(packFold(kept.state)))
+        if (!same) fault(`the stored fold at version ${fold.version} is not the fold of the journal`, REBUILD)
+      }
+    }
+  }
+  if (kept.state.version !== head.version || kept.hash !== tables.journal.lastHash(no)) {
+    throw new Error(`the journal of plan ${plan} does not end where its head says`)
+  }
+  if (fold !== null && fold.version > kept.state.version) fault(`the stored fold is ahead of the journal`, REBUILD)
+  const { state } = kept
+  const ordinals = new Set(state.order.map(task => task.ordinal))
+  const expected = Array.from(attempts.values()).filter(record => ordinals.has(record.ordinal))
+  const rows = tables.projections.records(no)
+  if (head.at !== state.updatedAt) fault(`the head of plan ${plan} does not tell the time of its last entry`, REBUILD)
+  if (!isDeepStrictEqual({ ...rows.plan }, planRecord(state))) fault(`the row of plan ${plan} is not what its journal says`, REBUILD)
+  compare('task', rows.tasks, state.order.map(taskRecord), record => String(record.ordinal).padStart(10, '0'), fault)
+  compare('attempt', rows.attempts, expected, attemptKey, fault)
+  return state.version
+}
+
+const attemptKey = ({ ordinal, visit, attempt }: AttemptRecord) =>
+  [ordinal, visit, attempt].map(part => String(part).padStart(10, '0')).join('.')
+
+function compare<R>(what: string, found: readonly R[], expected: readonly R[], key: (row: R) => string, fault: (what: string, hint: string) => void): void {
+  const rows = new Map(found.map(row => [key(row), row]))
+  for (const row of expected) {
+    const there = rows.get(key(row))
+    if (there === undefined) fault(`the row of ${what} ${key(row)} is missing`, REBUILD)
+    else if (!isDeepStrictEqual({ ...there }, { ...row })) fault(`the row of ${what} ${key(row)} is not what the journal says`, REBUILD)
+    rows.delete(key(row))
+  }
+  for (const extra of rows.keys()) fault(`the row of ${what} ${extra} comes from nowhere`, REBUILD)
+}
+
+function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) => void): void {
+  let before = Number.MAX_SAFE_INTEGER
+  for (;;) {
+    const heads = tables.streams.heads(kind, before, PAGE)
+    if (heads.length === 0) return
+    for (const head of heads) {
+      before = head.no
+      const entries = tables.streams.entries(kind, head.id, 0, Number.MAX_SAFE_INTEGER)
+      let previous = ''
+      const whole = entries.every((entry, at) => {
+        previous = streamHash(previous, kind, head.id, entry)
+        return entry.version === at + 1 && entry.hash === previous
+      })
+      if (!whole || previous !== head.hash || entries.length !== head.version) fault(`the stream of ${kind} ${head.id} does not match its hashes`)
+      else if (refold(kind, head.id, entries) !== head.row) fault(`the row of ${kind} ${head.id} is not what its stream says`)
+    }
+  }
+}
+
+/** The blobs an event relies on. */
+export function blobsOf(event: Event): readonly Sha256[] {
+  switch (event.type) {
+    case 'attempt.started':
+      return event.preimage === undefined ? [] : [event.preimage]
+    case 'workspace.restored':
+      return [event.to, event.saved]
+    default:
+      return []
+  }
+}
+
+/** Through JSON and back: what is absent and what is undefined become the same. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))

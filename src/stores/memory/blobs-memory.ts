@@ -1,0 +1,42 @@
+// Blobs in memory, addressed and verified like those on disk.
+
+import { hash } from 'node:crypto'
+import type { Millis, Sha256 } from '../../domain/id.ts'
+import type { Clock } from '../host.ts'
+import { StoreDamaged } from '../store.ts'
+import type { ContentStore } from '../store-on-tables.ts'
+
+export type MemoryBlobs = Map<Sha256, { readonly bytes: Uint8Array; at: Millis }>
+
+export class BlobsMemory implements ContentStore {
+  readonly #kept: MemoryBlobs
+  readonly #clock: Clock
+
+  constructor(kept: MemoryBlobs, clock: Clock) {
+    this.#kept = kept
+    this.#clock = clock
+  }
+
+  put = async (bytes: Uint8Array): Promise<Sha256> => this.putNow(bytes)
+  get = async (id: Sha256): Promise<Uint8Array | null> => this.getNow(id)
+
+  putNow(bytes: Uint8Array): Sha256 {
+    const id = hash('sha256', bytes) as Sha256
+    // A copy: the caller may go on writing into its buffer.
+    this.#kept.set(id, { bytes: this.#kept.get(id)?.bytes ?? Uint8Array.from(bytes), at: this.#clock.now() })
+    return id
+  }
+
+  getNow(id: Sha256): Uint8Array | null {
+    const kept = this.#kept.get(id)
+    if (kept === undefined) return null
+    if (hash('sha256', kept.bytes) !== id) throw new StoreDamaged(`blob ${id} does not match its hash`)
+    return Uint8Array.from(kept.bytes)
+  }
+
+  has = (id: Sha256): boolean => this.#kept.has(id)
+  ids = (): Iterable<Sha256> => this.#kept.keys()
+  storedAt = (id: Sha256): Millis | null => this.#kept.get(id)?.at ?? null
+  sizeOf = (id: Sha256): number => this.#kept.get(id)?.bytes.length ?? 0
+  remove = (id: Sha256): void => void this.#kept.delete(id)
+}

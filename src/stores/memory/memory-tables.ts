@@ -1,0 +1,216 @@
+// The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
+
+import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
+import { limitOf, openCursor, pageOf } from '../cursor.ts'
+import type { StoredEntry } from '../entry.ts'
+import { type AttemptRecord, attemptAfter, attemptRow, type Changes, type PlanRecord, planRecord, taskRecord } from '../projection.ts'
+import type { AttemptQuery, MetricRow, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
+import type { Head, JournalTable, ProjectionTables, StoredFold } from '../tables.ts'
+import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
+
+export class MemoryJournal implements JournalTable {
+  readonly #disk: MemoryDisk
+  constructor(disk: MemoryDisk) {
+    this.#disk = disk
+  }
+
+  planNo = (plan: PlanId): number | null => this.#disk.numbers.get(plan) ?? null
+  planOf = (no: number) => nameOf(this.#disk.plans.get(no))
+  named = (name: string) => nameOf(this.#disk.plans.get(this.#disk.names.get(name) ?? 0))
+  lastHash = (no: number) => this.#disk.plans.get(no)?.lastHash ?? null
+  lastPosition = () => this.#disk.position
+  fold = (no: number) => this.#disk.plans.get(no)?.fold ?? null
+  entry = (no: number, version: number) => this.#disk.plans.get(no)?.entries[version - 1] ?? null
+
+  head(no: number): Head | null {
+    const plan = this.#disk.plans.get(no)
+    if (plan === undefined) return null
+    const owner = plan.owner === null ? undefined : this.#disk.owners.get(plan.owner)
+    const { version, at, fence } = plan
+    return { no, version, at, fence, owner: plan.owner, ownerBoot: owner?.boot ?? null, ownerExpires: owner?.expires ?? null }
+  }
+
+  entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
+    return this.#disk.plans.get(no)?.entries.slice(after, Math.min(upTo, after + limit)) ?? []
+  }
+
+  since(after: number, limit: number, no: number | null) {
+    const { journal } = this.#disk
+    let low = 0
+    for (let high = journal.length; low < high; ) {
+      const middle = (low + high) >> 1
+      if (journal[middle]!.entry.position <= after) low = middle + 1
+      else high = middle
+    }
+    const found: (StoredEntry & { readonly plan: PlanId })[] = []
+    for (let at = low; at < journal.length && found.length < limit; at++) {
+      const { no: of, plan, entry } = journal[at]!
+      if (no === null || no === of) found.push({ ...entry, plan })
+    }
+    return found
+  }
+
+  addPlan(id: PlanId, record: PlanRecord): number {
+    const disk = this.#disk
+    const no = disk.planNo + 1
+    disk.set(disk, 'planNo', no)
+    disk.put(disk.numbers, id, no)
+    disk.put(disk.names, record.name, no)
+    disk.put(disk.plans, no, {
+      no,
+      id,
+      record,
+      entries: [],
+      lastHash: null,
+      version: 0,
+      at: 0,
+      fence: 0,
+      owner: null,
+      ownerSince: 0,
+      fold: null,
+      tasks: new Map(),
+      attempts: new Map(),
+      claims: new Map(),
+      logs: [],
+    })
+    return no
+  }
+
+  addEntry(no: number, entry: StoredEntry): void {
+    const disk = this.#disk
+    const plan = disk.plans.get(no)!
+    disk.add(plan.entries, entry)
+    disk.add(disk.journal, { no, plan: plan.id, entry })
+    disk.set(disk, 'position', entry.position)
+    disk.set(plan, 'version', entry.version)
+    disk.set(plan, 'lastHash', entry.hash)
+    disk.set(plan, 'at', entry.at)
+  }
+
+  saveFold(no: number, fold: StoredFold): void {
+    this.#disk.set(this.#disk.plans.get(no)!, 'fold', fold)
+  }
+}
+
+const nameOf = (plan: MemoryPlan | undefined): { id: PlanId; name: PlanName } | null =>
+  plan === undefined ? null : { id: plan.id, name: plan.record.name }
+
+export class MemoryProjections implements ProjectionTables {
+  readonly #disk: MemoryDisk
+  constructor(disk: MemoryDisk) {
+    this.#disk = disk
+  }
+
+  apply(no: number, { state, tasks, attempts }: Changes): void {
+    const disk = this.#disk
+    const plan = disk.plans.get(no)!
+    const record = planRecord(state)
+    if (record.name !== plan.record.name) {
+      disk.take(disk.names, plan.record.name)
+      disk.put(disk.names, record.name, no)
+    }
+    disk.set(plan, 'record', record)
+    for (const change of attempts) {
+      const key = attemptKey(change)
+      disk.put(plan.attempts, key, attemptAfter(plan.attempts.get(key), change))
+    }
+    if (tasks === 'all') {
+      const ordinals = new Set(state.order.map(task => task.ordinal))
+      for (const ordinal of plan.tasks.keys()) if (!ordinals.has(ordinal)) disk.take(plan.tasks, ordinal)
+      for (const [key, { ordinal }] of plan.attempts) if (!ordinals.has(ordinal)) disk.take(plan.attempts, key)
+    }
+    for (const task of tasks === 'all' ? state.order : tasks) disk.put(plan.tasks, task.ordinal, taskRecord(task))
+  }
+
+  taskName = (no: number, ordinal: number): TaskName | null => this.#disk.plans.get(no)?.tasks.get(ordinal)?.name ?? null
+
+  ordinal(no: number, task: TaskName): number | null {
+    for (const record of this.#disk.plans.get(no)?.tasks.values() ?? []) if (record.name === task) return record.ordinal
+    return null
+  }
+
+  plans(query: PlanQuery) {
+    const limit = limitOf(query.limit)
+    const [before] = openCursor('plans', 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
+    const text = query.text?.toLowerCase()
+    const rows = this.#newestFirst().filter(
+      ({ no, record }) =>
+        no < before! &&
+        (query.status === undefined || record.status === query.status) &&
+        (query.session === undefined || record.session === query.session) &&
+        (query.goal === undefined || record.goal === query.goal) &&
+        (query.archived === undefined || record.archived === query.archived) &&
+        (text === undefined || [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text))),
+    )
+    return pageOf('plans', rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
+  }
+
+  tasks(query: TaskQuery, no: number | null) {
+    const limit = limitOf(query.limit)
+    const [planAt, ordinalAt] = openCursor('tasks', 2, query.cursor) ?? [Number.MAX_SAFE_INTEGER, 0]
+    const rows = this.#newestFirst()
+      .filter(plan => (no === null || plan.no === no) && plan.no <= planAt!)
+      .flatMap(plan => Array.from(plan.tasks.values(), task => ({ plan, task })).sort((a, b) => a.task.ordinal - b.task.ordinal))
+      .filter(
+        ({ plan, task }) =>
+          (plan.no < planAt! || task.ordinal > ordinalAt!) &&
+          (query.status === undefined || task.status === query.status) &&
+          (query.assignee === undefined || task.assignee === query.assignee),
+      )
+    const show = ({ plan, task }: (typeof rows)[number]): TaskRow => {
+      const { assignee: _, ...shown } = task
+      return { id: taskId(plan.id, task.ordinal), plan: plan.id, ...shown }
+    }
+    return pageOf('tasks', rows.slice(0, limit + 1), limit, show, ({ plan, task }) => [plan.no, task.ordinal])
+  }
+
+  attempts(query: AttemptQuery, no: number) {
+    const limit = limitOf(query.limit)
+    const after = openCursor('attempts', 3, query.cursor) ?? [0, 0, 0]
+    const plan = this.#disk.plans.get(no)!
+    const rows = Array.from(plan.attempts.values())
+      .filter(record => compareAttempts(place(record), after) > 0)
+      .filter(record => query.task === undefined || plan.tasks.get(record.ordinal)?.name === query.task)
+      .sort((a, b) => compareAttempts(place(a), place(b)))
+    return pageOf('attempts', rows.slice(0, limit + 1), limit, record => attemptRow(record, plan.tasks.get(record.ordinal)!.name), place)
+  }
+
+  metrics(no: number): readonly MetricRow[] {
+    const plan = this.#disk.plans.get(no)!
+    const kinds = new Map<string | null, MetricRow>()
+    for (const record of plan.attempts.values()) {
+      const task = plan.tasks.get(record.ordinal)!
+      const kind = task.kind
+      const sum = kinds.get(kind) ?? { kind, attempts: 0, succeeded: 0, failed: 0, lost: 0, retries: 0, durationMs: 0 }
+      kinds.set(kind, {
+        kind,
+        attempts: sum.attempts + 1,
+        succeeded: sum.succeeded + Number(record.status === 'succeeded'),
+        failed: sum.failed + Number(record.status === 'failed'),
+        lost: sum.lost + Number(record.status === 'lost'),
+        retries: sum.retries + Number(record.attempt > 1),
+        durationMs: sum.durationMs + (attemptRow(record, task.name).durationMs ?? 0),
+      })
+    }
+    return Array.from(kinds.values()).sort((a, b) => compareText(a.kind ?? '', b.kind ?? ''))
+  }
+
+  records(no: number) {
+    const plan = this.#disk.plans.get(no)!
+    return { plan: plan.record, tasks: [...plan.tasks.values()], attempts: [...plan.attempts.values()] }
+  }
+
+  #newestFirst(): MemoryPlan[] {
+    return [...this.#disk.plans.values()].reverse()
+  }
+}
+
+const attemptKey = ({ ordinal, visit, attempt }: { ordinal: number; visit: number; attempt: number }) => `${ordinal} ${visit} ${attempt}`
+const place = ({ ordinal, visit, attempt }: AttemptRecord) => [ordinal, visit, attempt]
+const compareAttempts = (a: readonly number[], b: readonly number[]) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function planRow({ id, record, version }: MemoryPlan): PlanRow {
+  const { goalText, goal: _, ...rest } = record
+  return { id, version, ...rest, goal: goalText }
+}

@@ -1,0 +1,165 @@
+// Group commit. Requests made in one turn of the event loop share one IMMEDIATE transaction, started from `setImmediate` so
+// that timers and sockets get their turn between commits. Another process's write lock is waited for without blocking.
+//
+//   idle ─write→ scheduled ─setImmediate→ flushing ─commit→ idle       flushing ─busy→ scheduled (after a while)
+//   flushing ─error before COMMIT→ rolled back, all refused            COMMIT fails in the disk → broken, for ever
+
+import type { Changes } from '../changes.ts'
+import type { Clock } from '../host.ts'
+import type { States } from '../states.ts'
+import { CommitUnknown, StoreBusy, StoreFull } from '../store.ts'
+import type { Tables, Transactions } from '../tables.ts'
+import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
+import { type Connection, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_FULL, sqliteCode } from './driver.ts'
+
+export interface CommitOptions {
+  readonly writer: { readonly connection: Connection; readonly tables: Tables }
+  readonly reader: { readonly connection: Connection; readonly tables: Tables }
+  readonly states: States
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly failpoint?: ((name: string) => void) | undefined
+  /** How long another process may hold the write lock before a request is given up. */
+  readonly busyMs: number
+}
+
+const GROUP_MAX = 256
+const BACKOFF_MAX_MS = 20
+
+export class Commits implements Transactions {
+  readonly #room: CommitOptions
+  #queue: Request[] = []
+  #scheduled = false
+  #backoffMs = 0
+  #waitingSince: number | null = null
+  #broken: Error | null = null
+  #closing: (() => void) | null = null
+
+  constructor(room: CommitOptions) {
+    this.#room = room
+  }
+
+  write<T>(work: (tables: Tables) => T): Promise<T> {
+    if (this.#broken !== null) return Promise.reject(this.#broken)
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ work, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** One consistent moment, on a connection that no writer can block. */
+  read<T>(work: (tables: Tables) => T): T {
+    const { connection, tables } = this.#room.reader
+    connection.exec('BEGIN')
+    try {
+      return work(tables)
+    } finally {
+      if (connection.inTransaction) connection.exec('COMMIT')
+    }
+  }
+
+  /** Waits for what was asked, then refuses everything. */
+  async close(): Promise<void> {
+    if (this.#queue.length > 0) {
+      await new Promise<void>(resolve => {
+        this.#closing = resolve
+      })
+    }
+    this.#broken ??= new Error('the store is closed')
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    if (this.#backoffMs > 0) setTimeout(() => this.#flush(), this.#backoffMs)
+    else setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    const begun = this.#begin()
+    if (begun === 'wait') return this.#schedule()
+    const requests = this.#queue.length <= GROUP_MAX ? this.#queue : this.#queue.slice(0, GROUP_MAX)
+    this.#queue = this.#queue.length <= GROUP_MAX ? [] : this.#queue.slice(GROUP_MAX)
+    if (begun === 'begun') this.#transact(requests)
+    else rejectAll(requests, this.#room.states, begun)
+    if (this.#queue.length > 0) this.#schedule()
+    else this.#closing?.()
+  }
+
+  #begin(): 'begun' | 'wait' | Error {
+    const { writer, clock, busyMs } = this.#room
+    try {
+      writer.connection.exec('BEGIN IMMEDIATE')
+      this.#backoffMs = 0
+      this.#waitingSince = null
+      return 'begun'
+    } catch (error) {
+      if (sqliteCode(error) !== SQLITE_BUSY) return error as Error
+      const now = clock.monotonic()
+      this.#waitingSince ??= now
+      if (now - this.#waitingSince < busyMs) {
+        this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2 || 1)
+        return 'wait'
+      }
+      this.#backoffMs = 0
+      this.#waitingSince = null
+      return new StoreBusy('another process kept the store locked; nothing was written', { cause: error })
+    }
+  }
+
+  #transact(requests: readonly Request[]): void {
+    const { writer, states, changes } = this.#room
+    const before = writer.tables.writes
+    let answers: Answers
+    try {
+      answers = runGroup(writer.tables, requests)
+    } catch (error) {
+      this.#rollback()
+      return rejectAll(requests, states, named(error))
+    }
+    if (writer.tables.writes === before) {
+      // Only questions and refusals: there is nothing to make durable.
+      this.#rollback()
+      states.committed()
+      for (const answer of answers) answer()
+      return
+    }
+    const failed = this.#commit()
+    if (failed !== null) return rejectAll(requests, states, failed)
+    states.committed()
+    for (const answer of answers) answer()
+    changes.announce()
+  }
+
+  #commit(): Error | null {
+    const { writer, failpoint } = this.#room
+    failpoint?.('store.commit:before')
+    try {
+      writer.connection.exec('COMMIT')
+    } catch (error) {
+      const code = sqliteCode(error)
+      this.#rollback()
+      // No commit record can have reached the log in these cases.
+      if (code === SQLITE_FULL || code === SQLITE_BUSY || code === SQLITE_CONSTRAINT) return named(error)
+      // The record may be in the log although the sync failed, and a later sync would not tell: this process must not
+      // write again. Whoever opens the file next sees what is true.
+      this.#broken = new CommitUnknown('the disk failed during a commit; nobody can say whether it happened', { cause: error })
+      for (const { reject } of this.#queue.splice(0)) reject(this.#broken)
+      return this.#broken
+    }
+    failpoint?.('store.commit:after')
+    return null
+  }
+
+  #rollback(): void {
+    const { connection } = this.#room.writer
+    if (connection.inTransaction) connection.exec('ROLLBACK')
+  }
+}
+
+/** A full disk gets its own name, whoever met it: SQLite or the blobs. */
+function named(error: unknown): Error {
+  const full = sqliteCode(error) === SQLITE_FULL || (error as NodeJS.ErrnoException).code === 'ENOSPC'
+  return full ? new StoreFull('the disk is full; nothing was written', { cause: error }) : (error as Error)
+}

@@ -1,0 +1,63 @@
+// The thin adapter around the SQLite driver: the only file that imports it. Prepared statements are kept by their text.
+
+import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
+
+export type Value = null | number | string | Uint8Array
+export type Row = { readonly [column: string]: Value }
+export type Statement = Omit<StatementSyncInstance, 'get' | 'all' | 'run'> & {
+  get(...values: readonly Value[]): Row | undefined
+  all(...values: readonly Value[]): Row[]
+  run(...values: readonly Value[]): { changes: number; lastInsertRowid: number | bigint }
+}
+
+export class Connection {
+  readonly #database: InstanceType<typeof DatabaseSync>
+  readonly #prepared = new Map<string, Statement>()
+
+  constructor(path: string, options: { readonly readOnly: boolean; readonly busyMs: number }) {
+    this.#database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: options.busyMs, defensive: true })
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.isTransaction
+  }
+
+  prepare(sql: string): Statement {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql) as Statement
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql)
+  }
+
+  /** The value of a pragma. */
+  pragma(text: string): Value | undefined {
+    const row = this.#database.prepare(`PRAGMA ${text}`).get() as Row | undefined
+    return row === undefined ? undefined : Object.values(row)[0]
+  }
+
+  close(): void {
+    this.#prepared.clear()
+    if (this.#database.isOpen) this.#database.close()
+  }
+}
+
+/** The primary result code of an error of SQLite, e.g. 5 for BUSY; null for any other error. */
+export function sqliteCode(error: unknown): number | null {
+  const code = (error as { readonly errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : null
+}
+
+export const SQLITE_BUSY = 5
+export const SQLITE_NOMEM = 7
+export const SQLITE_IOERR = 10
+export const SQLITE_CORRUPT = 11
+export const SQLITE_FULL = 13
+export const SQLITE_CANTOPEN = 14
+export const SQLITE_CONSTRAINT = 19
+export const SQLITE_NOTADB = 26

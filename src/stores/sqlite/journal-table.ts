@@ -1,0 +1,144 @@
+// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes.
+
+import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
+import type { StoredEntry } from '../entry.ts'
+import type { PlanRecord } from '../projection.ts'
+import type { Head, JournalTable, StoredFold } from '../tables.ts'
+import type { Connection, Row, Statement, Value } from './driver.ts'
+
+const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
+
+export class SqliteJournal implements JournalTable {
+  readonly #sql: Connection
+  readonly #wrote: () => void
+  /** The statements of every append, looked up once. */
+  readonly #head: Statement
+  readonly #position: Statement
+  readonly #insert: Statement
+  readonly #advance: Statement
+
+  constructor(sql: Connection, wrote: () => void) {
+    this.#sql = sql
+    this.#wrote = wrote
+    this.#head = sql.prepare(`SELECT h.version, h.at, h.fence, o.id AS owner, o.boot, o.expires
+      FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no WHERE h.plan_no = ?`)
+    this.#position = sql.prepare(`SELECT max(coalesce((SELECT max(position) FROM entries), 0),
+      coalesce((SELECT max(position) FROM pruned), 0)) AS position`)
+    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#advance = sql.prepare('UPDATE heads SET version = ?, hash = ?, at = ?, done = ? WHERE plan_no = ?')
+  }
+
+  planNo(plan: PlanId): number | null {
+    return number(this.#sql.prepare('SELECT plan_no FROM plans WHERE id = ?').get(plan)?.plan_no)
+  }
+
+  planOf(no: number) {
+    return named(this.#sql.prepare('SELECT id, name FROM plans WHERE plan_no = ?').get(no))
+  }
+
+  named(name: string) {
+    return named(this.#sql.prepare('SELECT id, name FROM plans WHERE name = ?').get(name))
+  }
+
+  head(no: number): Head | null {
+    const row = this.#head.get(no)
+    if (row === undefined) return null
+    return {
+      no,
+      version: row.version as number,
+      at: row.at as number,
+      fence: row.fence as number,
+      owner: row.owner as string | null,
+      ownerBoot: row.boot as string | null,
+      ownerExpires: row.expires as number | null,
+    }
+  }
+
+  lastHash(no: number): Sha256 | null {
+    const row = this.#sql.prepare('SELECT hash FROM heads WHERE plan_no = ?').get(no)
+    return row === undefined ? null : hex(row.hash)
+  }
+
+  lastPosition(): number {
+    return this.#position.get()!.position as number
+  }
+
+  entry(no: number, version: number): StoredEntry | null {
+    const row = this.#sql.prepare(`SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version = ?`).get(no, version)
+    return row === undefined ? null : entryOf(row)
+  }
+
+  entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
+    return this.#sql
+      .prepare(`SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?`)
+      .all(no, after, upTo, limit)
+      .map(entryOf)
+  }
+
+  since(after: number, limit: number, no: number | null) {
+    // The plus keeps the planner on the position: a live tail is short, a plan's index is not.
+    const one = no === null ? '' : 'AND +e.plan_no = ?'
+    return this.#sql
+      .prepare(`SELECT ${ENTRY}, p.id AS plan FROM entries e JOIN plans p ON p.plan_no = e.plan_no
+        WHERE e.position > ? ${one} ORDER BY e.position LIMIT ?`)
+      .all(after, ...(no === null ? [] : [no]), limit)
+      .map(row => ({ ...entryOf(row), plan: row.plan as PlanId }))
+  }
+
+  fold(no: number): StoredFold | null {
+    const row = this.#sql.prepare('SELECT version, definition_version, body, hash FROM folds WHERE plan_no = ?').get(no)
+    if (row === undefined) return null
+    return {
+      version: row.version as number,
+      definitionVersion: row.definition_version as number,
+      body: row.body as Uint8Array,
+      hash: hex(row.hash),
+    }
+  }
+
+  addPlan(id: PlanId, record: PlanRecord): number {
+    this.#wrote()
+    const { lastInsertRowid } = this.#sql
+      .prepare(`INSERT INTO plans (id, name, title, goal_text, goal, session, status, revision, tasks, archived, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
+      .run(id, record.name, record.title, record.goalText, record.goal, record.session, record.status, record.revision, record.tasks, record.createdAt)
+    const no = Number(lastInsertRowid)
+    this.#sql.prepare(`INSERT INTO heads (plan_no, version, hash, at, done, fence) VALUES (?, 0, x'', 0, 0, 0)`).run(no)
+    return no
+  }
+
+  addEntry(no: number, { position, version, at, actor, fence, body, blob, hash }: StoredEntry, done: number): void {
+    this.#wrote()
+    const hashBytes = bytes(hash)
+    this.#insert.run(position, no, version, at, actor, fence, body, blob === null ? null : bytes(blob), hashBytes)
+    this.#advance.run(version, hashBytes, at, done, no)
+  }
+
+  saveFold(no: number, { version, definitionVersion, body, hash }: StoredFold): void {
+    this.#wrote()
+    this.#sql.prepare('INSERT OR REPLACE INTO folds VALUES (?, ?, ?, ?, ?)').run(no, version, definitionVersion, body, bytes(hash))
+  }
+}
+
+function entryOf(row: Row): StoredEntry {
+  return {
+    position: row.position as number,
+    version: row.version as number,
+    at: row.at as number,
+    actor: row.actor as Actor,
+    fence: row.fence as number | null,
+    body: row.body as string | null,
+    blob: row.blob === null ? null : hex(row.blob),
+    hash: hex(row.hash),
+  }
+}
+
+const named = (row: Row | undefined) => (row === undefined ? null : { id: row.id as PlanId, name: row.name as PlanName })
+const number = (value: Value | undefined): number | null => (typeof value === 'number' ? value : null)
+
+export const bytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')
+
+export function hex(value: Value | undefined): Sha256 {
+  if (!(value instanceof Uint8Array)) return '' as Sha256
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') as Sha256
+}

@@ -1,0 +1,60 @@
+// Renews a lease from a thread of its own, with a connection of its own: a busy event loop does not lose its plans. The
+// thread's program is kept as text, because it must start the same way from dist/*.js and from src/*.ts. It reads the
+// machine's monotonic clock itself, which all threads and processes of one boot share. A stopped process stops its threads
+// too; when it wakes up late, the renewal finds the lease lapsed and says so.
+
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import type { Heartbeat } from '../leases.ts'
+
+const PROGRAM = `
+const { parentPort, workerData } = require('node:worker_threads')
+const { DatabaseSync } = require(workerData.driver)
+const database = new DatabaseSync(workerData.path, { timeout: Math.floor(workerData.leaseMs / 4), defensive: true })
+database.exec('PRAGMA synchronous = NORMAL')
+const renew = database.prepare('UPDATE owners SET expires = ? WHERE id = ? AND expires > ?')
+const monotonic = () => Number(process.hrtime.bigint() / 1000000n)
+let timer
+function beat() {
+  let renewed
+  try {
+    const now = monotonic()
+    renewed = renew.run(now + workerData.leaseMs, workerData.id, now).changes > 0
+  } catch (error) {
+    // The store is locked or the disk is full: the lease may still hold, so try again soon.
+    timer = setTimeout(beat, Math.min(50, workerData.leaseMs / 10))
+    return
+  }
+  if (renewed) timer = setTimeout(beat, workerData.leaseMs / 3)
+  else stop('lost')
+}
+function stop(word) {
+  clearTimeout(timer)
+  database.close()
+  parentPort.postMessage(word)
+  parentPort.close()
+}
+parentPort.once('message', () => stop('stopped'))
+beat()
+`
+
+export function threadHeartbeat(path: string): Heartbeat {
+  const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
+  return ({ id, leaseMs }, lost) => {
+    const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path, id, leaseMs } })
+    let stopping = false
+    const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+    worker.on('message', word => word === 'lost' && lost())
+    // A thread that cannot renew is as good as a lost lease; the fence keeps everybody safe meanwhile.
+    worker.on('error', () => stopping || lost())
+    worker.unref()
+    return {
+      async stop() {
+        stopping = true
+        worker.ref()
+        worker.postMessage('stop')
+        await ended
+      },
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// Brings a file to the schema of this program, step by step. Each step is one transaction: killed at any statement, the
+// file has the old schema or the new one. A file from a newer program, or of another one, is left alone.
+
+import type { Millis } from '../../domain/id.ts'
+import { StoreRefused } from '../store.ts'
+import type { Connection } from './driver.ts'
+import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID } from './settings.ts'
+
+export interface Migrating {
+  readonly now: () => Millis
+  readonly failpoint?: ((name: string) => void) | undefined
+  readonly migrations?: readonly Migration[]
+}
+
+export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION): void {
+  const application = connection.pragma('application_id')
+  const empty = connection.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0
+  if (application !== APPLICATION_ID && !(application === 0 && empty)) {
+    throw new StoreRefused('this file is not a store of planfold', 'choose another folder with --dir')
+  }
+  const version = connection.pragma('user_version') as number
+  if (version > known) {
+    throw new StoreRefused(`the store has schema ${version}, this program knows ${known}`, 'use the newer planfold that wrote it')
+  }
+}
+
+/** Throws BUSY when another process migrates at this moment; the caller tries again. */
+export function migrate(connection: Connection, options: Migrating): void {
+  const migrations = options.migrations ?? MIGRATIONS
+  const known = migrations.at(-1)!.number
+  refuseForeignFile(connection, known)
+  for (const migration of migrations) {
+    if ((connection.pragma('user_version') as number) >= migration.number) continue
+    connection.exec('BEGIN IMMEDIATE')
+    try {
+      // Looked at again under the lock: another process may have been quicker.
+      if ((connection.pragma('user_version') as number) < migration.number) step(connection, migration, options)
+      options.failpoint?.('migration:commit')
+      connection.exec('COMMIT')
+    } catch (error) {
+      if (connection.inTransaction) connection.exec('ROLLBACK')
+      throw error
+    }
+  }
+  refuseForeignFile(connection, known)
+}
+
+function step(connection: Connection, { number, name, statements }: Migration, { now, failpoint }: Migrating): void {
+  for (const statement of statements) {
+    failpoint?.('migration:statement')
+    connection.exec(statement)
+  }
+  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+  connection.prepare('INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)').run(number, name, now())
+  connection.exec(`PRAGMA user_version = ${number}`)
+}

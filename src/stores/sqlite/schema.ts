@@ -1,0 +1,178 @@
+// The schema as numbered steps, forward only. A step is never edited once released: a change is another step. Words that
+// are closed unions in the domain are closed here too.
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'journal, query tables, owners, output, streams',
+    statements: [
+      `CREATE TABLE migrations (
+        number INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT`,
+
+      `CREATE TABLE owners (
+        owner_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        host TEXT NOT NULL,
+        boot TEXT NOT NULL,
+        pids TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        start_time TEXT NOT NULL,
+        expires INTEGER NOT NULL
+      ) STRICT`,
+
+      `CREATE TABLE plans (
+        plan_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL UNIQUE,
+        title TEXT,
+        goal_text TEXT,
+        goal TEXT,
+        session TEXT,
+        status TEXT NOT NULL CHECK (status IN ('draft','active','paused','completed','failed','cancelled')),
+        revision INTEGER NOT NULL,
+        tasks INTEGER NOT NULL,
+        archived INTEGER NOT NULL CHECK (archived IN (0, 1)),
+        created_at INTEGER NOT NULL,
+        started_at INTEGER,
+        ended_at INTEGER
+      ) STRICT`,
+      `CREATE INDEX plans_by_session ON plans (session) WHERE session IS NOT NULL`,
+      `CREATE INDEX plans_by_goal ON plans (goal) WHERE goal IS NOT NULL`,
+
+      // What changes with every entry stands apart from the texts, so that an append rewrites one small row.
+      `CREATE TABLE heads (
+        plan_no INTEGER PRIMARY KEY REFERENCES plans,
+        version INTEGER NOT NULL,
+        hash BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        owner_no INTEGER REFERENCES owners,
+        owner_since INTEGER
+      ) STRICT`,
+      `CREATE INDEX heads_by_owner ON heads (owner_no) WHERE owner_no IS NOT NULL`,
+
+      `CREATE TABLE entries (
+        position INTEGER PRIMARY KEY,
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        version INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        fence INTEGER,
+        body TEXT,
+        blob BLOB,
+        hash BLOB NOT NULL,
+        CHECK ((body IS NULL) <> (blob IS NULL))
+      ) STRICT`,
+      `CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version)`,
+
+      `CREATE TABLE folds (
+        plan_no INTEGER PRIMARY KEY REFERENCES plans,
+        version INTEGER NOT NULL,
+        definition_version INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        hash BLOB NOT NULL
+      ) STRICT`,
+
+      `CREATE TABLE tasks (
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        title TEXT,
+        kind TEXT,
+        assignee TEXT,
+        status TEXT NOT NULL CHECK (status IN
+          ('pending','ready','running','waiting','blocked','completed','failed','skipped','abandoned','cancelled')),
+        visit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        started_at INTEGER,
+        ended_at INTEGER,
+        PRIMARY KEY (plan_no, ordinal)
+      ) WITHOUT ROWID, STRICT`,
+
+      `CREATE TABLE attempts (
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        visit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('running','succeeded','failed','lost')),
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        duration_ms INTEGER,
+        exit INTEGER,
+        failure_class TEXT CHECK (failure_class IN ('transient','logic','policy','resource','cancelled','unknown')),
+        PRIMARY KEY (plan_no, ordinal, visit, attempt)
+      ) WITHOUT ROWID, STRICT`,
+
+      `CREATE VIEW metrics AS
+        SELECT a.plan_no, t.kind, count(*) AS attempts,
+          sum(a.status = 'succeeded') AS succeeded, sum(a.status = 'failed') AS failed, sum(a.status = 'lost') AS lost,
+          sum(a.attempt > 1) AS retries, sum(coalesce(a.duration_ms, a.ended_at - a.started_at, 0)) AS duration_ms
+        FROM attempts a JOIN tasks t ON t.plan_no = a.plan_no AND t.ordinal = a.ordinal
+        GROUP BY a.plan_no, t.kind`,
+
+      `CREATE TABLE task_claims (
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        boot TEXT NOT NULL,
+        expires INTEGER NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (plan_no, ordinal)
+      ) WITHOUT ROWID, STRICT`,
+
+      `CREATE TABLE task_logs (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        visit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        stream TEXT NOT NULL CHECK (stream IN ('stdout','stderr','engine')),
+        at INTEGER NOT NULL,
+        text TEXT NOT NULL
+      ) STRICT`,
+      `CREATE INDEX task_logs_by_plan ON task_logs (plan_no)`,
+      `CREATE INDEX task_logs_by_task ON task_logs (plan_no, ordinal)`,
+
+      `CREATE TABLE streams (
+        stream_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL CHECK (kind IN ('session','goal')),
+        id TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        hash BLOB NOT NULL,
+        row TEXT NOT NULL,
+        UNIQUE (kind, id)
+      ) STRICT`,
+      `CREATE TABLE stream_entries (
+        stream_no INTEGER NOT NULL REFERENCES streams,
+        version INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        body TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (stream_no, version)
+      ) WITHOUT ROWID, STRICT`,
+
+      // What was taken out, so that missing entries can be told from removed ones and no position is given twice.
+      `CREATE TABLE pruned (
+        plan_id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        entries INTEGER NOT NULL,
+        last_hash BLOB NOT NULL,
+        position INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT`,
+    ],
+  },
+]
+
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

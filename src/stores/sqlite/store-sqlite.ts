@@ -1,0 +1,150 @@
+// The durable store: one file, one connection that writes, one that reads while the other waits. Opening it proves that the
+// file is ours, that its schema is known, and that SQLite runs with the settings we promise.
+
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Changes } from '../changes.ts'
+import type { Clock, Host } from '../host.ts'
+import { States } from '../states.ts'
+import { StoreDamaged, StoreRefused } from '../store.ts'
+import { StoreOnTables } from '../store-on-tables.ts'
+import type { Tables } from '../tables.ts'
+import { BlobsFiles, syncFolderNow } from './blobs.ts'
+import { Commits } from './commits.ts'
+import { Connection, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from './driver.ts'
+import { SqliteJournal } from './journal-table.ts'
+import { threadHeartbeat } from './lease-worker.ts'
+import { migrate } from './migrate.ts'
+import { SqliteQueries } from './query-tables.ts'
+import { applySettings, refuseNetworkFilesystem } from './settings.ts'
+import { sqliteClaims, sqliteLogs, sqliteOwners } from './side-tables.ts'
+import { sqliteStreams } from './stream-tables.ts'
+import { sqliteUpkeep } from './upkeep-tables.ts'
+
+export interface StoreSqliteOptions {
+  /** The state folder; made when it is not there. */
+  readonly folder: string
+  readonly clock: Clock
+  readonly host: Host
+  readonly newId: () => string
+  /** Called at named points; crash tests end the process there. */
+  readonly failpoint?: (name: string) => void
+  /** How long another process may hold the write lock before a request is given up. */
+  readonly busyMs?: number
+  /** `manual`: leases are renewed by `leases.renew()` only, for tests with a clock of their own. */
+  readonly heartbeat?: 'thread' | 'manual'
+  /** The type of the filesystem a folder is on, as statfs(2) tells it. */
+  readonly filesystemType?: (folder: string) => number
+}
+
+const BUSY_MS = 30_000
+const READER_BUSY_MS = 100
+
+export class StoreSqlite extends StoreOnTables {
+  private constructor(options: StoreSqliteOptions, path: string, writer: Connection, reader: Connection) {
+    const { folder, clock, failpoint, newId } = options
+    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now: () => clock.now(), newId, failpoint })
+    const states = new States(blobs)
+    const changes = new Changes(pollOf(reader))
+    const commits = new Commits({
+      writer: { connection: writer, tables: tablesOn(writer) },
+      reader: { connection: reader, tables: tablesOn(reader) },
+      states,
+      changes,
+      clock,
+      failpoint,
+      busyMs: options.busyMs ?? BUSY_MS,
+    })
+    super({
+      ...options,
+      transactions: commits,
+      states,
+      blobs,
+      changes,
+      ...(options.heartbeat === 'manual' ? { heartbeat: undefined } : { heartbeat: threadHeartbeat(path) }),
+      snapshot: () => snapshotOf(path),
+      close: async () => {
+        await commits.close()
+        reader.close()
+        writer.close()
+      },
+    })
+  }
+
+  static async open(options: StoreSqliteOptions): Promise<StoreSqlite> {
+    const { folder, clock, failpoint } = options
+    const path = join(folder, 'planfold.db')
+    makeFolder(folder)
+    refuseNetworkFilesystem(folder, options.filesystemType)
+    if (!existsSync(path)) {
+      // Only its owner may read it; SQLite gives its companions the same rights.
+      closeSync(openSync(path, 'a', 0o600))
+      syncFolderNow(folder)
+    }
+    const until = clock.monotonic() + (options.busyMs ?? BUSY_MS)
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
+      const writer = new Connection(path, { readOnly: false, busyMs: 0 })
+      try {
+        applySettings(writer)
+        migrate(writer, { now: () => clock.now(), failpoint })
+        return new StoreSqlite(options, path, writer, new Connection(path, { readOnly: true, busyMs: READER_BUSY_MS }))
+      } catch (error) {
+        writer.close()
+        if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() >= until) throw explained(error, path)
+        await new Promise(resolve => setTimeout(resolve, waitMs))
+      }
+    }
+  }
+}
+
+function tablesOn(connection: Connection): Tables {
+  let writes = 0
+  const wrote = () => {
+    writes++
+  }
+  return {
+    get writes() {
+      return writes
+    },
+    journal: new SqliteJournal(connection, wrote),
+    projections: new SqliteQueries(connection, wrote),
+    owners: sqliteOwners(connection, wrote),
+    claims: sqliteClaims(connection, wrote),
+    logs: sqliteLogs(connection, wrote),
+    streams: sqliteStreams(connection, wrote),
+    upkeep: sqliteUpkeep(connection, wrote),
+  }
+}
+
+/** SQLite counts the commits of other connections for us. */
+function pollOf(reader: Connection): () => boolean {
+  let seen: unknown
+  return () => {
+    if (reader.inTransaction) return false
+    const now = reader.prepare('PRAGMA data_version').get()?.data_version
+    const moved = now !== seen
+    seen = now
+    return moved
+  }
+}
+
+/** A connection of its own, whose view stays at one moment until it is closed. */
+function snapshotOf(path: string) {
+  const connection = new Connection(path, { readOnly: true, busyMs: READER_BUSY_MS })
+  connection.exec('PRAGMA cell_size_check = ON; BEGIN')
+  return { tables: tablesOn(connection), close: () => connection.close() }
+}
+
+/** Makes the folder durable together with those above it that had to be made. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let at = folder; at.length >= first.length; at = dirname(at)) syncFolderNow(dirname(at))
+}
+
+function explained(error: unknown, path: string): unknown {
+  const code = sqliteCode(error)
+  if (code === SQLITE_NOTADB) return new StoreRefused(`${path} is not a store of planfold`, 'choose another folder with --dir')
+  if (code === SQLITE_CORRUPT) return new StoreDamaged(`${path} is damaged; restore the state folder from a copy`, { cause: error })
+  return error
+}

@@ -1,0 +1,41 @@
+// Upkeep in SQLite: counting, pruning, and what SQLite itself says about the file.
+
+import type { Millis } from '../../domain/id.ts'
+import type { Upkeep } from '../tables.ts'
+import type { Connection } from './driver.ts'
+
+/** Tables with a plan's rows; children first. */
+const OF_A_PLAN = ['task_claims', 'task_logs', 'attempts', 'tasks', 'folds', 'entries', 'heads', 'plans'] as const
+
+export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
+  const numbers = (text: string, ...values: readonly number[]) => sql.prepare(text).all(...values).map(row => row.plan_no as number)
+  return {
+    plans: () => numbers('SELECT plan_no FROM plans ORDER BY plan_no'),
+    counts() {
+      const row = sql
+        .prepare(`SELECT (SELECT count(*) FROM entries) AS entries, (SELECT coalesce(sum(entries), 0) FROM pruned) AS pruned,
+          max(coalesce((SELECT max(position) FROM entries), 0), coalesce((SELECT max(position) FROM pruned), 0)) AS last`)
+        .get()!
+      return { entries: row.entries as number, pruned: row.pruned as number, lastPosition: row.last as number }
+    },
+    prunable: (before: Millis) =>
+      numbers('SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY plan_no', before),
+    prune(no, at) {
+      wrote()
+      const { count, bytes } = sql
+        .prepare('SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = ?')
+        .get(no)!
+      sql
+        .prepare(`INSERT INTO pruned SELECT p.id, p.name, h.version, h.hash, (SELECT max(position) FROM entries), ?
+          FROM plans p JOIN heads h USING (plan_no) WHERE p.plan_no = ?`)
+        .run(at, no)
+      for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
+      return { entries: count as number, bytes: bytes as number }
+    },
+    integrity() {
+      const found = sql.prepare('PRAGMA integrity_check(20)').all().map(row => String(Object.values(row)[0]))
+      const orphans = sql.prepare('PRAGMA foreign_key_check').all().map(row => `a row of ${row.table} belongs to nothing`)
+      return [...(found.length === 1 && found[0] === 'ok' ? [] : found), ...orphans]
+    },
+  }
+}

@@ -1,0 +1,171 @@
+// The folds at hand. Keeps the states of the plans used last, opens others from a stored fold and the tail behind it, and
+// catches up with what other processes committed. Whatever is read is verified against the hash chain first: a plan
+// whose journal contradicts itself is never run.
+
+import { hash as digest } from 'node:crypto'
+import { deflate, inflateSync } from 'node:zlib'
+import { evolve } from '../domain/evolve.ts'
+import { newState, packFold, unpackFold } from '../domain/fold.ts'
+import type { PlanId, Sha256 } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { PlanState } from '../domain/state.ts'
+import { type BodyBlobs, GENESIS, openEntry } from './entry.ts'
+import { type Entry, StoreDamaged } from './store.ts'
+import type { Head, StoredFold, Tables } from './tables.ts'
+
+const KEPT_MAX = 32
+const PAGE = 500
+
+/** A state in memory and where its chain stands. */
+export interface Kept {
+  readonly no: number
+  readonly state: PlanState
+  /** The hash of the last entry folded in. */
+  hash: string
+  /** The version of the entry that holds the current definition. */
+  definitionVersion: number
+  /** Events folded since the last stored fold; what a resume would have to replay. */
+  tail: number
+}
+
+export class States {
+  readonly #blobs: BodyBlobs
+  readonly #kept = new Map<PlanId, Kept>()
+  readonly #touched = new Set<PlanId>()
+
+  constructor(blobs: BodyBlobs) {
+    this.#blobs = blobs
+  }
+
+  /** The plan's number when it is at hand; saves a look-up. */
+  numberOf(plan: PlanId): number | undefined {
+    return this.#kept.get(plan)?.no
+  }
+
+  /** The state at the head's version. Throws `StoreDamaged` when the journal does not lead there. */
+  at(tables: Tables, plan: PlanId, head: Head): Kept {
+    let kept = this.#kept.get(plan)
+    // A number that changed, or a past that is shorter than what we saw, is another plan's history: start afresh.
+    if (kept !== undefined && (kept.no !== head.no || kept.state.version > head.version)) kept = undefined
+    if (kept !== undefined && kept.state.version === head.version) {
+      this.#keep(plan, kept)
+      return kept
+    }
+    this.#kept.delete(plan)
+    kept ??= openFold(tables, plan, head.no, this.#blobs)
+    catchUp(tables, plan, kept, head.version, this.#blobs)
+    if (kept.state.version !== head.version || kept.hash !== tables.journal.lastHash(head.no)) {
+      throw new StoreDamaged(`the journal of plan ${plan} does not end where its head says`)
+    }
+    this.#keep(plan, kept)
+    return kept
+  }
+
+  add(plan: PlanId, kept: Kept): void {
+    this.#touched.add(plan)
+    this.#keep(plan, kept)
+  }
+
+  /** Marks a state as changed by a transaction that is not committed yet. */
+  touch(plan: PlanId): void {
+    this.#touched.add(plan)
+  }
+
+  drop(plan: PlanId): void {
+    this.#kept.delete(plan)
+  }
+
+  committed(): void {
+    this.#touched.clear()
+  }
+
+  /** Forgets every state the transaction changed; they will be read again from the journal. */
+  rolledBack(): void {
+    for (const plan of this.#touched) this.#kept.delete(plan)
+    this.#touched.clear()
+  }
+
+  #keep(plan: PlanId, kept: Kept): void {
+    // Re-inserting moves it to the young end of the map; with one plan at hand it is there already.
+    if (this.#kept.size > 1 || !this.#kept.has(plan)) {
+      this.#kept.delete(plan)
+      this.#kept.set(plan, kept)
+    }
+    if (this.#kept.size <= KEPT_MAX) return
+    for (const oldest of this.#kept.keys()) {
+      if (this.#touched.has(oldest)) continue
+      this.#kept.delete(oldest)
+      return
+    }
+  }
+}
+
+/** Folds one entry in. */
+export function foldEntry(kept: Kept, entry: Entry): void {
+  for (const event of entry.events) {
+    evolve(kept.state, event, entry.now)
+    if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = entry.version
+  }
+  kept.state.version = entry.version
+  kept.hash = entry.hash
+  kept.tail += entry.events.length
+}
+
+export const emptyKept = (no: number): Kept => ({ no, state: newState(), hash: GENESIS, definitionVersion: 1, tail: 0 })
+
+function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: BodyBlobs): void {
+  while (kept.state.version < upTo) {
+    const page = tables.journal.entries(kept.no, kept.state.version, upTo, PAGE)
+    if (page.length === 0) return
+    for (const stored of page) {
+      if (stored.version !== kept.state.version + 1) throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      foldEntry(kept, openEntry(kept.hash, plan, stored, blobs))
+    }
+  }
+}
+
+// ── stored folds ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Starts from the stored fold when there is one, else from nothing. */
+function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): Kept {
+  const fold = tables.journal.fold(no)
+  if (fold === null) return emptyKept(no)
+  const last = tables.journal.entry(no, fold.version)
+  if (last === null || foldHash(last.hash, fold.body) !== fold.hash) {
+    throw new StoreDamaged(`the stored fold of plan ${plan} does not match its hash`)
+  }
+  const definition = definitionAt(tables, plan, no, fold.definitionVersion, blobs)
+  const state = unpackFold(JSON.parse(inflateSync(fold.body).toString()) as JsonObject, definition)
+  state.version = fold.version
+  return { no, state, hash: last.hash, definitionVersion: fold.definitionVersion, tail: 0 }
+}
+
+function definitionAt(tables: Tables, plan: PlanId, no: number, version: number, blobs: BodyBlobs): PlanDefinition {
+  const stored = tables.journal.entry(no, version)
+  const previous = version === 1 ? GENESIS : tables.journal.entry(no, version - 1)?.hash
+  if (stored === null || previous === undefined) throw new StoreDamaged(`the definition of plan ${plan} is missing`)
+  return lastDefinition(openEntry(previous, plan, stored, blobs))
+}
+
+function lastDefinition(entry: Entry): PlanDefinition {
+  for (const event of entry.events.toReversed()) if ('definition' in event) return event.definition
+  throw new StoreDamaged(`entry ${entry.version} of plan ${entry.plan} holds no definition`)
+}
+
+/** The fold as text. Cheap next to compressing it, which `packStored` leaves to another thread. */
+export const foldText = (state: PlanState): string => JSON.stringify(packFold(state))
+
+/** A stored fold from its text; the state may move on meanwhile. */
+export async function packStored(text: string, at: { version: number; definitionVersion: number; hash: string }): Promise<StoredFold> {
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    deflate(text, { level: 3 }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
+  })
+  return { version: at.version, definitionVersion: at.definitionVersion, body, hash: foldHash(at.hash, body) }
+}
+
+export const foldHash = (entryHash: string, body: Uint8Array): Sha256 =>
+  digest('sha256', Buffer.concat([Buffer.from(entryHash), body])) as Sha256
+
+export const unpackStored = (fold: StoredFold): JsonObject => JSON.parse(inflateSync(fold.body).toString()) as JsonObject
+

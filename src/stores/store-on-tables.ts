@@ -1,0 +1,183 @@
+// The Store door over any tables: joins the rules of this room to whatever keeps the rows. memory/ and sqlite/ bring
+// tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
+
+import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
+import type { Blobs } from '../workspace/workspace.ts'
+import { type Appending, createPlan, updatePlan } from './append.ts'
+import { type Changes, watchEntries } from './changes.ts'
+import { checkAll } from './check.ts'
+import { claimsOn } from './claims.ts'
+import { limitOf } from './cursor.ts'
+import { readEntry } from './entry.ts'
+import type { Clock, Host } from './host.ts'
+import { type Heartbeat, LeasesOnTables } from './leases.ts'
+import { logsOn } from './logs.ts'
+import { type PruneBlobs, prune } from './prune.ts'
+import { foldText, type Kept, packStored, type States } from './states.ts'
+import type * as door from './store.ts'
+import { foldGoal, foldSession, streamsOn } from './streams.ts'
+import type { Tables, Transactions } from './tables.ts'
+
+export interface ContentStore extends Blobs, PruneBlobs {}
+
+export interface Parts {
+  readonly transactions: Transactions
+  readonly states: States
+  readonly blobs: ContentStore
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly host: Host
+  readonly newId: () => string
+  readonly heartbeat?: Heartbeat
+  /** A view of the tables that stays at one moment while the check takes its turns. */
+  readonly snapshot: () => { readonly tables: Tables; close(): void }
+  readonly close: () => Promise<void>
+}
+
+const READ_DEFAULT = 1_000
+const READ_MAX = 10_000
+
+export class StoreOnTables implements door.Store {
+  readonly leases: LeasesOnTables
+  readonly claims: door.Claims
+  readonly logs: door.Logs
+  readonly blobs: ContentStore
+  readonly sessions: door.Streams<door.SessionEvent, door.SessionRow>
+  readonly goals: door.Streams<door.GoalEvent, door.GoalRow>
+  readonly #parts: Parts
+  readonly #appending: Appending
+  readonly #folding = new Set<Promise<void>>()
+  readonly #foldingPlans = new Set<PlanId>()
+  #closed: Promise<void> | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { transactions, clock, host, heartbeat, newId } = parts
+    this.#appending = { ...parts, foldDue: (plan, kept) => this.#storeFold(plan, kept) }
+    this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
+    this.claims = claimsOn(parts)
+    this.logs = logsOn(transactions)
+    this.blobs = parts.blobs
+    this.sessions = streamsOn('session', foldSession, parts)
+    this.goals = streamsOn('goal', foldGoal, parts)
+  }
+
+  create: door.Store['create'] = (command, actor) =>
+    this.#parts.transactions.write(tables => createPlan(tables, this.#appending, command, actor))
+
+  update: door.Store['update'] = (plan, command, options) =>
+    this.#parts.transactions.write(tables => updatePlan(tables, this.#appending, plan, command, options))
+
+  state: door.Store['state'] = async plan =>
+    this.#read(tables => {
+      const no = this.#parts.states.numberOf(plan) ?? tables.journal.planNo(plan)
+      const head = no === null ? null : tables.journal.head(no)
+      return head === null ? null : this.#parts.states.at(tables, plan, head).state
+    })
+
+  find: door.Store['find'] = async reference =>
+    this.#read(tables => {
+      const part = parseTaskId(reference)
+      const no = tables.journal.planNo((part?.plan ?? reference) as PlanId)
+      if (no === null) {
+        const named = tables.journal.named(reference as PlanName)
+        return named === null ? null : { plan: named.id, name: named.name, task: null }
+      }
+      const plan = tables.journal.planOf(no)!
+      const task = part === null ? null : tables.projections.taskName(no, part.ordinal)
+      return part !== null && task === null ? null : { plan: plan.id, name: plan.name, task }
+    })
+
+  read: door.Store['read'] = async (plan, options) =>
+    this.#read(tables => {
+      const no = tables.journal.planNo(plan)
+      if (no === null) return []
+      const limit = limitOf(options?.limit, READ_DEFAULT, READ_MAX)
+      const page = tables.journal.entries(no, options?.after ?? 0, Number.MAX_SAFE_INTEGER, limit)
+      return page.map(stored => readEntry(plan, stored, this.blobs))
+    })
+
+  watch: door.Store['watch'] = options => watchEntries(this.#parts, options)
+
+  onChange: door.Store['onChange'] = listener => this.#parts.changes.listen(listener)
+
+  position: door.Store['position'] = async () => this.#read(tables => tables.journal.lastPosition())
+
+  plans: door.Store['plans'] = async query => this.#read(tables => tables.projections.plans(query))
+
+  tasks: door.Store['tasks'] = async query =>
+    this.#read(tables => {
+      const no = query.plan === undefined ? null : tables.journal.planNo(query.plan)
+      return query.plan !== undefined && no === null ? EMPTY : tables.projections.tasks(query, no)
+    })
+
+  attempts: door.Store['attempts'] = async query =>
+    this.#read(tables => {
+      const no = tables.journal.planNo(query.plan)
+      return no === null ? EMPTY : tables.projections.attempts(query, no)
+    })
+
+  metrics: door.Store['metrics'] = async plan =>
+    this.#read(tables => {
+      const no = tables.journal.planNo(plan)
+      return no === null ? [] : tables.projections.metrics(no)
+    })
+
+  async check(options?: { readonly readData?: boolean }): Promise<door.CheckReport> {
+    const { tables, close } = this.#parts.snapshot()
+    try {
+      const steps = checkAll(tables, this.blobs, options?.readData === true)
+      for (;;) {
+        const step = steps.next()
+        if (step.done === true) return step.value
+        await new Promise(resolve => setImmediate(resolve))
+      }
+    } finally {
+      close()
+    }
+  }
+
+  prune: door.Store['prune'] = options => prune({ ...this.#parts, now: this.#parts.clock.now() }, options)
+
+  close(): Promise<void> {
+    this.#closed ??= (async () => {
+      await Promise.all(this.#folding)
+      await this.leases.close()
+      this.#parts.changes.close()
+      await this.#parts.close()
+    })()
+    return this.#closed
+  }
+
+  #read<T>(work: (tables: Tables) => T): T {
+    return this.#parts.transactions.read(work)
+  }
+
+  /**
+   * A fold is only a short cut, so it need not be in the transaction it is taken from: it is written down as text at once,
+   * compressed elsewhere, and stored by a later commit, whenever that is. Failing to store it loses nothing.
+   */
+  #storeFold(plan: PlanId, kept: Kept): void {
+    kept.tail = 0
+    if (this.#foldingPlans.has(plan) || kept.state.order.length === 0) return
+    const { no, hash, definitionVersion, state } = kept
+    const at = { version: state.version, definitionVersion, hash }
+    const text = foldText(state)
+    this.#foldingPlans.add(plan)
+    const folding: Promise<void> = packStored(text, at)
+      .then(fold =>
+        this.#parts.transactions.write(tables => {
+          // The transaction the fold was taken from may have been rolled back since.
+          if (tables.journal.entry(no, fold.version)?.hash === hash) tables.journal.saveFold(no, fold)
+        }),
+      )
+      .catch(() => {})
+      .finally(() => {
+        this.#folding.delete(folding)
+        this.#foldingPlans.delete(plan)
+      })
+    this.#folding.add(folding)
+  }
+}
+
+const EMPTY = { items: [], next: null }

@@ -1,0 +1,191 @@
+// The inner door: what a store keeps, table by table. The rules of stores/ (append, states, leases, streams, check) are
+// written once against these; memory/ and sqlite/ only keep rows. Every method runs inside an open transaction or snapshot
+// and does not wait.
+
+import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { StoredEntry } from './entry.ts'
+import type { AttemptRecord, Changes, PlanRecord, TaskRecord } from './projection.ts'
+import type {
+  AttemptQuery,
+  AttemptRow,
+  LogChunk,
+  MetricRow,
+  Page,
+  PlanQuery,
+  PlanRow,
+  Position,
+  StoredLog,
+  TaskQuery,
+  TaskRow,
+} from './store.ts'
+
+export interface Tables {
+  /** Counts write calls, so that a request that failed before its first write can be told from one that did not. */
+  readonly writes: number
+  readonly journal: JournalTable
+  readonly projections: ProjectionTables
+  readonly owners: OwnerTable
+  readonly claims: ClaimTable
+  readonly logs: LogTable
+  readonly streams: StreamTable
+  readonly upkeep: Upkeep
+}
+
+/** How work reaches the tables: writes share commits, reads see one consistent moment. */
+export interface Transactions {
+  /** Settles after the commit that holds `work` is durable. */
+  write<T>(work: (tables: Tables) => T): Promise<T>
+  read<T>(work: (tables: Tables) => T): T
+}
+
+// ── the journal ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The row every append looks at: where the plan stands and who may write. */
+export interface Head {
+  readonly no: number
+  readonly version: number
+  readonly at: Millis
+  readonly fence: number
+  readonly owner: string | null
+  readonly ownerBoot: string | null
+  readonly ownerExpires: number | null
+}
+
+export interface StoredFold {
+  readonly version: number
+  /** The version of the entry that holds the definition the fold belongs to. */
+  readonly definitionVersion: number
+  readonly body: Uint8Array
+  /** Over the hash of the entry at `version` and the body, so a fold cannot be moved or altered. */
+  readonly hash: Sha256
+}
+
+export interface JournalTable {
+  planNo(plan: PlanId): number | null
+  named(name: string): { readonly id: PlanId; readonly name: PlanName } | null
+  planOf(no: number): { readonly id: PlanId; readonly name: PlanName } | null
+  head(no: number): Head | null
+  lastHash(no: number): Sha256 | null
+  lastPosition(): Position
+  entry(no: number, version: number): StoredEntry | null
+  /** Entries with `after < version <= upTo`, oldest first. */
+  entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[]
+  /** Entries of all plans, or one, behind a position. */
+  since(after: Position, limit: number, no: number | null): readonly (StoredEntry & { readonly plan: PlanId })[]
+  fold(no: number): StoredFold | null
+  addPlan(id: PlanId, record: PlanRecord): number
+  /** Moves the head too; `done` counts the tasks that have ended well. */
+  addEntry(no: number, entry: StoredEntry, done: number): void
+  saveFold(no: number, fold: StoredFold): void
+}
+
+// ── projections ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ProjectionTables {
+  apply(no: number, changes: Changes): void
+  taskName(no: number, ordinal: number): TaskName | null
+  ordinal(no: number, task: TaskName): number | null
+  plans(query: PlanQuery): Page<PlanRow>
+  tasks(query: TaskQuery, no: number | null): Page<TaskRow>
+  attempts(query: AttemptQuery, no: number): Page<AttemptRow>
+  metrics(no: number): readonly MetricRow[]
+  /** Everything kept about one plan, for `check`. */
+  records(no: number): { readonly plan: PlanRecord; readonly tasks: readonly TaskRecord[]; readonly attempts: readonly AttemptRecord[] }
+}
+
+// ── owners and claims ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface OwnerRecord {
+  readonly id: string
+  readonly host: string
+  /** A boot of a machine; monotonic time means something only within one. */
+  readonly boot: string
+  /** The namespace in which `pid` means something. */
+  readonly pids: string
+  readonly pid: number
+  /** When the process started, as its machine counts; tells a process from a later one with the same pid. */
+  readonly startTime: string
+  /** Monotonic milliseconds of the boot. */
+  readonly expires: number
+}
+
+export interface OwnerTable {
+  add(owner: OwnerRecord): void
+  /** False when the lease is gone or has lapsed: a lapsed lease is never renewed. */
+  renew(id: string, expires: number, now: number): boolean
+  remove(id: string): void
+  get(id: string): OwnerRecord | null
+  holder(no: number): { readonly owner: OwnerRecord; readonly since: Millis } | null
+  hold(no: number, owner: string, fence: number, since: Millis): void
+  letGo(no: number, owner: string): void
+  held(status: PlanStatus): readonly { readonly plan: PlanId; readonly owner: OwnerRecord }[]
+  /** Owners that hold no plan. */
+  idle(): readonly OwnerRecord[]
+}
+
+export interface ClaimRecord {
+  readonly ordinal: number
+  readonly token: string
+  readonly boot: string
+  /** Monotonic milliseconds of the boot; after a restart of the machine `until` counts. */
+  readonly expires: number
+  readonly until: Millis
+}
+
+export interface ClaimTable {
+  put(no: number, claim: ClaimRecord): void
+  all(no: number | null): readonly (ClaimRecord & { readonly plan: PlanId; readonly no: number })[]
+  remove(no: number, ordinal: number): void
+}
+
+// ── task output ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface LogTable {
+  append(no: number, ordinal: number, chunk: LogChunk): void
+  read(plan: PlanId, no: number, ordinal: number | null, after: number, limit: number): readonly StoredLog[]
+}
+
+// ── sessions and goals ─────────────────────────────────────────────────────────────────────────────────────────────
+
+export type StreamKind = 'session' | 'goal'
+
+/** One event of a stream; `body` is its JSON text. */
+export interface StreamEntry {
+  readonly version: number
+  readonly at: Millis
+  readonly actor: Actor
+  readonly body: string
+  readonly hash: Sha256
+}
+
+/** The projection of a stream: its current row as JSON text, and where its chain stands. */
+export interface StreamHead {
+  readonly no: number
+  readonly id: string
+  readonly version: number
+  readonly hash: string
+  readonly row: string
+}
+
+export interface StreamTable {
+  head(kind: StreamKind, id: string): StreamHead | null
+  /** Newest first, with a number below `before`. */
+  heads(kind: StreamKind, before: number, limit: number): readonly StreamHead[]
+  entries(kind: StreamKind, id: string, after: number, limit: number): readonly StreamEntry[]
+  append(kind: StreamKind, id: string, entries: readonly StreamEntry[], row: string): void
+}
+
+// ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Upkeep {
+  /** The numbers of all plans, oldest first. */
+  plans(): readonly number[]
+  counts(): { readonly entries: number; readonly pruned: number; readonly lastPosition: Position }
+  /** Archived and last touched before. */
+  prunable(before: Millis): readonly number[]
+  /** Removes the plan and everything about it, leaving a line in the record of what was pruned. */
+  prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }
+  /** What the storage engine itself finds wrong. */
+  integrity(): readonly string[]
+}

@@ -1,0 +1,7 @@
+// Helpers for testing plans: exported as `planfold/testing`.
+
+export { ClockFake, EPOCH } from './clock.ts'
+export { numberedPlanId, numberedSha, sequentialPlanIds } from './ids.ts'
+export { failed, interrupted, Journal, type JournalEntry, preimage, started, succeeded } from './journal.ts'
+export { decision, edit, external, gate, name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+export { create, type Given, given, type When } from './scenario.ts'

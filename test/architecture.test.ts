@@ -1,0 +1,179 @@
+// The house keeps its shape (law L8): rooms, direction, doors, purity, no drawers, no swollen files. A failure here is a design
+// question; answer it by moving the line to the room whose question it answers, not by widening the rule.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const src = resolve(import.meta.dirname, '../src')
+
+/** Lower numbers know nothing of higher ones. */
+const LEVELS: Readonly<Record<string, number>> = {
+  domain: 0,
+  format: 1,
+  safety: 2,
+  stores: 3,
+  workspace: 3,
+  runners: 3,
+  models: 3,
+  planners: 3,
+  recall: 3,
+  queues: 3,
+  publishers: 3,
+  engine: 4,
+  server: 5,
+  client: 5,
+  cli: 6,
+  tui: 6,
+  mcp: 6,
+}
+/** Rooms with implementations behind a door; from outside only the door may be seen. */
+const DOORS: Readonly<Record<string, string>> = {
+  stores: 'stores/store.ts',
+  workspace: 'workspace/workspace.ts',
+  runners: 'runners/runner.ts',
+  models: 'models/model.ts',
+  planners: 'planners/planner.ts',
+  recall: 'recall/recall.ts',
+  queues: 'queues/queue.ts',
+  publishers: 'publishers/publisher.ts',
+  engine: 'engine/engine.ts',
+}
+/** Stand outside the rooms: they choose, publish or help tests. */
+const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
+const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
+const LINES_MAX = 350
+
+interface Import {
+  readonly to: string
+  readonly typeOnly: boolean
+}
+const files = walk(src).filter(file => file.endsWith('.ts'))
+const isTest = (file: string) => /\.(test|contract|fixture|arbitrary)\.ts$/.test(file)
+const sources = files.filter(file => !isTest(file))
+const text = new Map(files.map(file => [file, readFileSync(join(src, file), 'utf8')]))
+const imports = new Map(files.map(file => [file, importsOf(file)]))
+
+describe('the house', () => {
+  test('every file stands in a room, and there are no drawers', () => {
+    const homeless = files.filter(file => !(room(file) in LEVELS) && !OUTSIDE.includes(room(file)))
+    expect(homeless).toEqual([])
+    expect(files.filter(file => DRAWERS.test(file))).toEqual([])
+  })
+
+  test('rooms look only downwards, and sideways only through doors, for types', () => {
+    const faults: string[] = []
+    for (const [file, to] of allImports()) {
+      const [from, at] = [LEVELS[room(file)], LEVELS[room(to.to)]]
+      if (from === undefined || room(file) === room(to.to)) continue
+      if (at === undefined) faults.push(`${file} looks outside the rooms, at ${to.to}`)
+      else if (at > from) faults.push(`${file} looks up at ${to.to}`)
+      else if (at === from && !(to.typeOnly && Object.values(DOORS).includes(to.to))) faults.push(`${file} looks sideways at ${to.to}`)
+    }
+    // A face is started from the command line: its entry may ask compose for the rooms.
+    expect(faults.filter(fault => !/^(cli|tui|mcp)\/\S+ looks outside the rooms, at compose\.ts$/.test(fault))).toEqual([])
+  })
+
+  test('only compose opens implementations', () => {
+    const faults: string[] = []
+    for (const [file, { to }] of allImports()) {
+      const door = DOORS[room(to)]
+      if (door === undefined || room(file) === room(to) || OUTSIDE.includes(room(file))) continue
+      if (to !== door) faults.push(`${file} goes round the door of ${room(to)}: ${to}`)
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('no file imports itself in a circle', () => {
+    const state = new Map<string, 'open' | 'closed'>()
+    const circles: string[] = []
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === 'closed') return
+      if (state.get(file) === 'open') {
+        circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+        return
+      }
+      state.set(file, 'open')
+      for (const { to, typeOnly } of imports.get(file) ?? []) if (!typeOnly && sources.includes(to)) visit(to, [...path, file])
+      state.set(file, 'closed')
+    }
+    for (const file of sources) visit(file, [])
+    expect(circles).toEqual([])
+  })
+
+  test('the domain is pure: it imports nothing and knows neither clock, chance, promise nor machine', () => {
+    const faults: string[] = []
+    for (const file of sources.filter(file => room(file) === 'domain')) {
+      for (const specifier of specifiers(text.get(file)!)) {
+        if (!specifier.path.startsWith('.')) faults.push(`${file} imports ${specifier.path}`)
+      }
+      const found = code(file).match(/\b(Date|Promise|async|await|setTimeout|setInterval|setImmediate|process|Buffer|fetch|console|crypto)\b|Math\.random/g)
+      if (found !== null) faults.push(`${file} uses ${[...new Set(found)].join(', ')}`)
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('time, chance and environment are read only in compose, clocks and faces', () => {
+    const reads = /\bDate\.now\b|new Date\(\)|Math\.random|process\.env|process\.hrtime|performance\.now|randomBytes|randomUUID|getRandomValues/
+    const allowed = (file: string) => ['compose.ts', 'cli', 'tui', 'mcp', 'server', 'testing'].includes(room(file)) || /(^|\/)clock\.ts$/.test(file)
+    expect(sources.filter(file => !allowed(file) && reads.test(code(file)))).toEqual([])
+  })
+
+  test('schema libraries live in format only, and the SQLite driver in its own folder', () => {
+    const strays: string[] = []
+    for (const file of sources) {
+      for (const { path } of specifiers(text.get(file)!)) {
+        if (['zod', 'yaml', '@marcbachmann/cel-js'].includes(path) && room(file) !== 'format') strays.push(`${file}: ${path}`)
+        if (path.startsWith('@photostructure/') && !file.startsWith('stores/sqlite/')) strays.push(`${file}: ${path}`)
+      }
+    }
+    expect(strays).toEqual([])
+  })
+
+  test('no file has swollen', () => {
+    const swollen = sources.map(file => `${text.get(file)!.split('\n').length} ${file}`).filter(line => Number.parseInt(line, 10) > LINES_MAX)
+    expect(swollen).toEqual([])
+  })
+
+  test('every file opens with a sentence that says what it is', () => {
+    expect(sources.filter(file => !/^(#!.*\n)?\/\//.test(text.get(file)!))).toEqual([])
+  })
+})
+
+function* allImports(): Iterable<[string, Import]> {
+  for (const file of sources) for (const found of imports.get(file)!) yield [file, found]
+}
+
+function room(file: string): string {
+  return file.split('/')[0]!
+}
+
+function importsOf(file: string): readonly Import[] {
+  return specifiers(text.get(file)!)
+    .filter(({ path }) => path.startsWith('.'))
+    .map(({ path, typeOnly }) => ({ to: relative(src, resolve(src, dirname(file), path)), typeOnly }))
+}
+
+function specifiers(source: string): readonly { readonly path: string; readonly typeOnly: boolean }[] {
+  const found: { path: string; typeOnly: boolean }[] = []
+  for (const match of source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)) found.push({ path: match[2]!, typeOnly: match[1] !== undefined })
+  // A dynamic import is lazy: it counts for direction, not for circles.
+  for (const match of source.matchAll(/\bimport\('([^']+)'\)/g)) found.push({ path: match[1]!, typeOnly: true })
+  return found
+}
+
+/** The source without comments and string contents. */
+function code(file: string): string {
+  return text
+    .get(file)!
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|\s)\/\/.*$/gm, '')
+    .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''")
+}
+
+function walk(directory: string, prefix = ''): readonly string[] {
+  return readdirSync(join(directory, prefix)).flatMap(name => {
+    const path = prefix === '' ? name : `${prefix}/${name}`
+    return statSync(join(directory, path)).isDirectory() ? walk(directory, path) : [path]
+  })
+}

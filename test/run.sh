@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The whole test run: build, types, lint, tests; ends with a line of its own, `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.."
+failed=0
+step() { echo "── $*"; "$@" || failed=1; }
+
+# strace gives the crash tests their finest grain. Installed when missing and allowed; else they say that they skip it.
+if ! command -v strace >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+  (apt-get update -qq && apt-get install -y -qq strace) >/dev/null 2>&1 || echo "strace could not be installed; syscall-level crash tests will say that they skip"
+fi
+# git is needed by the demo and its tests.
+if ! command -v git >/dev/null; then
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then (apt-get update -qq && apt-get install -y -qq git) >/dev/null 2>&1; fi
+  command -v git >/dev/null || { echo "git is needed: install it, then run the tests again"; exit 1; }
+fi
+
+step npm run --silent build
+step npm run --silent typecheck
+step npm run --silent lint
+report=$(mktemp)
+npx vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || failed=1
+counts=$(node -e '
+  const { readFileSync } = require("node:fs")
+  try {
+    const r = JSON.parse(readFileSync(process.argv[1], "utf8"))
+    const suites = r.testResults.filter(f => f.status === "failed" && f.assertionResults.length === 0).length
+    const skipped = r.numPendingTests + (r.numTodoTests ?? 0)
+    console.log(`${r.numPassedTests} ${r.numFailedTests + suites} ${skipped}`)
+  } catch { console.log("0 1 0") }' "$report")
+rm -f "$report"
+read -r passed bad skipped <<<"$counts"
+# A failed step before the tests counts as one failure, so that the line below never says less than the truth.
+if [ "$failed" = 1 ] && [ "$bad" = 0 ]; then bad=1; fi
+if [ "$skipped" -gt 0 ]; then echo "$passed passed, $bad failed, $skipped skipped"; else echo "$passed passed, $bad failed"; fi
+exit "$failed"
