@@ -1,20 +1,41 @@
-// With which choice: reads environment and configuration, opens the rooms, hands out an Engine. (Being written by the lead.)
-import type { Actor } from './domain/id.ts'
+// With which choice: reads environment and configuration, opens the rooms, hands out an Engine. The only file that knows
+// implementations.
+
+import { execFile } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
+import type { ActionType } from './domain/plan.ts'
+import { systemClock } from './engine/clock.ts'
 import type { Engine, Worker } from './engine/engine.ts'
+import { EngineLocal } from './engine/engine-local.ts'
+import type { Rooms } from './engine/rooms.ts'
+import { WorkerLocal } from './engine/worker.ts'
+import { decideRunner } from './runners/decide/decide-runner.ts'
+import { editRunner } from './runners/edit/edit-runner.ts'
+import { processTree } from './runners/run/process-tree.ts'
+import { runRunner } from './runners/run/run-runner.ts'
+import type { Runner } from './runners/runner.ts'
+import { thisHost } from './stores/host.ts'
+import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
+import { openWorkspace } from './workspace/scope-workspace.ts'
 
 export interface ComposeOptions {
   /** Where the person stands; the workspace root is found upwards from here. */
   readonly cwd: string
-  readonly environment: { readonly [name: string]: string | undefined }
+  readonly environment: Environment
   /** `--dir`: the state folder, instead of the nearest `.planfold`. */
   readonly dir?: string
   /** `--as`: who acts. */
   readonly as?: string
   /** False: do not create `.planfold` when there is none; throws NoState instead. */
   readonly create?: boolean
-  /** True: the store lives in memory and nothing is written, not even `.planfold`; for `run --dry-run`. */
-  readonly memory?: boolean
 }
+
+type Environment = { readonly [name: string]: string | undefined }
 
 export interface Composed {
   readonly engine: Engine
@@ -32,4 +53,123 @@ export class NoState extends Error {
   override readonly name = 'NoState'
 }
 
-export declare function compose(options: ComposeOptions): Promise<Composed>
+/** How long a silent owner keeps its plans; it renews three times as often. */
+const LEASE_MS = 15_000
+/** A lease shorter than this would be lost to a slow disk. */
+const LEASE_MIN_MS = 500
+
+export async function compose(options: ComposeOptions): Promise<Composed> {
+  const { environment } = options
+  const { root, stateDir } = locate(options)
+  if (!existsSync(join(stateDir, 'planfold.db')) && options.create === false) {
+    throw new NoState(`there is no Planfold state at ${stateDir}`)
+  }
+  makeStateDir(stateDir)
+  const clock = systemClock
+  const [store, actor] = await Promise.all([
+    StoreSqlite.open({ folder: stateDir, clock, host: thisHost(process.pid), newId: randomUUID, failpoint: failpointOf(environment) }),
+    whoActs(options, root),
+  ])
+  const tree = processTree()
+  const runners = new Map<ActionType, Runner>([runRunner({ tree }), editRunner(), decideRunner()].map(runner => [runner.action, runner]))
+  const rooms: Rooms = {
+    store,
+    workspace: openWorkspace({ root, stateDir, blobs: store.blobs }),
+    runners,
+    processes: tree,
+    clock,
+    random: randomBytes,
+    root,
+    stateDir,
+    environment,
+    leaseMs: leaseMsOf(environment),
+  }
+  const worker = new WorkerLocal(rooms)
+  const engine = new EngineLocal(rooms)
+  return {
+    engine,
+    worker,
+    root,
+    stateDir,
+    actor,
+    now: clock.now,
+    async close() {
+      await worker.close()
+      await engine.close()
+    },
+  }
+}
+
+/** `--dir`, `PLANFOLD_DIR`, the nearest `.planfold` upwards, else the git root, else here. */
+export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir'>): { readonly root: string; readonly stateDir: string } {
+  const cwd = resolve(options.cwd)
+  const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
+  const found = upwards(cwd, folder => isFolder(join(folder, '.planfold')))
+  const base = found ?? upwards(cwd, folder => existsSync(join(folder, '.git'))) ?? cwd
+  if (told === undefined) return { root: base, stateDir: join(base, '.planfold') }
+  const stateDir = resolve(cwd, told)
+  // A state folder called `.planfold` belongs to the folder it stands in; any other serves the project we stand in.
+  return { root: stateDir.endsWith('/.planfold') ? dirname(stateDir) : base, stateDir }
+}
+
+/** Private to its owner, and ignored by git through a file of its own. */
+function makeStateDir(stateDir: string): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  const ignore = join(stateDir, '.gitignore')
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+}
+
+/** `--as`, else git's user.email, else the user of the operating system. Recorded on every entry. */
+async function whoActs(options: ComposeOptions, root: string): Promise<Actor> {
+  const candidates = [options.as, nonEmpty(options.environment.PLANFOLD_AS), await gitEmail(root, options.environment), osUser()]
+  const found = candidates.find(name => name !== undefined && name !== '')
+  const actor = (found ?? 'someone').slice(0, ACTOR_MAX)
+  if (!isActor(actor)) throw new RangeError(`'${JSON.stringify(actor)}' cannot be the name of an actor`)
+  return actor
+}
+
+async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {
+  if (nonEmpty(environment.PLANFOLD_AS) !== undefined) return undefined
+  try {
+    const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
+    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], { cwd: root, env, timeout: 2_000 })
+    return stdout.trim()
+  } catch {
+    return undefined
+  }
+}
+
+function osUser(): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
+  }
+}
+
+/** `PLANFOLD_FAILPOINT=store.commit:before:3` ends this process, without a word, the third time it passes that point. */
+function failpointOf(environment: Environment): ((name: string) => void) | undefined {
+  const told = nonEmpty(environment.PLANFOLD_FAILPOINT)
+  if (told === undefined) return undefined
+  const at = told.lastIndexOf(':')
+  const point = told.slice(0, at)
+  let left = Number(told.slice(at + 1))
+  return name => {
+    if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
+  }
+}
+
+function leaseMsOf(environment: Environment): number {
+  const told = Number(environment.PLANFOLD_LEASE_MS)
+  return Number.isFinite(told) && told >= LEASE_MIN_MS ? told : LEASE_MS
+}
+
+function upwards(from: string, test: (folder: string) => boolean): string | null {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (test(folder)) return folder
+    if (dirname(folder) === folder) return null
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === '' ? undefined : text)

@@ -33,7 +33,9 @@ export function errorEnvelope(complaint: Complaint): string {
       code,
       message,
       hint,
-      ...(diagnostics.length === 0 ? {} : { diagnostics: diagnostics.map(({ source: _, ...diagnostic }) => diagnostic) }),
+      ...(diagnostics.length === 0
+        ? {}
+        : { diagnostics: diagnostics.map(({ source: _, ...diagnostic }) => diagnostic) }),
     },
   })
 }

@@ -2,6 +2,8 @@
 // process only through this, so a test runs them without one.
 
 import type { Composed, ComposeOptions } from '../compose.ts'
+import { isActor } from '../domain/id.ts'
+import { usage } from './exit.ts'
 import type { Paint } from './paint.ts'
 
 export interface Context {
@@ -20,6 +22,8 @@ export interface Context {
   readonly hangup: AbortSignal
   readonly stdin: () => AsyncIterable<Uint8Array>
   readonly compose: (options: ComposeOptions) => Promise<Composed>
+  /** The state folder, once one has been opened. */
+  readonly opened: string | null
 }
 
 export interface Settings {
@@ -47,10 +51,16 @@ export interface Terminal {
 /** Opens the state, hands it to `body`, and closes it however that ends. */
 export async function withState<T>(
   context: Context,
-  options: { readonly create: boolean },
+  options: {
+    readonly create: boolean /** Instead of the state folder that was asked for or found. */
+    readonly dir?: string
+  },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
-  const { dir, as } = context.settings
+  const { as } = context.settings
+  if (as !== undefined && !isActor(as))
+    throw usage(`'${as}' cannot be the name of who acts`, 'write a name on one line, of at most 200 characters')
+  const dir = options.dir ?? context.settings.dir
   const composed = await context.compose({
     cwd: context.cwd,
     environment: context.environment,

@@ -9,10 +9,10 @@ import type { PlanId } from '../domain/id.ts'
 import type { Driven } from '../engine/engine.ts'
 import type { Holder } from '../stores/store.ts'
 import type { Context, StopSignal } from './context.ts'
+import { tellEnd } from './ending.ts'
 import { Complaint, EXIT, exitOf } from './exit.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
-import { tellEnd } from './ending.ts'
 
 export interface DriveTask {
   readonly plan: PlanId
@@ -47,9 +47,14 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
 
   async function pause(): Promise<void> {
     reporter.say('pausing … (Ctrl-C again to force)')
-    await composed.engine.submit(plan, { type: 'pause', reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated' }, composed.actor)
+    await composed.engine.submit(
+      plan,
+      { type: 'pause', reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated' },
+      composed.actor,
+    )
     const unsafe = await unsafeRunning(composed, plan)
-    if (unsafe.length > 0) reporter.say(`pausing: waiting for ${unsafe.join(', ')}, which may not be run twice (Ctrl-C again to force)`)
+    if (unsafe.length > 0)
+      reporter.say(`pausing: waiting for ${unsafe.join(', ')}, which may not be run twice (Ctrl-C again to force)`)
   }
 
   async function attached(holder: Holder): Promise<'free' | 'over'> {
@@ -63,7 +68,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
         }
       })
       const summary = await composed.engine.ask({ type: 'summary', plan })
-      if (interrupted !== null || summary === null || summary.endedAt !== null || summary.status === 'paused') return 'over'
+      if (interrupted !== null || summary === null || summary.endedAt !== null || summary.status === 'paused')
+        return 'over'
       if (summary.holder === null || !summary.holder.alive) {
         detach = null
         return 'free'
@@ -85,7 +91,13 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
       if (!reporter.asks) throw heldBy(driven.holder, name)
       if ((await attached(driven.holder)) === 'over') break
     }
-    if (driven.status === 'lost') throw new Complaint(EXIT.refused, 'lease-lost', `another process drives '${name}' now`, `follow it with: planfold log ${name} --follow`)
+    if (driven.status === 'lost')
+      throw new Complaint(
+        EXIT.refused,
+        'lease-lost',
+        `another process drives '${name}' now`,
+        `follow it with: planfold log ${name} --follow`,
+      )
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
   } finally {
@@ -99,18 +111,33 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }
 
-async function reporterFor(context: Context, composed: Composed, task: DriveTask, onLeft: () => void): Promise<Reporter> {
+async function reporterFor(
+  context: Context,
+  composed: Composed,
+  task: DriveTask,
+  onLeft: () => void,
+): Promise<Reporter> {
   if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
-  if (context.terminal === null || context.settings.quiet || task.plain === true) return new (await import('./live/plain.ts')).PlainReporter(context)
+  if (context.terminal === null || context.settings.quiet || task.plain === true)
+    return new (await import('./live/plain.ts')).PlainReporter(context)
   return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
 }
 
 function heldBy(holder: Holder, name: string): Complaint {
-  return new Complaint(EXIT.refused, 'held', `plan '${name}' is driven by pid ${holder.pid} on ${holder.host}`, `follow it with: planfold log ${name} --follow`)
+  return new Complaint(
+    EXIT.refused,
+    'held',
+    `plan '${name}' is driven by pid ${holder.pid} on ${holder.host}`,
+    `follow it with: planfold log ${name} --follow`,
+  )
 }
 
 async function unsafeRunning(composed: Composed, plan: PlanId): Promise<readonly string[]> {
   const summary = await composed.engine.ask({ type: 'summary', plan })
-  const cards = await Promise.all((summary?.running ?? []).map(task => composed.engine.ask({ type: 'task', plan, task })))
-  return cards.flatMap(card => (card !== null && card.effect === 'unsafe' && card.claimedBy === null ? [card.name] : []))
+  const cards = await Promise.all(
+    (summary?.running ?? []).map(task => composed.engine.ask({ type: 'task', plan, task })),
+  )
+  return cards.flatMap(card =>
+    card !== null && card.effect === 'unsafe' && card.claimedBy === null ? [card.name] : [],
+  )
 }

@@ -25,28 +25,53 @@ export async function tellEnd(context: Context, composed: Composed, plan: PlanId
   if (summary === null) throw new Error(`the plan ${plan} has gone`)
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
   if (context.settings.json) {
-    const retried = board.filter(isRetried).map(card => ({ task: card.name, attempts: card.attempt, visits: card.visit }))
+    const retried = board
+      .filter(isRetried)
+      .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visit }))
     context.stdout.write(envelope({ data: { type: 'summary', summary, retried, next: nextCommand(summary, how) } }))
   } else context.stdout.write(`${endingLines(summary, board, how, context.now(), context.paint).join('\n')}\n`)
   return summary.status
 }
 
-export function endingLines(summary: Summary, board: readonly Card[], how: EndingOf, now: number, paint: Paint): readonly string[] {
-  const took = summary.startedAt === null ? '' : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
-  const reason = summary.status === 'completed' || summary.reason === null || summary.reason === '' ? '' : paint.dim(` (${escapeForTerminal(summary.reason)})`)
-  const lines = [`${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary))}${took}${reason}`]
+export function endingLines(
+  summary: Summary,
+  board: readonly Card[],
+  how: EndingOf,
+  now: number,
+  paint: Paint,
+): readonly string[] {
+  const took =
+    summary.startedAt === null
+      ? ''
+      : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
+  const reason =
+    summary.status === 'completed' || summary.reason === null || summary.reason === ''
+      ? ''
+      : paint.dim(` (${escapeForTerminal(summary.reason)})`)
+  const lines = [
+    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary))}${took}${reason}`,
+  ]
   lines.push(`  tasks    ${counted(summary)}`)
   const retried = board.filter(isRetried)
   if (retried.length > 0) lines.push(`  retried  ${few(retried.map(card => `${card.name} (${times(card)})`))}`)
   const longest = slowest(board)
-  if (longest.length > 0) lines.push(`  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`)
+  if (longest.length > 0)
+    lines.push(
+      `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
+    )
   for (const failed of summary.failed.slice(0, 5)) {
-    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`)
+    lines.push(
+      `  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
+    )
   }
-  if (summary.status === 'failed') lines.push(`  output   planfold log ${summary.name} ${summary.failed[0]?.task ?? ''} --output`.trimEnd())
+  if (summary.status === 'failed')
+    lines.push(`  output   planfold log ${summary.name} ${summary.failed[0]?.task ?? ''} --output`.trimEnd())
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
   const next = nextCommand(summary, how)
-  if (how.left !== null) lines.push(`  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`)
+  if (how.left !== null)
+    lines.push(
+      `  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`,
+    )
   else if (summary.status === 'paused') lines.push(`  paused; resume with: ${paint.bold(next ?? '')}`)
   else if (next !== null) lines.push(`  continue with: ${paint.bold(next)}`)
   return lines
@@ -54,7 +79,8 @@ export function endingLines(summary: Summary, board: readonly Card[], how: Endin
 
 export function nextCommand(summary: Summary, how: EndingOf): string | null {
   if (how.left !== null) return null
-  if (summary.status === 'failed') return summary.failed[0] === undefined ? null : `planfold retry ${summary.name} ${summary.failed[0].task}`
+  if (summary.status === 'failed')
+    return summary.failed[0] === undefined ? null : `planfold retry ${summary.name} ${summary.failed[0].task}`
   return summary.endedAt === null ? `planfold resume ${summary.name}` : null
 }
 
@@ -74,12 +100,17 @@ export function counted({ progress }: Pick<Summary, 'progress'>): string {
 const isRetried = (card: Card): boolean => card.attempt > 1 || card.visit > 1
 
 function times(card: Card): string {
-  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visit > 1 ? `${card.visit} visits` : ''].filter(Boolean).join(', ')
+  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visit > 1 ? `${card.visit} visits` : '']
+    .filter(Boolean)
+    .join(', ')
 }
 
 function slowest(board: readonly Card[]): readonly Card[] {
-  const ended = board.filter(card => card.startedAt !== null && card.endedAt !== null && card.endedAt - card.startedAt >= 1_000)
+  const ended = board.filter(
+    card => card.startedAt !== null && card.endedAt !== null && card.endedAt - card.startedAt >= 1_000,
+  )
   return ended.sort((a, b) => b.endedAt! - b.startedAt! - (a.endedAt! - a.startedAt!)).slice(0, 3)
 }
 
-const few = (items: readonly string[]): string => (items.length <= 5 ? items.join(', ') : `${items.slice(0, 5).join(', ')} and ${items.length - 5} more`)
+const few = (items: readonly string[]): string =>
+  items.length <= 5 ? items.join(', ') : `${items.slice(0, 5).join(', ')} and ${items.length - 5} more`

@@ -16,7 +16,13 @@ export class Complaint extends Error {
   readonly hint: string | null
   readonly diagnostics: readonly FileDiagnostic[]
 
-  constructor(exit: ExitCode, code: string, message: string, hint?: string, diagnostics: readonly FileDiagnostic[] = []) {
+  constructor(
+    exit: ExitCode,
+    code: string,
+    message: string,
+    hint?: string,
+    diagnostics: readonly FileDiagnostic[] = [],
+  ) {
     super(message)
     this.exit = exit
     this.code = code
@@ -32,7 +38,8 @@ export interface FileDiagnostic extends Diagnostic {
 }
 
 export const usage = (message: string, hint?: string): Complaint => new Complaint(EXIT.usage, 'usage', message, hint)
-export const notFound = (message: string, hint?: string): Complaint => new Complaint(EXIT.usage, 'not-found', message, hint)
+export const notFound = (message: string, hint?: string): Complaint =>
+  new Complaint(EXIT.usage, 'not-found', message, hint)
 
 export function refused(refusal: Refusal): Complaint {
   return new Complaint(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
@@ -87,14 +94,30 @@ export function complaintOf(error: unknown): Complaint | null {
 
 // By name and not by class, so that a failing start never has to load the rooms first.
 const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code: string; readonly hint: string } } = {
-  NoState: { exit: EXIT.usage, code: 'no-state', hint: 'start here with `planfold init`, or run a plan: planfold run plan.yaml' },
+  NoState: {
+    exit: EXIT.usage,
+    code: 'no-state',
+    hint: 'start here with `planfold init`, or run a plan: planfold run plan.yaml',
+  },
   StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold check`' },
   StoreBusy: { exit: EXIT.refused, code: 'busy', hint: 'another process is writing; try again' },
   StoreFull: { exit: EXIT.refused, code: 'full', hint: 'free some space and try again; nothing was written' },
   StoreDamaged: { exit: EXIT.refused, code: 'damaged', hint: 'see what is damaged with `planfold check --read-data`' },
-  CommitUnknown: { exit: EXIT.refused, code: 'commit-unknown', hint: 'look with `planfold status` before trying again' },
-  LeaseLost: { exit: EXIT.refused, code: 'lease-lost', hint: 'another process drives the plan now; see `planfold status`' },
-  BadCursor: { exit: EXIT.usage, code: 'bad-cursor', hint: 'use the cursor the previous page printed, or leave it out' },
+  CommitUnknown: {
+    exit: EXIT.refused,
+    code: 'commit-unknown',
+    hint: 'look with `planfold status` before trying again',
+  },
+  LeaseLost: {
+    exit: EXIT.refused,
+    code: 'lease-lost',
+    hint: 'another process drives the plan now; see `planfold status`',
+  },
+  BadCursor: {
+    exit: EXIT.usage,
+    code: 'bad-cursor',
+    hint: 'use the cursor the previous page printed, or leave it out',
+  },
   // Bad settings or a bad `--as`, as compose says it.
   BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
 }

@@ -3,8 +3,8 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { isTaskName } from '../domain/id.ts'
-import { suggest } from '../domain/suggest.ts'
 import type { PlanStatus } from '../domain/status.ts'
+import { suggest } from '../domain/suggest.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { PlanRow } from '../stores/store.ts'
 import { notFound, usage } from './exit.ts'
@@ -27,7 +27,8 @@ export async function meantPlan(engine: Engine, word: string | undefined): Promi
 /** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. */
 export async function meantTask(engine: Engine, first: string, second: string | undefined): Promise<MeantTask> {
   const meant = await meantPlanAndTask(engine, first, second)
-  if (meant.task === null) throw usage(`which task of plan '${meant.name}' is meant?`, `planfold show ${meant.name} lists them`)
+  if (meant.task === null)
+    throw usage(`which task of plan '${meant.name}' is meant?`, `planfold show ${meant.name} lists them`)
   return { ...meant, task: meant.task }
 }
 
@@ -56,8 +57,14 @@ async function taskOf(engine: Engine, plan: MeantPlan, word: string): Promise<Ta
   const card = await engine.ask({ type: 'task', plan: plan.plan, task: word })
   if (card !== null) return card.name
   const board = (await engine.ask({ type: 'board', plan: plan.plan })) ?? []
-  const near = suggest(word, board.map(each => each.name))
-  throw notFound(`plan '${plan.name}' has no task '${word}'`, near === null ? `planfold show ${plan.name} lists its tasks` : `did you mean '${near}'?`)
+  const near = suggest(
+    word,
+    board.map(each => each.name),
+  )
+  throw notFound(
+    `plan '${plan.name}' has no task '${word}'`,
+    near === null ? `planfold show ${plan.name} lists its tasks` : `did you mean '${near}'?`,
+  )
 }
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
@@ -77,14 +84,24 @@ async function plansIn(engine: Engine, statuses: readonly PlanStatus[], limit: n
 async function onlyOpenPlan(engine: Engine): Promise<MeantPlan> {
   const open = await openPlans(engine)
   const [first, second] = open
-  if (first === undefined) throw usage('no plan is open here', 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml')
+  if (first === undefined)
+    throw usage('no plan is open here', 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml')
   if (second === undefined) return { plan: first.id, name: first.name }
-  const names = open.slice(0, 6).map(row => row.name).join(', ')
+  const names = open
+    .slice(0, 6)
+    .map(row => row.name)
+    .join(', ')
   throw usage(`${open.length} plans are open: ${names}${open.length > 6 ? ', …' : ''}`, 'say which one is meant')
 }
 
 async function unknownPlan(engine: Engine, word: string): Promise<Error> {
   const page = await engine.ask({ type: 'plans', limit: 100 })
-  const near = suggest(word, page.items.map(row => row.name))
-  return notFound(`there is no plan '${word}'`, near === null ? 'planfold list shows all plans' : `did you mean '${near}'?`)
+  const near = suggest(
+    word,
+    page.items.map(row => row.name),
+  )
+  return notFound(
+    `there is no plan '${word}'`,
+    near === null ? 'planfold list shows all plans' : `did you mean '${near}'?`,
+  )
 }

@@ -3,7 +3,10 @@
 import pc from 'picocolors'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 
-export type Paint = Pick<ReturnType<typeof pc.createColors>, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'inverse'>
+export type Paint = Pick<
+  ReturnType<typeof pc.createColors>,
+  'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'inverse'
+>
 
 export function paint(enabled: boolean): Paint {
   return pc.createColors(enabled)

@@ -1,6 +1,7 @@
 // A plan document on disk (or on stdin, as `-`): read within bounds, parsed, and every fault shown at its place.
 
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { checkGraph } from '../domain/graph.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
@@ -19,7 +20,10 @@ export async function readPlanFile(context: Context, path: string): Promise<Plan
   const text = await readText(context, path)
   // The parser comes late: it brings the schema library, and most commands never need it.
   const { parsePlan } = await import('../format/parse.ts')
-  const parsed = parsePlan(text, { check: checkGraph, ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }) })
+  const parsed = parsePlan(text, {
+    check: checkGraph,
+    ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }),
+  })
   const located = locator(path, text)
   if (parsed.ok) return { path, definition: parsed.definition, warnings: parsed.warnings.map(located) }
   const first = parsed.diagnostics[0]
@@ -32,9 +36,11 @@ export async function readPlanFile(context: Context, path: string): Promise<Plan
   )
 }
 
-/** A word on the command line that means a file and not a plan. */
-export function looksLikeFile(word: string): boolean {
-  return word === '-' || word.includes('/') || /\.(ya?ml|json|jsonl)$/i.test(word)
+/** Does a word on the command line mean a file, and not a plan by its name? */
+export async function isFile(context: Context, word: string): Promise<boolean> {
+  if (word === '-' || word.includes('/') || /\.(ya?ml|json|jsonl)$/i.test(word)) return true
+  const found = await stat(resolve(context.cwd, word)).catch(() => null)
+  return found?.isFile() === true
 }
 
 export async function readText(context: Context, path: string): Promise<string> {
@@ -47,7 +53,8 @@ export async function readText(context: Context, path: string): Promise<string> 
 }
 
 async function readBounded(context: Context, path: string): Promise<Uint8Array> {
-  const source = path === '-' ? context.stdin() : createReadStream(resolve(context.cwd, path), { end: DOCUMENT_MAX_BYTES })
+  const source =
+    path === '-' ? context.stdin() : createReadStream(resolve(context.cwd, path), { end: DOCUMENT_MAX_BYTES })
   const chunks: Uint8Array[] = []
   let size = 0
   try {
@@ -60,7 +67,11 @@ async function readBounded(context: Context, path: string): Promise<Uint8Array> 
     throw unreadable(path, error)
   }
   if (size > DOCUMENT_MAX_BYTES) {
-    throw pointing(path, `the file is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MB`, 'split the plan into several, and keep data in files of its own')
+    throw pointing(
+      path,
+      `the file is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MB`,
+      'split the plan into several, and keep data in files of its own',
+    )
   }
   return Buffer.concat(chunks)
 }

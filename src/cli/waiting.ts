@@ -6,11 +6,23 @@ import type { Paint } from './paint.ts'
 
 const SHOWN_MAX = 5
 
-export function waitingLines(summary: Pick<Summary, 'name' | 'waiting' | 'claimable'>, paint: Paint): readonly string[] {
+export function waitingLines(
+  summary: Pick<Summary, 'name' | 'waiting' | 'claimable'>,
+  paint: Paint,
+): readonly string[] {
   const { name, waiting, claimable } = summary
-  const lines = waiting.slice(0, SHOWN_MAX).flatMap(each => [`  ${paint.yellow('waits')}    ${asked(each)}`, ...answers(name, each).map(line => `           ${line}`)])
-  if (waiting.length > SHOWN_MAX) lines.push(paint.dim(`           … and ${waiting.length - SHOWN_MAX} more: planfold status ${name}`))
-  if (claimable > 0) lines.push(`  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready for an agent or a person: planfold claim ${name}`)
+  const lines = waiting
+    .slice(0, SHOWN_MAX)
+    .flatMap(each => [
+      `  ${paint.yellow('waits')}    ${asked(each)}`,
+      ...answers(name, each).map(line => `           ${line}`),
+    ])
+  if (waiting.length > SHOWN_MAX)
+    lines.push(paint.dim(`           … and ${waiting.length - SHOWN_MAX} more: planfold status ${name}`))
+  if (claimable > 0)
+    lines.push(
+      `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready for an agent or a person: planfold claim ${name}`,
+    )
   return lines
 }
 

@@ -30,7 +30,7 @@ export function cut(text: string, columns: number): string {
 }
 
 /** Cut or filled with spaces to exactly this many columns. */
-export function fit(text: string, columns: number): string {
+export function padded(text: string, columns: number): string {
   const kept = cut(text, columns)
   return kept + ' '.repeat(Math.max(0, columns - width(kept)))
 }

@@ -6,7 +6,7 @@ import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
 import { ENDED, type TaskStatus } from './status.ts'
-import { allTasks, findDormant, index, newTask, relink, setStatus } from './task-graph.ts'
+import { allTasks, findDormant, index, NOBODY, newTask, relink, setStatus } from './task-graph.ts'
 
 export function evolve(state: PlanState, event: Event, now: Millis): void {
   state.updatedAt = now
@@ -95,7 +95,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
       // Whoever was led on by an outcome that is open again needs its task as everybody does.
       for (const name of event.tasks) {
-        for (const dependant of taskOf(state, name).dependants) if (dependant.routedBy === name) dependant.routedBy = null
+        for (const dependant of taskOf(state, name).dependants) {
+          if (!dependant.routedBy.includes(name)) continue
+          const others = dependant.routedBy.filter(other => other !== name)
+          dependant.routedBy = others.length === 0 ? NOBODY : others
+        }
       }
       return
     case 'task.routed': {
@@ -104,7 +108,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       for (const name of event.to) {
         const target = taskOf(state, name)
         target.dormant = false
-        target.routedBy = event.task
+        if (!target.routedBy.includes(event.task)) target.routedBy = [...target.routedBy, event.task]
       }
       return
     }
@@ -221,7 +225,7 @@ function define(state: PlanState, definition: PlanDefinition): void {
   state.completedOrder = state.completedOrder.filter(name => state.tasks.has(name))
   relink(state)
   const dormant = findDormant(state)
-  for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy === null
+  for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy.length === 0
 }
 
 function complete(state: PlanState, task: TaskState, now: Millis): void {
@@ -256,7 +260,7 @@ function reopen(state: PlanState, task: TaskState, reason: string): void {
   task.handled = false
   // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
   task.dormant = task.definition.action.type === 'verify'
-  if (task.dormant) task.routedBy = null
+  if (task.dormant) task.routedBy = NOBODY
   task.reason = reason
   state.completedOrder = state.completedOrder.filter(name => name !== task.definition.id)
   setStatus(state, task, 'pending')

@@ -85,8 +85,8 @@ export interface TaskState {
   handled: boolean
   /** Reached only by outcome edges and not routed to yet. */
   dormant: boolean
-  /** The task that routed here in this visit; a `needs` on it is waived. */
-  routedBy: TaskName | null
+  /** The tasks whose outcomes led here; a `needs` on one of them is waived until that task is open again. */
+  routedBy: readonly TaskName[]
 
   /** Direct needs not yet satisfied, and those that block. */
   unmet: number

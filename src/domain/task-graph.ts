@@ -23,6 +23,9 @@ export const newReadyHeap = (): Heap<TaskState> =>
 /** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
 export const newTimerHeap = (): Heap<Timer> => new Heap((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
+/** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
+export const NOBODY: readonly TaskName[] = []
+
 export function newTask(definition: TaskDefinition, ordinal: number): TaskState {
   return {
     definition,
@@ -43,7 +46,7 @@ export function newTask(definition: TaskDefinition, ordinal: number): TaskState 
     gate: null,
     handled: false,
     dormant: false,
-    routedBy: null,
+    routedBy: NOBODY,
     unmet: 0,
     blockers: 0,
     dependants: [],
@@ -126,11 +129,11 @@ function isEngines(task: TaskState): boolean {
 /** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */
 export const runningInOrder = (state: PlanState): readonly TaskState[] => [...state.running].sort((a, b) => a.ordinal - b.ordinal)
 
-/** Needs not satisfied and needs that block, with the `needs` on the task that routed here waived. */
+/** Needs not satisfied and needs that block, with the `needs` on tasks that led here waived. */
 export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {
   let { unmet, blockers } = task
-  if (task.routedBy !== null && task.definition.needs?.includes(task.routedBy) === true) {
-    const source = state.tasks.get(task.routedBy)
+  for (const name of task.routedBy) {
+    const source = task.definition.needs?.includes(name) === true ? state.tasks.get(name) : undefined
     if (source !== undefined && !SATISFIES.has(source.status)) unmet--
     if (source !== undefined && BLOCKS.has(source.status)) blockers--
   }

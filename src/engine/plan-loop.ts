@@ -42,7 +42,8 @@ export class PlanLoop {
   readonly #options: DriveOptions
   readonly #bell = new Bell()
   readonly #flights = new Map<string, Flight>()
-  readonly #preparing = new Set<TaskState>()
+  /** By task and visit; stays here until the turn that tells of it is durable, like a flight. */
+  readonly #preparing = new Set<string>()
   #settled: Settlement[] = []
   #prepared: Preparation[] = []
   #compensated: NonNullable<Turn['compensated']>[number][] = []
@@ -118,10 +119,10 @@ export class PlanLoop {
     }
     if (stopping) return
     for (const task of next.prepare) {
-      if (this.#preparing.has(task)) continue
-      this.#preparing.add(task)
+      const key = `${task.definition.id}/${task.visit}`
+      if (this.#preparing.has(key)) continue
+      this.#preparing.add(key)
       void prepare(this.#rooms, state, task).then(preparation => {
-        this.#preparing.delete(task)
         this.#prepared.push(preparation)
         this.#bell.ring()
       })
@@ -171,14 +172,16 @@ export class PlanLoop {
   /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
     let taken: Turn = { type: 'turn' }
+    let prepared: readonly Preparation[] = []
     let ended: readonly Flight[] = []
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
-      const restored = this.#prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
+      prepared = this.#prepared
+      const restored = prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
       taken = {
         type: 'turn',
         ...(this.#settled.length === 0 ? {} : { settled: this.#settled }),
-        ...(this.#prepared.length === 0 ? {} : { prepared: this.#prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
+        ...(prepared.length === 0 ? {} : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
         ...(restored.length === 0 ? {} : { restored }),
         ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
         ...(stopping ? { start: false as const } : {}),
@@ -192,8 +195,11 @@ export class PlanLoop {
       // Nobody knows whether it was written. Saying it again is harmless: what is settled already stays settled.
       this.#settled = [...(taken.settled ?? []), ...this.#settled]
       this.#compensated = [...(taken.compensated ?? []), ...this.#compensated]
+      this.#prepared = [...prepared, ...this.#prepared]
+      prepared = []
       ended = []
     })
+    for (const { task, visit } of prepared) this.#preparing.delete(`${task}/${visit}`)
     for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
     return state
   }

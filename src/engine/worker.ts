@@ -9,20 +9,24 @@ import type { Rooms } from './rooms.ts'
 export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
   #owner: Promise<Owner> | null = null
-  readonly #driving = new Set<Promise<unknown>>()
+  /** The loops of this process; a plan has at most one. */
+  readonly #driving = new Map<PlanId, Promise<unknown>>()
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
   }
 
   async drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
+    if (this.#driving.has(plan)) return await this.#heldHere(plan)
     const driving = this.#drive(plan, options)
-    const settled = driving.catch(() => {})
-    this.#driving.add(settled)
+    this.#driving.set(
+      plan,
+      driving.catch(() => {}),
+    )
     try {
       return await driving
     } finally {
-      this.#driving.delete(settled)
+      this.#driving.delete(plan)
     }
   }
 
@@ -32,9 +36,15 @@ export class WorkerLocal implements Worker {
 
   /** Waits for the loops to end, then gives the lease back. */
   async close(): Promise<void> {
-    await Promise.all(this.#driving)
+    await Promise.all(this.#driving.values())
     const owner = await this.#owner?.catch(() => null)
     await owner?.stop()
+  }
+
+  async #heldHere(plan: PlanId): Promise<Driven> {
+    const { store, clock } = this.#rooms
+    const here = { owner: '', host: '', pid: 0, alive: true, since: clock.now() }
+    return { status: 'held', holder: (await store.leases.holder(plan)) ?? here }
   }
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {

@@ -19,7 +19,9 @@ interface Source {
 export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Source): readonly Complaint[] {
   const complaints = error.issues.flatMap(issue => explain(schema, issue, [], source))
   // A misspelt key is told once, not also as the absence of the right one.
-  const renamed = new Set(complaints.flatMap(({ meant, path }) => (meant === undefined ? [] : [printPath([...path.slice(0, -1), meant])])))
+  const renamed = new Set(
+    complaints.flatMap(({ meant, path }) => (meant === undefined ? [] : [printPath([...path.slice(0, -1), meant])])),
+  )
   return complaints.filter(({ absent }) => absent === undefined || !renamed.has(absent))
 }
 
@@ -54,9 +56,15 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
     case 'too_small':
       return [tooSmall(path, issue, given)]
     case 'too_big':
-      return [{ path, message: `${name(path)} is more than the limit of ${issue.maximum}`, hint: `write at most ${issue.maximum}` }]
+      return [
+        {
+          path,
+          message: `${name(path)} is more than the limit of ${issue.maximum}`,
+          hint: `write at most ${issue.maximum}`,
+        },
+      ]
     case 'custom': {
-      const hint = issue.params?.['hint']
+      const hint = issue.params?.hint
       if (given === null) return [wrongType(path, given, 'a value', source)]
       return [{ path, message: issue.message, ...(typeof hint === 'string' ? { hint } : {}) }]
     }
@@ -72,8 +80,17 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
   const strange = [...unknown].filter(key => !known.includes(key))
   if (strange.length > 0) return strange.map(key => unknownKey(schema, path, key))
   const deciding = new Set(all.flat().flatMap(issue => (issue.path.length === 1 ? [String(issue.path[0])] : [])))
-  if (unknown.size > 0) return [{ path, message: `${name(path)} mixes ${[...unknown].map(key => `'${key}'`).join(' and ')}`, hint: 'keep one of them' }]
-  return [{ path, message: `${name(path)} does not say what to do`, hint: `give it one of ${[...deciding].join(', ')}` }]
+  if (unknown.size > 0)
+    return [
+      {
+        path,
+        message: `${name(path)} mixes ${[...unknown].map(key => `'${key}'`).join(' and ')}`,
+        hint: 'keep one of them',
+      },
+    ]
+  return [
+    { path, message: `${name(path)} does not say what to do`, hint: `give it one of ${[...deciding].join(', ')}` },
+  ]
 }
 
 function unknownKey(schema: z.ZodType, path: Path, key: string): Told {
@@ -106,20 +123,34 @@ const ALIASES: { readonly [key: string]: string } = {
 function missing(path: Path): Told {
   const key = String(path.at(-1))
   const absent = printPath(path)
-  if (key === 'planfold') return { absent, path: [], message: "'planfold' is missing", hint: "begin the document with 'planfold: 1'" }
-  if (key === 'tasks') return { absent, path: [], message: 'a plan needs at least one task', hint: "add a list 'tasks:' with '- id: …'" }
-  if (key === 'id') return { absent, path: path.slice(0, -1), message: 'the task has no id', hint: 'add a short name that is unique in the plan, for instance id: build' }
+  if (key === 'planfold')
+    return { absent, path: [], message: "'planfold' is missing", hint: "begin the document with 'planfold: 1'" }
+  if (key === 'tasks')
+    return { absent, path: [], message: 'a plan needs at least one task', hint: "add a list 'tasks:' with '- id: …'" }
+  if (key === 'id')
+    return {
+      absent,
+      path: path.slice(0, -1),
+      message: 'the task has no id',
+      hint: 'add a short name that is unique in the plan, for instance id: build',
+    }
   return { absent, path: path.slice(0, -1), message: `'${key}' is missing`, hint: `add '${key}:'` }
 }
 
 function version(path: Path, given: unknown): Complaint {
-  if (given === '1') return { path, message: 'the version is written as text', hint: 'write it without quotes: planfold: 1' }
-  return { path, message: `version ${show(given)} of the format is not known`, hint: 'this release reads planfold: 1; a newer one may read more' }
+  if (given === '1')
+    return { path, message: 'the version is written as text', hint: 'write it without quotes: planfold: 1' }
+  return {
+    path,
+    message: `version ${show(given)} of the format is not known`,
+    hint: 'this release reads planfold: 1; a newer one may read more',
+  }
 }
 
 function wrongType(path: Path, given: unknown, wanted: string, source: Source): Complaint {
   if (given === null) {
-    if (path.length === 1 && path[0] === 'tasks') return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
+    if (path.length === 1 && path[0] === 'tasks')
+      return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
     return { path, atKey: true, message: `${name(path)} has no value`, hint: 'give it a value, or remove the key' }
   }
   const typed = source.written(path) ?? String(given)
@@ -144,10 +175,16 @@ const UNITS: { readonly [key: string]: string } = {
 }
 
 function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): Complaint {
-  if (path.length === 1 && path[0] === 'tasks') return { path, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
-  if (typeof given === 'string') return { path, message: `${name(path)} is empty`, hint: 'write something, or remove the key' }
+  if (path.length === 1 && path[0] === 'tasks')
+    return { path, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
+  if (typeof given === 'string')
+    return { path, message: `${name(path)} is empty`, hint: 'write something, or remove the key' }
   if (Array.isArray(given)) return { path, message: `${name(path)} is empty`, hint: 'name at least one' }
-  return { path, message: `${name(path)} must be at least ${issue.minimum}, not ${show(given)}`, hint: `write ${issue.minimum} or more` }
+  return {
+    path,
+    message: `${name(path)} must be at least ${issue.minimum}, not ${show(given)}`,
+    hint: `write ${issue.minimum} or more`,
+  }
 }
 
 function keyHint(path: Path): string {
@@ -207,7 +244,9 @@ function show(given: unknown): string {
 function name(path: Path): string {
   const last = path.at(-1)
   if (last === undefined) return 'the document'
-  return typeof last === 'number' ? `item ${last + 1} of '${String(path.findLast(step => typeof step === 'string') ?? 'the list')}'` : `'${last}'`
+  return typeof last === 'number'
+    ? `item ${last + 1} of '${String(path.findLast(step => typeof step === 'string') ?? 'the list')}'`
+    : `'${last}'`
 }
 
 function at(root: unknown, path: Path): unknown {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates of plans are written in plain strings.
 // Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
 
 import fc from 'fast-check'
@@ -8,8 +9,8 @@ import {
   type Budget,
   type CommandLine,
   type Criterion,
-  EFFECT_CLASSES,
   type Edit,
+  EFFECT_CLASSES,
   LATER_ACTIONS,
   type OutputSource,
   type PlanDefinition,
@@ -25,17 +26,70 @@ const anyText = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 30 }),
     fc.string({ unit: 'grapheme', maxLength: 30 }),
-    fc.array(fc.constantFrom('a', ' ', '\n', '\r\n', '\t', '# x', '- y', ': ', '"', "'", '|', '---', '\u2028', '\u0085', '\u001b', '\uFEFF', '${', '🙂'), { maxLength: 8 }).map(parts => parts.join('')),
-    fc.constantFrom('no', 'yes', 'true', 'null', '~', '1e3', '0o7', '0x1F', '.inf', '<<', '=', '*a', '&a', '!x', '@', '%', '2026-01-01', ' lead', 'trail ', '-', '?', '', '...'),
+    fc
+      .array(
+        fc.constantFrom(
+          'a',
+          ' ',
+          '\n',
+          '\r\n',
+          '\t',
+          '# x',
+          '- y',
+          ': ',
+          '"',
+          "'",
+          '|',
+          '---',
+          '\u2028',
+          '\u0085',
+          '\u001b',
+          '\uFEFF',
+          '${',
+          '🙂',
+        ),
+        { maxLength: 8 },
+      )
+      .map(parts => parts.join('')),
+    fc.constantFrom(
+      'no',
+      'yes',
+      'true',
+      'null',
+      '~',
+      '1e3',
+      '0o7',
+      '0x1F',
+      '.inf',
+      '<<',
+      '=',
+      '*a',
+      '&a',
+      '!x',
+      '@',
+      '%',
+      '2026-01-01',
+      ' lead',
+      'trail ',
+      '-',
+      '?',
+      '',
+      '...',
+    ),
   )
   .filter(text => !text.includes('\0') && !text.includes('${{') && !/\p{Surrogate}/u.test(text))
 const line = anyText.filter(text => text.length > 0)
 const lines = fc.array(line, { maxLength: 3 })
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
-const milliseconds = fc.oneof(fc.integer({ min: 1, max: 30 * 86_400_000 }), fc.integer({ min: 1, max: 700 }).map(hours => hours * 3_600_000))
+const milliseconds = fc.oneof(
+  fc.integer({ min: 1, max: 30 * 86_400_000 }),
+  fc.integer({ min: 1, max: 700 }).map(hours => hours * 3_600_000),
+)
 
 const key = anyText.filter(text => !RESERVED.has(text) && text.length < 40)
-const number = fc.oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 })).map(value => (value === 0 ? 0 : value))
+const number = fc
+  .oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }))
+  .map(value => (value === 0 ? 0 : value))
 const { json } = fc.letrec<{ json: Json }>(tie => ({
   json: fc.oneof(
     { maxDepth: 3 },
@@ -53,10 +107,21 @@ const jsonObject = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true 
 const taskName = fc
   .stringMatching(/^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,10}[a-zA-Z0-9])?$/)
   .filter((name): name is TaskName & string => isTaskName(name)) as unknown as fc.Arbitrary<TaskName>
-const planName = fc.stringMatching(/^[a-zA-Z0-9](?:[a-zA-Z0-9._-]{0,10}[a-zA-Z0-9])?$/).filter(isPlanName) as unknown as fc.Arbitrary<PlanName>
+const planName = fc
+  .stringMatching(/^[a-zA-Z0-9](?:[a-zA-Z0-9._-]{0,10}[a-zA-Z0-9])?$/)
+  .filter(isPlanName) as unknown as fc.Arbitrary<PlanName>
 
-const expression = fc.constantFrom('exit == 0', "stdout.contains('ok')", 'outputs.n >= 12 && visit < 3', 'true', '"yes"')
-const templated = fc.oneof(anyText, fc.constantFrom('a ${{ exit }} b', '${{ inputs.x }}', '$${{ literal', "${{ {'a': {'b': 1}} }}"))
+const expression = fc.constantFrom(
+  'exit == 0',
+  "stdout.contains('ok')",
+  'outputs.n >= 12 && visit < 3',
+  'true',
+  '"yes"',
+)
+const templated = fc.oneof(
+  anyText,
+  fc.constantFrom('a ${{ exit }} b', '${{ inputs.x }}', '$${{ literal', "${{ {'a': {'b': 1}} }}"),
+)
 const command: fc.Arbitrary<CommandLine> = fc.oneof(
   fc.record({ argv: fc.array(templated, { minLength: 1, maxLength: 4 }) }),
   fc.record({ script: templated.filter(text => text.length > 0) }),
@@ -70,8 +135,15 @@ const retry: fc.Arbitrary<Retry> = fc.record({
   attempts: fc.integer({ min: 1, max: 100 }),
   backoffMs: fc.tuple(milliseconds, milliseconds).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })),
 })
-const cost = fc.record({ amount: fc.integer({ min: 1, max: 1e12 }).map(micros => micros / 1e6), currency: fc.stringMatching(/^[A-Z]{3}$/) })
-const budget: fc.Arbitrary<Budget> = sparse({ timeMs: milliseconds, cost, attempts: fc.integer({ min: 1, max: 1_000_000 }) })
+const cost = fc.record({
+  amount: fc.integer({ min: 1, max: 1e12 }).map(micros => micros / 1e6),
+  currency: fc.stringMatching(/^[A-Z]{3}$/),
+})
+const budget: fc.Arbitrary<Budget> = sparse({
+  timeMs: milliseconds,
+  cost,
+  attempts: fc.integer({ min: 1, max: 1_000_000 }),
+})
 const policy: fc.Arbitrary<Policy> = sparse({ write: lines, network: lines, budget })
 
 const mode = fc.integer({ min: 0, max: 0o777 })
@@ -80,7 +152,10 @@ const edit: fc.Arbitrary<Edit> = fc
   .tuple(
     fc.oneof(
       sparse({ mode }, { type: fc.constant('create' as const), file: line, content: templated }),
-      sparse({ all: fc.constant(true as const) }, { type: fc.constant('replace' as const), file: line, find: line, replace: templated }),
+      sparse(
+        { all: fc.constant(true as const) },
+        { type: fc.constant('replace' as const), file: line, find: line, replace: templated },
+      ),
       fc.record({ type: fc.constant('patch' as const), file: line, diff: line }),
       fc.record({ type: fc.constant('move' as const), file: line, to: line }),
       fc.record({ type: fc.constant('delete' as const), file: line }),
@@ -97,7 +172,13 @@ const doing: fc.Arbitrary<Action> = fc.oneof(
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
-  { weight: 1, arbitrary: sparse({ show: lines }, { type: fc.constant('gate' as const), gate: fc.constant('approval' as const) }) as fc.Arbitrary<Action> },
+  {
+    weight: 1,
+    arbitrary: sparse(
+      { show: lines },
+      { type: fc.constant('gate' as const), gate: fc.constant('approval' as const) },
+    ) as fc.Arbitrary<Action>,
+  },
   { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
@@ -174,5 +255,7 @@ function sparse<T extends object, U extends object = object>(
   required: { [K in keyof U]: fc.Arbitrary<U[K]> } = {} as never,
 ): fc.Arbitrary<Partial<T> & U> {
   const model = { ...required, ...optional } as unknown as Record<string, fc.Arbitrary<unknown>>
-  return fc.record(model, { requiredKeys: Object.keys(required), noNullPrototype: true }) as unknown as fc.Arbitrary<Partial<T> & U>
+  return fc.record(model, { requiredKeys: Object.keys(required), noNullPrototype: true }) as unknown as fc.Arbitrary<
+    Partial<T> & U
+  >
 }

@@ -46,8 +46,8 @@ export function printDiff(diff: DefinitionDiff): string {
 }
 
 function tasksOf(plan: PlanDefinition): ReadonlyMap<TaskName, JsonObject> {
-  const tasks = raisePlan(plan)['tasks'] as readonly JsonObject[]
-  return new Map(tasks.map(task => [task['id'] as TaskName, task]))
+  const tasks = raisePlan(plan).tasks as readonly JsonObject[]
+  return new Map(tasks.map(task => [task.id as TaskName, task]))
 }
 
 function differing(before: JsonObject, after: JsonObject): readonly string[] {

@@ -10,7 +10,9 @@ import { parseTemplate } from './template.ts'
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(plan: PlanDocument): readonly Complaint[] {
   const known = new Set<string>(plan.tasks.map(task => task.id))
-  return [...embedded(plan)].flatMap(found => (found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known)))
+  return [...embedded(plan)].flatMap(found =>
+    found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known),
+  )
 }
 
 interface Embedded {
@@ -23,23 +25,46 @@ function template({ text, path }: Embedded, known: ReadonlySet<string>): readonl
   if (!text.includes('${{')) return []
   const parsed = parseTemplate(text)
   if (!parsed.ok) return [{ path, message: parsed.message, hint: parsed.hint, within: { text: '${{', offset: 0 } }]
-  return parsed.parts.flatMap(part => (part.type === 'expression' ? expression(part.source, part.source, 0, path, known, TEMPLATE_HINT) : []))
+  return parsed.parts.flatMap(part =>
+    part.type === 'expression' ? expression(part.source, part.source, 0, path, known, TEMPLATE_HINT) : [],
+  )
 }
 
 const TEMPLATE_HINT = "write '$${{' for the characters themselves"
 
-function expression(source: string, within: string, offset: number, path: Path, known: ReadonlySet<string>, fallback?: string): readonly Complaint[] {
+function expression(
+  source: string,
+  within: string,
+  offset: number,
+  path: Path,
+  known: ReadonlySet<string>,
+  fallback?: string,
+): readonly Complaint[] {
   const compilation = compile(source)
   if (!compilation.ok) {
     const hint = [compilation.hint, fallback].filter(part => part !== undefined).join('; ')
-    return [{ path, message: compilation.message, ...(hint === '' ? {} : { hint }), within: { text: within, offset: offset + compilation.position } }]
+    return [
+      {
+        path,
+        message: compilation.message,
+        ...(hint === '' ? {} : { hint }),
+        within: { text: within, offset: offset + compilation.position },
+      },
+    ]
   }
-  return compilation.compiled.references.tasks.filter(name => !known.has(name)).map(name => {
-    const near = suggest(name, known)
-    const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
-    const at = Math.max(0, source.indexOf(name))
-    return { path, message: `there is no task '${name.slice(0, 100)}'`, hint, within: { text: within, offset: offset + at } }
-  })
+  return compilation.compiled.references.tasks
+    .filter(name => !known.has(name))
+    .map(name => {
+      const near = suggest(name, known)
+      const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
+      const at = Math.max(0, source.indexOf(name))
+      return {
+        path,
+        message: `there is no task '${name.slice(0, 100)}'`,
+        hint,
+        within: { text: within, offset: offset + at },
+      }
+    })
 }
 
 function* embedded(plan: PlanDocument): Generator<Embedded> {

@@ -8,8 +8,8 @@ import { Meter } from './expression/meter.ts'
 import { type Fault, hyphen, type References, review, type Variable } from './expression/review.ts'
 import { ExpressionError, fromJson, toJson } from './expression/value.ts'
 
-export type { References, Variable }
 export { VARIABLES } from './expression/review.ts'
+export type { References, Variable }
 
 export const SOURCE_MAX = 10_000
 
@@ -37,7 +37,11 @@ const environment = new Environment({ limits })
 export function compile(source: string): Compilation {
   if (source.trim() === '') return fault({ message: 'the expression is empty', position: 0 })
   if (source.length > SOURCE_MAX) {
-    return fault({ message: `the expression is longer than ${SOURCE_MAX} characters`, position: 0, hint: 'split it up' })
+    return fault({
+      message: `the expression is longer than ${SOURCE_MAX} characters`,
+      position: 0,
+      hint: 'split it up',
+    })
   }
   try {
     const { ast } = environment.parse(source)
@@ -59,7 +63,8 @@ export function evaluate(compiled: Compiled, context: Context): Evaluation {
     if (error instanceof ExpressionError) {
       return { ok: false, message: error.message, ...(error.hint === null ? {} : { hint: error.hint }) }
     }
-    if (error instanceof RangeError) return { ok: false, message: 'the expression is nested too deeply', hint: 'split it up' }
+    if (error instanceof RangeError)
+      return { ok: false, message: 'the expression is nested too deeply', hint: 'split it up' }
     throw error
   }
 }
@@ -75,7 +80,8 @@ function fault(found: Fault): Compilation {
 }
 
 function unreadable(error: unknown, source: string): Fault {
-  if (error instanceof RangeError) return { message: 'the expression is nested too deeply', position: 0, hint: 'split it up' }
+  if (error instanceof RangeError)
+    return { message: 'the expression is nested too deeply', position: 0, hint: 'split it up' }
   const { summary: whole, range } = error as { summary?: string; range?: { start: number } }
   if (typeof whole !== 'string') throw error
   const summary = whole.slice(0, 200)

@@ -12,46 +12,81 @@ import {
   LATER_ACTIONS,
   type OutputSource,
   type PlanDefinition,
+  type Policy,
   type Retry,
   type TaskDefinition,
 } from '../domain/plan.ts'
 import type { CriterionDocument, EditDocument, PlanDocument, TaskDocument } from './schema.ts'
 
-export function lowerPlan(document: PlanDocument, name: PlanName): PlanDefinition {
-  const { planfold: _, sequential, done, policy, defaults, tasks, ...same } = document
+export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
+  const { policy, defaults, sequential, tasks } = plan
   return sparse<PlanDefinition>({
-    ...same,
     name,
-    done: done?.map(lowerCriterion),
-    policy: policy && sparse({ ...policy, budget: policy.budget && lowerBudget(policy.budget) }),
+    title: plan.title,
+    goal: plan.goal,
+    done: plan.done?.map(lowerCriterion),
+    policy:
+      policy && sparse<Policy>({ write: policy.write, network: policy.network, budget: lowerBudget(policy.budget) }),
+    concurrency: plan.concurrency,
     defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
+    session: plan.session,
+    owner: plan.owner,
+    stakeholders: plan.stakeholders,
+    hypotheses: plan.hypotheses,
+    memory: plan.memory,
+    artifacts: plan.artifacts,
+    labels: plan.labels,
     tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
   })
 }
 
-function lowerTask(document: TaskDocument, previous: TaskName | undefined): TaskDefinition {
-  const { timeout, estimate, for_each, stdin: _stdin, show: _show, ...rest } = document
-  const { run: _run, edit: _edit, decide: _decide, gate: _gate, ...spoken } = rest
-  const { git: _git, http: _http, db: _db, model: _model, agent: _agent, research: _research, ...known } = spoken
-  const { checkpoint: _checkpoint, subplan: _subplan, ...same } = known
+function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefinition {
   return sparse<TaskDefinition>({
-    ...same,
-    action: lowerAction(document),
-    needs: document.needs ?? (previous === undefined ? undefined : [previous]),
-    optional: document.optional === true ? true : undefined,
-    timeoutMs: timeout,
-    retry: lowerRetry(document.retry),
-    outputs: document.outputs && mapValues(document.outputs, lowerOutput),
-    probe: document.probe === undefined ? undefined : lowerCommand(document.probe),
-    accept: document.accept?.map(lowerCriterion),
-    compensate: document.compensate && lowerAction(document.compensate),
-    estimateMs: estimate,
-    budget: document.budget && lowerBudget(document.budget),
-    forEach: for_each,
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    kind: task.kind,
+    rationale: task.rationale,
+    action: lowerAction(task),
+    needs: task.needs ?? (previous === undefined ? undefined : [previous]),
+    optional: task.optional === true ? true : undefined,
+    when: task.when,
+    timeoutMs: task.timeout,
+    retry: lowerRetry(task.retry),
+    priority: task.priority,
+    inputs: task.inputs,
+    outputs: task.outputs && mapValues(task.outputs, lowerOutput),
+    write: task.write,
+    read: task.read,
+    network: task.network,
+    env: task.env,
+    cwd: task.cwd,
+    effect: task.effect,
+    probe: task.probe === undefined ? undefined : lowerCommand(task.probe),
+    expect: task.expect,
+    accept: task.accept?.map(lowerCriterion),
+    compensate: task.compensate && lowerAction(task.compensate),
+    on: task.on,
+    visits: task.visits,
+    assumptions: task.assumptions,
+    risks: task.risks,
+    rollback: task.rollback,
+    owner: task.owner,
+    assignee: task.assignee,
+    labels: task.labels,
+    milestone: task.milestone,
+    deadline: task.deadline,
+    estimateMs: task.estimate,
+    budget: lowerBudget(task.budget),
+    capabilities: task.capabilities,
+    forEach: task.for_each,
+    matrix: task.matrix,
   })
 }
 
-type ActionDocument = Partial<Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | (typeof LATER_ACTIONS)[number]>>
+type ActionDocument = Partial<
+  Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | (typeof LATER_ACTIONS)[number]>
+>
 
 function lowerAction(document: ActionDocument): Action {
   const { run, edit, decide, gate, stdin, show } = document
@@ -68,7 +103,8 @@ function lowerAction(document: ActionDocument): Action {
 
 function lowerEdit(document: EditDocument): Edit {
   const { file, sha256 } = document
-  if ('create' in document) return sparse<Edit>({ type: 'create', file, content: document.create, mode: document.mode, sha256 })
+  if ('create' in document)
+    return sparse<Edit>({ type: 'create', file, content: document.create, mode: document.mode, sha256 })
   if ('find' in document) {
     const { find, replace, all } = document
     return sparse<Edit>({ type: 'replace', file, find, replace, all: all === true ? true : undefined, sha256 })
@@ -100,13 +136,15 @@ function lowerRetry(retry: TaskDocument['retry']): Retry | undefined {
   return { attempts: retry.attempts, backoffMs: retry.backoff ?? BACKOFF_DEFAULT_MS }
 }
 
-function lowerBudget({ time, cost, attempts }: NonNullable<TaskDocument['budget']>): Budget {
-  return sparse<Budget>({ timeMs: time, cost, attempts })
+function lowerBudget(budget: TaskDocument['budget']): Budget | undefined {
+  return budget && sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
 }
 
 /** Leaves out what was not said. */
 function sparse<T>(value: Unsparse<T>): T {
-  return Object.fromEntries(Object.entries(value as object).filter(([, item]) => item !== undefined)) as T
+  const said: { [key: string]: unknown } = {}
+  for (const key in value) if (value[key] !== undefined) said[key] = value[key]
+  return said as T
 }
 
 /** The same type, where an optional key may also be there and be undefined. */

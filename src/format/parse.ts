@@ -37,7 +37,9 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   if (!read.ok) return { ok: false, diagnostics: tidy(read.diagnostics) }
   const { document } = read
   if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
-    return refuse(document, [{ path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" }])
+    return refuse(document, [
+      { path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" },
+    ])
   }
   const rules = rulesBroken(document.value, document.written)
   const shaped = planSchema.safeParse(document.value)
@@ -49,7 +51,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
-  return { ok: true, definition, warnings: tidy(faults.map(document.place)) }
+  return { ok: true, definition, warnings: tidy(faults.slice(0, PLACED_MAX).map(document.place)) }
 }
 
 /** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
@@ -66,7 +68,14 @@ export function planNameFrom(fileName: string): PlanName | null {
   return isPlanName(slug) ? slug : null
 }
 
-const NAMELESS: Complaint = { path: [], message: 'the plan has no name', hint: "add 'name:' with a short name, for instance name: partial-retries" }
+/** Finding a place costs a walk through the document; among this many are the first that are told. */
+const PLACED_MAX = 100
+
+const NAMELESS: Complaint = {
+  path: [],
+  message: 'the plan has no name',
+  hint: "add 'name:' with a short name, for instance name: partial-retries",
+}
 
 function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
   if (fallbackName !== undefined) return isPlanName(fallbackName) ? fallbackName : planNameFrom(fallbackName)
@@ -82,5 +91,5 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Compla
 
 function refuse(document: Document, complaints: readonly Complaint[]): Parsed {
   const errors = complaints.filter(complaint => complaint.severity !== 'warning')
-  return { ok: false, diagnostics: tidy(errors.map(document.place)) }
+  return { ok: false, diagnostics: tidy(errors.slice(0, PLACED_MAX).map(document.place)) }
 }

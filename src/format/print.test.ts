@@ -10,7 +10,7 @@ test('what is printed as YAML reads back as the same definition', () => {
       const parsed = parsePlan(printYaml(definition))
       expect(parsed.ok ? parsed.definition : parsed.diagnostics).toEqual(definition)
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
 }, 30_000)
 
@@ -20,7 +20,7 @@ test('what is printed as JSON reads back as the same definition', () => {
       const parsed = parsePlan(printJson(definition))
       expect(parsed.ok ? parsed.definition : parsed.diagnostics).toEqual(definition)
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
 }, 30_000)
 

@@ -1,7 +1,17 @@
 // The reverse of lowering: a definition as the document a person would write, keys in the order of the format.
 
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Action, Budget, CommandLine, Criterion, Edit, OutputSource, PlanDefinition, Retry, TaskDefinition } from '../domain/plan.ts'
+import type {
+  Action,
+  Budget,
+  CommandLine,
+  Criterion,
+  Edit,
+  OutputSource,
+  PlanDefinition,
+  Retry,
+  TaskDefinition,
+} from '../domain/plan.ts'
 import { printDuration, printDurationRange, printMoney } from './units.ts'
 
 export function raisePlan(plan: PlanDefinition): JsonObject {
@@ -13,7 +23,8 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     done: plan.done?.map(raiseCriterion),
     policy: plan.policy && written({ ...plan.policy, budget: plan.policy.budget && raiseBudget(plan.policy.budget) }),
     concurrency: plan.concurrency,
-    defaults: plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
+    defaults:
+      plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
     session: plan.session,
     owner: plan.owner,
     stakeholders: plan.stakeholders,
@@ -40,7 +51,9 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     matrix: task.matrix,
     ...raiseAction(task.action),
     inputs: task.inputs,
-    outputs: task.outputs && Object.fromEntries(Object.entries(task.outputs).map(([name, source]) => [name, raiseOutput(source)])),
+    outputs:
+      task.outputs &&
+      Object.fromEntries(Object.entries(task.outputs).map(([name, source]) => [name, raiseOutput(source)])),
     write: task.write,
     read: task.read,
     network: task.network,
@@ -92,7 +105,12 @@ function raiseEdit(edit: Edit): JsonObject {
   const { file, sha256 } = edit
   switch (edit.type) {
     case 'create':
-      return written({ file, create: edit.content, mode: edit.mode === undefined ? undefined : octal(edit.mode), sha256 })
+      return written({
+        file,
+        create: edit.content,
+        mode: edit.mode === undefined ? undefined : octal(edit.mode),
+        sha256,
+      })
     case 'replace':
       return written({ file, find: edit.find, replace: edit.replace, all: edit.all, sha256 })
     case 'patch':

@@ -11,39 +11,57 @@ type Raw = { readonly [key: string]: unknown }
 /** `written` answers how the scalar at a path was typed. */
 export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly Complaint[] {
   if (!isMap(value)) return []
-  const tasks = Array.isArray(value['tasks']) ? (value['tasks'] as readonly unknown[]) : []
-  return [...recorded(value), ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : []))]
+  const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
+  return [
+    ...recorded(value),
+    ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
+  ]
 }
 
 function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
   yield* oneAction(task, path, ACTION_KEYS)
   yield* beside(task, path, 'stdin', 'run')
   yield* beside(task, path, 'show', 'gate')
-  if (task['effect'] === 'probed' && !Object.hasOwn(task, 'probe')) {
-    yield { path: [...path, 'effect'], message: "'effect: probed' needs a 'probe'", hint: "add 'probe:' with a command that tells whether it happened" }
+  if (task.effect === 'probed' && !Object.hasOwn(task, 'probe')) {
+    yield {
+      path: [...path, 'effect'],
+      message: "'effect: probed' needs a 'probe'",
+      hint: "add 'probe:' with a command that tells whether it happened",
+    }
   }
-  yield* modes(task['edit'], [...path, 'edit'], written)
-  const undo = task['compensate']
+  yield* modes(task.edit, [...path, 'edit'], written)
+  const undo = task.compensate
   if (isMap(undo)) {
     yield* oneAction(undo, [...path, 'compensate'], ['run', 'edit'])
     yield* beside(undo, [...path, 'compensate'], 'stdin', 'run')
-    yield* modes(undo['edit'], [...path, 'compensate', 'edit'], written)
+    yield* modes(undo.edit, [...path, 'compensate', 'edit'], written)
     if (!['run', 'edit'].some(key => Object.hasOwn(undo, key))) {
-      yield { path: [...path, 'compensate'], atKey: true, message: "'compensate' says nothing to do", hint: "give it 'run:' or 'edit:'" }
+      yield {
+        path: [...path, 'compensate'],
+        atKey: true,
+        message: "'compensate' says nothing to do",
+        hint: "give it 'run:' or 'edit:'",
+      }
     }
   }
   for (const key of LATER_ACTIONS) {
-    if (Object.hasOwn(task, key)) yield later([...path, key], `'${key}' is checked, but this release does not carry it out`, 'such a plan can be validated, not started')
+    if (Object.hasOwn(task, key))
+      yield later(
+        [...path, key],
+        `'${key}' is checked, but this release does not carry it out`,
+        'such a plan can be validated, not started',
+      )
   }
   for (const key of ['for_each', 'matrix']) {
-    if (Object.hasOwn(task, key)) yield later([...path, key], `'${key}' is kept, but this release does not expand it`, 'write the tasks out')
+    if (Object.hasOwn(task, key))
+      yield later([...path, key], `'${key}' is kept, but this release does not expand it`, 'write the tasks out')
   }
   if (Object.hasOwn(task, 'budget')) yield notEnforced([...path, 'budget'])
-  if (Array.isArray(task['network'])) yield notEnforced([...path, 'network'])
+  if (Array.isArray(task.network)) yield notEnforced([...path, 'network'])
 }
 
 function* recorded(plan: Raw): Generator<Complaint> {
-  const policy = plan['policy']
+  const policy = plan.policy
   if (!isMap(policy)) return
   for (const key of ['budget', 'network']) if (Object.hasOwn(policy, key)) yield notEnforced(['policy', key])
 }
@@ -52,23 +70,39 @@ function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<C
   const present = Object.keys(task).filter(key => keys.includes(key))
   if (present.length < 2) return
   const named = present.map(key => `'${key}'`).join(' and ')
-  yield { path: [...path, present[1] as string], atKey: true, message: `a task has one action, this one has ${named}`, hint: 'keep one, or make two tasks' }
+  yield {
+    path: [...path, present[1] as string],
+    atKey: true,
+    message: `a task has one action, this one has ${named}`,
+    hint: 'keep one, or make two tasks',
+  }
 }
 
 function* beside(task: Raw, path: Path, key: string, other: string): Generator<Complaint> {
   if (!Object.hasOwn(task, key) || Object.hasOwn(task, other)) return
-  yield { path: [...path, key], atKey: true, message: `'${key}' only makes sense beside '${other}'`, hint: `add '${other}:', or remove '${key}:'` }
+  yield {
+    path: [...path, key],
+    atKey: true,
+    message: `'${key}' only makes sense beside '${other}'`,
+    hint: `add '${other}:', or remove '${key}:'`,
+  }
 }
 
 /** A bare 755 is seven hundred and fifty-five, not rwxr-xr-x. */
 function* modes(edits: unknown, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
-  const list = Array.isArray(edits) ? edits.map((edit, index) => [edit, [...path, index]] as const) : [[edits, path] as const]
+  const list = Array.isArray(edits)
+    ? edits.map((edit, index) => [edit, [...path, index]] as const)
+    : [[edits, path] as const]
   for (const [edit, at] of list) {
     if (!isMap(edit)) continue
     for (const key of ['mode', 'chmod']) {
       const text = typeof edit[key] === 'number' ? written([...at, key]) : null
       if (text === null || /^0o/.test(text)) continue
-      yield { path: [...at, key], message: `the file mode ${text} is not written in octal`, hint: `put it in quotes: "${text}"` }
+      yield {
+        path: [...at, key],
+        message: `the file mode ${text} is not written in octal`,
+        hint: `put it in quotes: "${text}"`,
+      }
     }
   }
 }

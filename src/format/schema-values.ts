@@ -11,25 +11,41 @@ export const text = z.string()
 export const line = z.string().min(1)
 export const lines = z.array(line)
 
-export const planName = z
-  .string()
-  .transform(named(isPlanName))
-  .meta({ description: 'Short name, unique in the store.', pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$', maxLength: NAME_MAX }) as z.ZodType<PlanName, string>
-export const taskName = z
-  .string()
-  .transform(named(isTaskName))
-  .meta({ description: 'Name of a task, unique in its plan.', pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$', maxLength: NAME_MAX }) as z.ZodType<TaskName, string>
+export const planName = z.string().transform(named(isPlanName)).meta({
+  description: 'Short name, unique in the store.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<PlanName, string>
+export const taskName = z.string().transform(named(isTaskName)).meta({
+  description: 'Name of a task, unique in its plan.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<TaskName, string>
 export const taskNames = z.union([taskName.transform(name => [name]), z.array(taskName)])
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
-export const timeout = measured(value => readDuration(value, TIMEOUT_MAX_MS), `^${DURATION}$`, 'A duration: 250ms, 5s, 30m, 2h, 1d.')
-export const duration = measured(value => readDuration(value, DURATION_MAX_MS), `^${DURATION}$`, 'A duration: 250ms, 5s, 30m, 2h, 1d.')
-export const durationRange = measured(value => readDurationRange(value, TIMEOUT_MAX_MS), `^${DURATION}( ?\\.\\. ?${DURATION})?$`, 'A duration or a range: 1s..30s.')
+export const timeout = measured(
+  value => readDuration(value, TIMEOUT_MAX_MS),
+  `^${DURATION}$`,
+  'A duration: 250ms, 5s, 30m, 2h, 1d.',
+)
+export const duration = measured(
+  value => readDuration(value, DURATION_MAX_MS),
+  `^${DURATION}$`,
+  'A duration: 250ms, 5s, 30m, 2h, 1d.',
+)
+export const durationRange = measured(
+  value => readDurationRange(value, TIMEOUT_MAX_MS),
+  `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
+  'A duration or a range: 1s..30s.',
+)
 export const money = measured(readMoney, '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$', 'An amount with its currency: 2 USD.')
 
 export const sha256 = z
   .string()
-  .transform(measure(value => (isSha256(value.toLowerCase()) ? { ok: true, value: value.toLowerCase() as Sha256 } : NOT_SHA256)))
+  .transform(
+    measure(value => (isSha256(value.toLowerCase()) ? { ok: true, value: value.toLowerCase() as Sha256 } : NOT_SHA256)),
+  )
 
 /** Octal, as for chmod: "755", "0755", or 0o755 in YAML. That a bare 755 is no octal is told by the reader of the document. */
 export const mode = z
@@ -45,7 +61,10 @@ export const deadline = z
 /** Any JSON but null: a key without a value is a slip, not a statement. */
 export const json = z
   .unknown()
-  .refine(value => value !== null && value !== undefined, { error: 'a value is missing', params: { hint: 'give it a value, or remove the key' } })
+  .refine(value => value !== null && value !== undefined, {
+    error: 'a value is missing',
+    params: { hint: 'give it a value, or remove the key' },
+  })
   .transform(value => value as Json)
   .meta({ description: 'Any JSON value.' })
 export const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as JsonObject)
@@ -70,7 +89,9 @@ function measured<T>(read: (value: string) => Read<T>, pattern: string, descript
 }
 
 function named<T extends string>(is: (name: string) => name is T): (value: string, context: z.RefinementCtx) => T {
-  return measure(value => (is(value) ? { ok: true, value } : { ok: false, message: `${quote(value)} cannot be a name`, hint: NAME_HINT }))
+  return measure(value =>
+    is(value) ? { ok: true, value } : { ok: false, message: `${quote(value)} cannot be a name`, hint: NAME_HINT },
+  )
 }
 
 function quote(value: string): string {
@@ -92,5 +113,9 @@ function readDate(value: string): Read<string> {
   const day = new Date(Date.UTC(Number(match?.[1]), Number(match?.[2]) - 1, Number(match?.[3])))
   const exists = match !== null && day.toISOString().startsWith(`${match[1]}-${match[2]}-${match[3]}`)
   if (exists && !Number.isNaN(Date.parse(value))) return { ok: true, value }
-  return { ok: false, message: `${quote(value)} is not a date`, hint: 'write it like 2026-01-31 or 2026-01-31T12:00:00Z' }
+  return {
+    ok: false,
+    message: `${quote(value)} is not a date`,
+    hint: 'write it like 2026-01-31 or 2026-01-31T12:00:00Z',
+  }
 }

@@ -57,7 +57,9 @@ export const task = z.strictObject({
   id: value.taskName,
   title: value.line.optional(),
   description: value.text.optional(),
-  kind: value.line.optional().meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
+  kind: value.line
+    .optional()
+    .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
@@ -80,7 +82,10 @@ export const task = z.strictObject({
   risks: value.lines.optional(),
   rollback: value.text.optional(),
   compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run or edit.' }),
-  on: z.record(outcomeName, value.taskNames).optional().meta({ description: 'Outcome edges: outcome to tasks; may point back.' }),
+  on: z
+    .record(outcomeName, value.taskNames)
+    .optional()
+    .meta({ description: 'Outcome edges: outcome to tasks; may point back.' }),
   visits: value.count(VISITS_MAX).optional(),
   owner: value.line.optional(),
   assignee: value.line.optional(),

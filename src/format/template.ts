@@ -34,13 +34,22 @@ export function parseTemplate(template: string): Template {
     }
     const close = endOfExpression(template, open + 3)
     if (close === -1) {
-      return { ok: false, message: "'${{' is never closed", position: open, hint: "close it with '}}', or write '$${{' for the characters themselves" }
+      return {
+        ok: false,
+        message: "'${{' is never closed",
+        position: open,
+        hint: "close it with '}}', or write '$${{' for the characters themselves",
+      }
     }
     text += template.slice(at, open)
     if (text !== '') parts.push({ type: 'text', text })
     text = ''
     const inner = template.slice(open + 3, close)
-    parts.push({ type: 'expression', source: inner.trim(), position: open + 3 + (inner.length - inner.trimStart().length) })
+    parts.push({
+      type: 'expression',
+      source: inner.trim(),
+      position: open + 3 + (inner.length - inner.trimStart().length),
+    })
     at = close + 2
   }
   text += template.slice(at)
@@ -121,7 +130,8 @@ export function resolveScript(
     if (!evaluated.ok) return evaluated
     const name = `PLANFOLD_VALUE_${++count}`
     env[name] = asText(evaluated.value)
-    if (env[name].includes('\0')) return { ok: false, message: `the value of '${part.source}' contains a NUL character` }
+    if (env[name].includes('\0'))
+      return { ok: false, message: `the value of '${part.source}' contains a NUL character` }
     text += `\${${name}}`
   }
   return { ok: true, value: { script: text, env } }

@@ -1,18 +1,18 @@
 // Text to a YAML tree, guarded on the way. The lexer's tokens are counted as they pass, so a bomb is refused before it is
 // built; tags, directives and merge keys do not exist in plans, and aliases only in small numbers.
 
-import { Composer, CST, type Document, Lexer, LineCounter, Parser, type ParsedNode, type YAMLError } from 'yaml'
+import { Composer, CST, type Document, Lexer, type ParsedNode, Parser, type YAMLError } from 'yaml'
 import { DEPTH_MAX } from '../domain/limits.ts'
 import type { Diagnostic } from './diagnostic.ts'
+import { positionAt } from './place.ts'
 
 export const TOKENS_MAX = 4_000_000
 export const ALIASES_MAX = 100
 
-/** A tree that could be read, with what is needed to tell where its nodes were written. */
+/** A tree that could be read, and the text its nodes point into. */
 export interface Grown {
   readonly ok: true
   readonly root: ParsedNode
-  readonly lines: LineCounter
   readonly source: string
 }
 
@@ -30,42 +30,48 @@ class Refused extends Error {
 }
 
 export function readTree(source: string): Tree {
-  const lines = new LineCounter()
-  lines.addNewLine(0)
   const documents: Document.Parsed[] = []
   try {
-    for (const document of composer().compose(tokens(source, lines), true, source.length)) {
+    for (const document of composer().compose(tokens(source), true, source.length)) {
       documents.push(document)
       if (documents.length > 1) throw new Refused(MULTIPLE, document.range[0])
     }
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, diagnostics: [at(lines, error.offset, error.trouble)] }
-    if (error instanceof RangeError) return { ok: false, diagnostics: [at(lines, 0, DEEP)] }
+    if (error instanceof Refused) return { ok: false, diagnostics: [at(source, error.offset, error.trouble)] }
+    if (error instanceof RangeError) return { ok: false, diagnostics: [at(source, 0, DEEP)] }
     throw error
   }
   const [document] = documents
   const errors = document?.errors ?? []
   if (errors.length > 0) {
     const told = errors.filter(error => error.code === 'TAB_AS_INDENT' || error.code === 'RESOURCE_EXHAUSTION')
-    return { ok: false, diagnostics: (told.length > 0 ? told : errors).slice(0, 20).map(error => at(lines, error.pos[0], explain(error))) }
+    return {
+      ok: false,
+      diagnostics: (told.length > 0 ? told : errors)
+        .slice(0, 20)
+        .map(error => at(source, error.pos[0], explain(error))),
+    }
   }
   const root = document?.contents ?? null
-  if (root === null) return { ok: false, diagnostics: [at(lines, 0, EMPTY)] }
-  return { ok: true, root: root as ParsedNode, lines, source }
-}
-
-export function position(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
-  const { line, col } = lines.linePos(offset)
-  return { line: Math.max(1, line), column: Math.max(1, col) }
+  if (root === null) return { ok: false, diagnostics: [at(source, 0, EMPTY)] }
+  return { ok: true, root: root as ParsedNode, source }
 }
 
 /** Duplicate keys are found by the reader of the tree, in linear time; here the check would be quadratic. */
 function composer(): Composer {
-  return new Composer({ version: '1.2', schema: 'core', merge: false, uniqueKeys: false, strict: true, prettyErrors: false, logLevel: 'silent' })
+  return new Composer({
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    uniqueKeys: false,
+    strict: true,
+    prettyErrors: false,
+    logLevel: 'silent',
+  })
 }
 
-function* tokens(source: string, lines: LineCounter): Generator<CST.Token> {
-  const parser = new Parser(offset => lines.addNewLine(offset))
+function* tokens(source: string): Generator<CST.Token> {
+  const parser = new Parser()
   const guard = new Guard()
   for (const lexeme of new Lexer().lex(source)) {
     const trouble = guard.look(lexeme)
@@ -93,11 +99,16 @@ class Guard {
         this.#scalarFollows = true
         return null
       case 'tag':
-        return { message: `tags such as '${lexeme.slice(0, 40)}' are not part of the plan format`, hint: 'remove the tag; quote the value when it must be text' }
+        return {
+          message: `tags such as '${lexeme.slice(0, 40)}' are not part of the plan format`,
+          hint: 'remove the tag; quote the value when it must be text',
+        }
       case 'directive-line':
         return { message: "directives ('%…') are not part of the plan format", hint: 'remove the line' }
       case 'alias':
-        return ++this.#aliases > ALIASES_MAX ? { message: `the document has more than ${ALIASES_MAX} aliases`, hint: 'write the values out' } : null
+        return ++this.#aliases > ALIASES_MAX
+          ? { message: `the document has more than ${ALIASES_MAX} aliases`, hint: 'write the values out' }
+          : null
       case 'flow-map-start':
       case 'flow-seq-start':
         return ++this.#flow > DEPTH_MAX ? DEEP : null
@@ -126,7 +137,10 @@ function explain(error: YAMLError): Trouble {
   if (error.code === 'TAB_AS_INDENT') return { message: 'a tab is used as indentation', hint: 'indent with spaces' }
   if (error.code === 'RESOURCE_EXHAUSTION') return DEEP
   const sentence = error.message.charAt(0).toLowerCase() + error.message.slice(1, 200)
-  return { message: `this is not valid YAML: ${sentence}`, hint: hint ?? 'look at the indentation and the quotes around this place' }
+  return {
+    message: `this is not valid YAML: ${sentence}`,
+    hint: hint ?? 'look at the indentation and the quotes around this place',
+  }
 }
 
 const HINTS: { readonly [code: string]: string } = {
@@ -138,6 +152,6 @@ const HINTS: { readonly [code: string]: string } = {
   BAD_ALIAS: "put quotes around a value that begins with '*' or '&'",
 }
 
-function at(lines: LineCounter, offset: number, trouble: Trouble): Diagnostic {
-  return { severity: 'error', ...trouble, ...position(lines, offset) }
+function at(source: string, offset: number, trouble: Trouble): Diagnostic {
+  return { severity: 'error', ...trouble, ...positionAt(source, offset) }
 }

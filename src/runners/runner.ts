@@ -1,10 +1,10 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `signal` fires. It reports what it saw; `engine/perform` judges it.
 
-import type { Failure } from '../domain/result.ts'
-import type { JsonObject } from '../domain/json.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { Action, ActionType, TaskDefinition } from '../domain/plan.ts'
+import type { Failure } from '../domain/result.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -91,7 +91,10 @@ export interface AttemptMark {
   readonly key: string
   readonly attempt: number
   /** The first process of the attempt, which leads its session and group; null when it is not known. */
-  readonly leader: { readonly pid: number; /** Clock ticks since boot; 0 when not known. */ readonly start: number } | null
+  readonly leader: {
+    readonly pid: number /** Clock ticks since boot; 0 when not known. */
+    readonly start: number
+  } | null
 }
 
 export interface Ended {

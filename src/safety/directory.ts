@@ -3,7 +3,7 @@
 // between check and use leads nowhere. Names are bytes, because Linux knows names that are not text.
 // Where /proc is missing (macOS) the held path is used instead; then a swap in the right microsecond could succeed.
 
-import { constants, existsSync, type Stats } from 'node:fs'
+import { type BigIntStats, constants, existsSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { ignoring, refuse } from './refused.ts'
 
@@ -51,8 +51,8 @@ export class Directory {
   }
 
   /** What the name stands for, itself and not what it links to; null when there is nothing. */
-  async look(name: Name): Promise<Stats | null> {
-    return await ignoring(['ENOENT'], () => fs.lstat(this.at(name)))
+  async look(name: Name): Promise<BigIntStats | null> {
+    return await ignoring(['ENOENT'], () => fs.lstat(this.at(name), { bigint: true }))
   }
 
   /** Opens for reading without following a link and without waiting, should it be a fifo. */
@@ -105,10 +105,6 @@ export class Directory {
   async sync(): Promise<void> {
     // Some file systems know no sync for directories; there is nothing more to be done on them.
     await ignoring(['EINVAL', 'ENOTSUP'], () => this.#handle.sync())
-  }
-
-  async stat(): Promise<Stats> {
-    return await this.#handle.stat()
   }
 
   /** A path that names this directory, or a name in it, while it is open; null asks for the directory. */

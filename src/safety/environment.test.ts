@@ -25,7 +25,15 @@ test('names and values that the system would cut or mistake are refused', () => 
 test('a child inherits only what is listed', () => {
   const ours = Object.fromEntries(ATTACKS.map(name => [name, '/evil']))
   expect(
-    inheritedEnvironment({ ...ours, PATH: '.:/usr/bin::bin:/bin', HOME: '/h', LC_ALL: 'C', AWS_SECRET: 's', TERM: 'xterm', TZ: undefined }),
+    inheritedEnvironment({
+      ...ours,
+      PATH: '.:/usr/bin::bin:/bin',
+      HOME: '/h',
+      LC_ALL: 'C',
+      AWS_SECRET: 's',
+      TERM: 'xterm',
+      TZ: undefined,
+    }),
   ).toEqual({ PATH: '/usr/bin:/bin', HOME: '/h', LC_ALL: 'C', TERM: 'dumb' })
   expect(inheritedEnvironment({}).PATH).toMatch(/^\/usr\/local/)
 })

@@ -119,8 +119,25 @@ for (const via of ['descriptors', 'paths'] as const) {
     test('A03, A11 protected places are not written in any spelling, even before they exist', async () => {
       const { root, gate } = await setup(via)
       const paths = [
-        ...['.git/config', '.GIT/hooks/pre-commit', '.Git/config', '.git', 'sub/.git/x', '.g\u200cit/config', 'git~1/x'],
-        ...['.git./config', '.git /x', '.gıt/x', '.gitmodules', '.GitAttributes', '.bashrc', 'home/.ZSHRC', '.vscode/x'],
+        ...[
+          '.git/config',
+          '.GIT/hooks/pre-commit',
+          '.Git/config',
+          '.git',
+          'sub/.git/x',
+          '.g\u200cit/config',
+          'git~1/x',
+        ],
+        ...[
+          '.git./config',
+          '.git /x',
+          '.gıt/x',
+          '.gitmodules',
+          '.GitAttributes',
+          '.bashrc',
+          'home/.ZSHRC',
+          '.vscode/x',
+        ],
         ...['.idea/x', '.mcp.json', '.MCP.json', '.claude/settings.json', '.codex/x', '.cursor/rules'],
         ...['.github/workflows/ci.yml', '.GITHUB/Workflows/x', '.gitlab-ci.yml', 'Jenkinsfile', '.circleci/config.yml'],
         ...['.planfold/store.db', '.PLANFOLD/x', 'state/store.db', 'State/x', 'state'],
@@ -185,7 +202,10 @@ test('a file that changed since it was read is not overwritten or deleted', asyn
     await write(gate, 'src/a.txt', null),
     await gate.remove('src/a.txt', { expect: ALPHA }),
   ]) {
-    expect(answer).toMatchObject({ ok: false, failure: { class: 'logic', message: expect.stringContaining('changed since') } })
+    expect(answer).toMatchObject({
+      ok: false,
+      failure: { class: 'logic', message: expect.stringContaining('changed since') },
+    })
   }
   expect(fs.readdirSync(join(root, 'src'))).toEqual(['a.txt'])
   expect(fs.readFileSync(join(root, 'src/a.txt'), 'utf8')).toBe('by a person')

@@ -80,7 +80,8 @@ export class PathGate {
       }
       await this.#within(components, 'find', async (parent, name) => {
         const stat = await parent.look(name)
-        if (stat !== null && stat.nlink > 1) refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it first.')
+        if (stat !== null && stat.nlink > 1)
+          refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it first.')
         await parent.chmod(name, mode)
       })
     })
@@ -143,7 +144,7 @@ export class PathGate {
 }
 
 /** Where in the workspace the state folder is, folded; null when it is elsewhere. It need not exist yet. */
-async function stateInside({ root, stateDir }: GateOptions): Promise<readonly string[] | null> {
+export async function stateInside({ root, stateDir }: GateOptions): Promise<readonly string[] | null> {
   const inside = relative(await realpath(root), await realAsFarAsThere(resolve(stateDir)))
   if (inside === '' || inside === '..' || inside.startsWith('../') || isAbsolute(inside)) return null
   return inside.split('/').map(fold)

@@ -18,7 +18,7 @@ export function protectedBy(components: readonly string[], state: readonly strin
 export function fold(component: string): string {
   const folded = component
     .normalize('NFC')
-    .replace(/[\p{Cf}\u034f\ufe00-\ufe0f]/gu, '')
+    .replace(/\p{Default_Ignorable_Code_Point}|\p{Cf}/gu, '')
     .toUpperCase()
     .toLowerCase()
     .normalize('NFC')

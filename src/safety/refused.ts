@@ -3,9 +3,7 @@
 
 import type { Failure, FailureClass } from '../domain/result.ts'
 
-export type Answer<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: Failure }
+export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
 export class Refused extends Error {
   override readonly name = 'Refused'
@@ -41,7 +39,11 @@ export function failureOf(doing: string, error: unknown): Failure | null {
   if (error instanceof Refused) return error.failure
   const code = codeOf(error)
   if (code === null || code.startsWith('ERR_')) return null
-  const [kind, what, hint] = MEANINGS[code] ?? ['logic', `the operating system said ${code}`, 'Look at the file and try again.']
+  const [kind, what, hint] = MEANINGS[code] ?? [
+    'logic',
+    `the operating system said ${code}`,
+    'Look at the file and try again.',
+  ]
   return failure(kind, `${doing}: ${what}.`, hint)
 }
 

@@ -141,7 +141,11 @@ async function takeName(directory: Directory, temporary: Name, name: Name, expec
 }
 
 function changedSince(name: Name): never {
-  refuse('logic', `${shown(name)} has changed since it was read; nothing was overwritten.`, 'Read it again, then decide anew.')
+  refuse(
+    'logic',
+    `${shown(name)} has changed since it was read; nothing was overwritten.`,
+    'Read it again, then decide anew.',
+  )
 }
 
 /** A name of ours for a file on its way; whoever finds it after the process is gone may remove it. */

@@ -25,7 +25,8 @@ export function parseRelativePath(text: string): readonly string[] {
   for (const component of text.split('/')) {
     if (component === '..') no('leaves its directory with ..')
     if (component === '') no('has an empty component')
-    if (Buffer.byteLength(component) > COMPONENT_MAX_BYTES) no(`has a component longer than ${COMPONENT_MAX_BYTES} bytes`)
+    if (Buffer.byteLength(component) > COMPONENT_MAX_BYTES)
+      no(`has a component longer than ${COMPONENT_MAX_BYTES} bytes`)
     if (component !== '.') components.push(component)
   }
   return components

@@ -8,13 +8,11 @@ export interface EscapeOptions {
 
 // C0 and C1 controls, format characters (bidi, zero width, tags), separators that break lines, lone surrogates, and the
 // fillers that look like nothing. The joiner in emoji is a format character too; shown is better than hidden.
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb]/gu
+const UNSAFE = /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu
 
 export function escapeForTerminal(text: string, options: EscapeOptions = {}): string {
   const keep = options.keepLines === true
   return text.replace(UNSAFE, character =>
-    keep && (character === '\n' || character === '\t')
-      ? character
-      : `\\u{${character.codePointAt(0)!.toString(16)}}`,
+    keep && (character === '\n' || character === '\t') ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`,
   )
 }

@@ -11,26 +11,35 @@ const PAGE = 200
 
 type Listener = (origin: 'here' | 'elsewhere') => void
 
+/** How a call is put off, and how a look is taken again and again. A simulation brings its own. */
+export interface Turns {
+  readonly later?: (turn: () => void) => void
+  readonly every?: (ms: number, look: () => void) => () => void
+}
+
 export class Changes {
   readonly #listeners = new Set<Listener>()
   readonly #poll: (() => boolean) | null
-  #timer: NodeJS.Timeout | null = null
+  readonly #turns: Turns
+  #stopPolling: (() => void) | null = null
   #announced = false
 
   /** `poll` says whether another process committed since it was last asked. */
-  constructor(poll: (() => boolean) | null) {
+  constructor(poll: (() => boolean) | null, turns: Turns = {}) {
     this.#poll = poll
+    this.#turns = turns
   }
 
   listen(listener: Listener): () => void {
     // A wrapper of its own, so that the same function may listen twice.
     const call: Listener = origin => listener(origin)
     this.#listeners.add(call)
-    if (this.#timer === null && this.#poll !== null) {
+    if (this.#stopPolling === null && this.#poll !== null) {
       const poll = this.#poll
       poll()
-      this.#timer = setInterval(() => poll() && this.#call('elsewhere'), POLL_MS)
-      this.#timer.unref()
+      this.#stopPolling = (this.#turns.every ?? every)(POLL_MS, () => {
+        if (poll()) this.#call('elsewhere')
+      })
     }
     return () => {
       this.#listeners.delete(call)
@@ -42,20 +51,27 @@ export class Changes {
   announce(): void {
     if (this.#announced || this.#listeners.size === 0) return
     this.#announced = true
-    setImmediate(() => {
+    const later = this.#turns.later ?? setImmediate
+    later(() => {
       this.#announced = false
       this.#call('here')
     })
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
-    this.#timer = null
+    this.#stopPolling?.()
+    this.#stopPolling = null
   }
 
   #call(origin: 'here' | 'elsewhere'): void {
     for (const listener of [...this.#listeners]) listener(origin)
   }
+}
+
+function every(ms: number, look: () => void): () => void {
+  const timer = setInterval(look, ms)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 interface Watching {

@@ -28,7 +28,7 @@ export interface Parts {
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
-  readonly heartbeat?: Heartbeat
+  readonly heartbeat?: Heartbeat | undefined
   /** A view of the tables that stays at one moment while the check takes its turns. */
   readonly snapshot: () => { readonly tables: Tables; close(): void }
   readonly close: () => Promise<void>

@@ -5,7 +5,7 @@ import { type Decision, decide } from '../domain/decide.ts'
 import type { Event } from '../domain/event.ts'
 import { evolve, taskOf } from '../domain/evolve.ts'
 import { newState } from '../domain/fold.ts'
-import type { Millis, Sha256 } from '../domain/id.ts'
+import type { Millis } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failed, Failure, Prepared, Result, Succeeded } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
@@ -107,5 +107,3 @@ export function failed(failure: Partial<Failure> = {}): Failed {
 }
 
 export const interrupted = (reason = 'stopped by us'): Interrupted => ({ status: 'interrupted', reason })
-
-export const preimage = (number: number): Sha256 => numberedSha(number)

@@ -1,8 +1,8 @@
 // The door of `workspace/`: the files being worked on. In this release it captures and restores a task's declared write
 // scope; whole-tree snapshots and git come behind the same door later.
 
-import type { Failure } from '../domain/result.ts'
 import type { Sha256 } from '../domain/id.ts'
+import type { Failure } from '../domain/result.ts'
 
 export interface Workspace {
   /** Stores the present content of everything the patterns match and returns the manifest's blob id. */
@@ -15,11 +15,23 @@ export interface Workspace {
 }
 
 export type Captured =
-  | { readonly ok: true; readonly manifest: Sha256; readonly files: number; readonly bytes: number; readonly left: readonly LeftOut[] }
+  | {
+      readonly ok: true
+      readonly manifest: Sha256
+      readonly files: number
+      readonly bytes: number
+      readonly left: readonly LeftOut[]
+    }
   | { readonly ok: false; readonly failure: Failure }
 
 export type Restored =
-  | { readonly ok: true; readonly saved: Sha256; readonly changed: readonly string[] }
+  /** `left` is what the manifest never held: whoever says "restored" names it too. */
+  | {
+      readonly ok: true
+      readonly saved: Sha256
+      readonly changed: readonly string[]
+      readonly left: readonly LeftOut[]
+    }
   | { readonly ok: false; readonly failure: Failure }
 
 /** What was not captured, and why: too big, special file, hard link, unreadable. */

@@ -14,7 +14,9 @@ export class JsonReporter implements Reporter {
   }
 
   entry({ plan, version, position, now, actor, events }: Entry): void {
-    const lines = events.map(event => envelope({ data: { type: 'event', plan, version, position, at: now, actor, event } }))
+    const lines = events.map(event =>
+      envelope({ data: { type: 'event', plan, version, position, at: now, actor, event } }),
+    )
     if (lines.length > 0) this.#context.stdout.write(lines.join(''))
   }
 

@@ -1,11 +1,11 @@
 // The live view at work: keeps the cards current by asking for those an entry names, redraws at most ten times a second,
 // and puts gates to the person one after the other.
 
+import type { Composed } from '../../compose.ts'
 import type { Event } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Summary } from '../../domain/views/summary.ts'
-import type { Composed } from '../../compose.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Context, Terminal } from '../context.ts'
 import { OutputLines } from './output-lines.ts'
@@ -130,14 +130,21 @@ export class LiveReporter implements Reporter {
       return
     }
     const card = this.#cards[this.#index.get(next.task) ?? -1]
-    this.#question = { waiting: next, title: card?.title ?? null, details: await this.#details(next.task), reason: null }
+    this.#question = {
+      waiting: next,
+      title: card?.title ?? null,
+      details: await this.#details(next.task),
+      reason: null,
+    }
   }
 
   /** What an approval lets happen, as it would run. */
   async #details(gate: TaskName): Promise<readonly string[]> {
     const lines: string[] = []
     for (const card of this.#cards.filter(each => each.needs.includes(gate)).slice(0, 3)) {
-      const preview = await this.#composed.engine.ask({ type: 'preview', plan: this.#plan, task: card.name }).catch(() => null)
+      const preview = await this.#composed.engine
+        .ask({ type: 'preview', plan: this.#plan, task: card.name })
+        .catch(() => null)
       const text = preview?.text.trimEnd().split('\n') ?? []
       lines.push(`then ${card.name}${text.length === 0 ? '' : ':'}`, ...text.map(line => `  ${line}`))
     }
@@ -168,12 +175,30 @@ export class LiveReporter implements Reporter {
   #draw(): void {
     if (this.#summary === null || this.#cleanups.length === 0) return
     const { name, title, status, startedAt, progress } = this.#summary
-    const window = { columns: this.#terminal.columns(), rows: this.#terminal.rows() - 1, now: this.#context.now(), frame: this.#frame }
-    const question = this.#question === null ? [] : questionLines(this.#question, window.columns - 1, this.#context.paint)
-    const sight = { name, title, status, startedAt, progress, cards: this.#cards, lastLine: this.#lastLine, question, notice: this.#notice }
+    const window = {
+      columns: this.#terminal.columns(),
+      rows: this.#terminal.rows() - 1,
+      now: this.#context.now(),
+      frame: this.#frame,
+    }
+    const question =
+      this.#question === null ? [] : questionLines(this.#question, window.columns - 1, this.#context.paint)
+    const sight = {
+      name,
+      title,
+      status,
+      startedAt,
+      progress,
+      cards: this.#cards,
+      lastLine: this.#lastLine,
+      question,
+      notice: this.#notice,
+    }
     this.#screen.draw(view(sight, window, this.#context.paint))
   }
 }
 
-const gateKey = (waiting: { readonly task: TaskName; readonly since: number }): string => `${waiting.task}\n${waiting.since}`
-const isSame = (a: Parameters<typeof gateKey>[0], b: Parameters<typeof gateKey>[0]): boolean => gateKey(a) === gateKey(b)
+const gateKey = (waiting: { readonly task: TaskName; readonly since: number }): string =>
+  `${waiting.task}\n${waiting.since}`
+const isSame = (a: Parameters<typeof gateKey>[0], b: Parameters<typeof gateKey>[0]): boolean =>
+  gateKey(a) === gateKey(b)

@@ -34,7 +34,8 @@ export function press(question: Question, key: string): Pressed {
   const choice = choices(waiting).find(each => each.key === key.toLowerCase())
   if (choice === undefined) return { type: 'asking', question }
   if (choice.verdict === null) return { type: 'put-off' }
-  if (choice.verdict === 'rejected') return { type: 'asking', question: { ...question, reason: { verdict: 'rejected', typed: '' } } }
+  if (choice.verdict === 'rejected')
+    return { type: 'asking', question: { ...question, reason: { verdict: 'rejected', typed: '' } } }
   return { type: 'answered', task: waiting.task, verdict: choice.verdict, rationale: '' }
 }
 
@@ -46,8 +47,16 @@ export function questionLines(question: Question, columns: number, paint: Paint)
   for (const detail of particulars(waiting)) lines.push(say(detail))
   for (const detail of details.slice(0, DETAILS_MAX)) lines.push(paint.dim(say(detail)))
   if (details.length > DETAILS_MAX) lines.push(paint.dim(`… ${details.length - DETAILS_MAX} more lines: planfold show`))
-  if (reason === null) lines.push(choices(waiting).map(choice => paint.cyan(choice.label)).join('  '))
-  else lines.push(`why? ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`)
+  if (reason === null)
+    lines.push(
+      choices(waiting)
+        .map(choice => paint.cyan(choice.label))
+        .join('  '),
+    )
+  else
+    lines.push(
+      `why? ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
+    )
   return ['', ...lines.map(line => `${paint.yellow('┃')} ${line}`)]
 }
 
@@ -68,7 +77,11 @@ function choices({ asks }: Waiting): readonly Choice[] {
       later,
     ]
   }
-  return [{ key: 'a', label: '[a]pprove', verdict: 'approved' }, { key: 'r', label: '[r]eject', verdict: 'rejected' }, later]
+  return [
+    { key: 'a', label: '[a]pprove', verdict: 'approved' },
+    { key: 'r', label: '[r]eject', verdict: 'rejected' },
+    later,
+  ]
 }
 
 function asked({ asks }: Waiting): string {
@@ -86,13 +99,15 @@ function asked({ asks }: Waiting): string {
 
 function particulars({ asks }: Waiting): readonly string[] {
   if (asks.type === 'verdict') return asks.criteria.map(criterion => `- ${criterion}`)
-  if (asks.type === 'unknown-outcome') return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+  if (asks.type === 'unknown-outcome')
+    return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
   return []
 }
 
 function typing(question: Question, reason: NonNullable<Question['reason']>, key: string): Pressed {
   const { waiting } = question
-  if (key === '\r' || key === '\n') return { type: 'answered', task: waiting.task, verdict: reason.verdict, rationale: reason.typed.trim() }
+  if (key === '\r' || key === '\n')
+    return { type: 'answered', task: waiting.task, verdict: reason.verdict, rationale: reason.typed.trim() }
   if (key === '\u001b') return { type: 'asking', question: { ...question, reason: null } }
   if (key === '\u007f' || key === '\b') return typed(question, reason, [...reason.typed].slice(0, -1).join(''))
   // Arrow keys and the like arrive as escape sequences; they move nothing here.

@@ -8,7 +8,7 @@ import type { Progress } from '../../domain/views/progress.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { elapsed } from '../elapsed.ts'
 import { type Paint, SPINNER, symbol, tint } from '../paint.ts'
-import { cut, fit, width } from '../width.ts'
+import { cut, padded, width } from '../width.ts'
 import { choose } from './choose.ts'
 
 export interface Sight {
@@ -42,7 +42,11 @@ export function view(sight: Sight, window: Window, paint: Paint): readonly strin
   const foot = [...question, footer(sight, columns, paint)]
   const room = Math.max(1, window.rows - 2 - foot.length)
   const { before, shown, after } = choose(sight.cards, room)
-  const nameColumns = Math.min(NAME_COLUMNS_MAX, Math.floor(columns / 2), Math.max(4, ...shown.map(card => width(card.name))))
+  const nameColumns = Math.min(
+    NAME_COLUMNS_MAX,
+    Math.floor(columns / 2),
+    Math.max(4, ...shown.map(card => width(card.name))),
+  )
   return [
     header(sight, columns, window.now, paint),
     ...(before === null ? [] : [paint.dim(cut(`  … ${before}`, columns))]),
@@ -52,7 +56,12 @@ export function view(sight: Sight, window: Window, paint: Paint): readonly strin
   ]
 }
 
-function header({ name, title, status, startedAt, progress }: Sight, columns: number, now: Millis, paint: Paint): string {
+function header(
+  { name, title, status, startedAt, progress }: Sight,
+  columns: number,
+  now: Millis,
+  paint: Paint,
+): string {
   const time = startedAt === null ? '' : `  ${elapsed(now - startedAt)}`
   const right = ` ${bar(progress.ratio)} ${progress.done}/${progress.total}${time}`
   const room = columns - width(right) - 2
@@ -69,8 +78,13 @@ function bar(ratio: number): string {
 
 function row(card: Card, sight: Sight, window: Window, nameColumns: number, paint: Paint): string {
   const { status } = card
-  const sign = status === 'running' ? paint.cyan(SPINNER[window.frame % SPINNER.length]!) : retrying(card) ? paint.yellow('↻') : symbol(paint, status)
-  const name = fit(escapeForTerminal(card.name), nameColumns)
+  const sign =
+    status === 'running'
+      ? paint.cyan(SPINNER[window.frame % SPINNER.length]!)
+      : retrying(card)
+        ? paint.yellow('↻')
+        : symbol(paint, status)
+  const name = padded(escapeForTerminal(card.name), nameColumns)
   const time = timeOf(card, window.now).padStart(7)
   const room = window.columns - 2 - nameColumns - 1 - 7 - 2
   const { text, colour } = remarkOn(card, sight, window.now, paint)
@@ -85,13 +99,22 @@ function timeOf(card: Card, now: Millis): string {
 }
 
 /** The few words behind a task: what it last wrote, why it stands, what it waits for. */
-function remarkOn(card: Card, sight: Sight, now: Millis, paint: Paint): { readonly text: string; readonly colour: (text: string) => string } {
+function remarkOn(
+  card: Card,
+  sight: Sight,
+  now: Millis,
+  paint: Paint,
+): { readonly text: string; readonly colour: (text: string) => string } {
   if (retrying(card)) {
-    return { text: `again in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`, colour: paint.yellow }
+    return {
+      text: `again in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`,
+      colour: paint.yellow,
+    }
   }
   switch (card.status) {
     case 'running': {
-      const said = card.claimedBy === null ? (sight.lastLine.get(card.name) ?? card.title ?? '') : `claimed by ${card.claimedBy}`
+      const said =
+        card.claimedBy === null ? (sight.lastLine.get(card.name) ?? card.title ?? '') : `claimed by ${card.claimedBy}`
       return { text: card.attempt > 1 ? `(attempt ${card.attempt}) ${said}` : said, colour: paint.dim }
     }
     case 'waiting':
@@ -101,7 +124,10 @@ function remarkOn(card: Card, sight: Sight, now: Millis, paint: Paint): { readon
     case 'completed':
       return { text: card.attempt > 1 ? `after ${card.attempt} attempts` : '', colour: paint.dim }
     case 'ready':
-      return { text: card.action === 'external' ? `ready to be claimed: planfold claim ${sight.name} ${card.name}` : '', colour: card.action === 'external' ? paint.yellow : paint.dim }
+      return {
+        text: card.action === 'external' ? `ready to be claimed: planfold claim ${sight.name} ${card.name}` : '',
+        colour: card.action === 'external' ? paint.yellow : paint.dim,
+      }
     case 'pending':
       return { text: '', colour: paint.dim }
     case 'blocked':

@@ -19,7 +19,7 @@ export function conclude(draft: Draft): void {
     const failed = state.counts.failed + state.counts.blocked + state.counts.abandoned + state.counts.cancelled > 0 ? worst(state) : null
     if (failed !== null) return emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
     const done = state.tasks.get(DONE_TASK)
-    if (done !== undefined && done.dormant && done.definition.action.type === 'verify') {
+    if (done?.status === 'pending' && done.definition.action.type === 'verify') {
       emit(draft, { type: 'task.routed', task: DONE_TASK, outcome: 'done', to: [DONE_TASK] })
       readyUp(draft, [done])
       return

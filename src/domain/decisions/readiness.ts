@@ -40,7 +40,7 @@ export function block(draft: Draft, root: TaskState): void {
   const blocked: TaskName[] = []
   for (const task of reached) {
     for (const dependant of task.dependants) {
-      if (reached.has(dependant) || dependant.routedBy === task.definition.id) continue
+      if (reached.has(dependant) || dependant.routedBy.includes(task.definition.id)) continue
       if (dependant.status !== 'pending' && dependant.status !== 'ready') continue
       reached.add(dependant)
       blocked.push(dependant.definition.id)
@@ -55,7 +55,7 @@ export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void 
   for (const task of candidates) {
     if (task.status !== 'pending' || openNeeds(state, task).blockers === 0) continue
     const needs = (task.definition.needs ?? []).map(name => state.tasks.get(name))
-    const by = needs.find(need => need !== undefined && BLOCKS.has(need.status) && need.definition.id !== task.routedBy)
+    const by = needs.find(need => need !== undefined && BLOCKS.has(need.status) && !task.routedBy.includes(need.definition.id))
     if (by !== undefined) block(draft, by)
   }
 }

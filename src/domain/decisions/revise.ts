@@ -5,8 +5,7 @@ import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import type { TaskState } from '../state.ts'
-import { ENDED, PLAN_ENDED } from '../status.ts'
+import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { allTasks, openNeeds } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
@@ -28,8 +27,15 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   if (refusal !== undefined) return refusal
   const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
   for (const task of state.order) {
-    if (kept.has(task.definition.id) || (task.status !== 'running' && task.gate === null)) continue
-    return refuse('not-allowed', `the revision removes '${task.definition.id}', which is ${task.status}`, 'let it end first, or keep it')
+    if (task.status !== 'running' && task.gate === null) continue
+    const { id, action } = task.definition
+    const written = kept.get(id)
+    if (written === undefined) return refuse('not-allowed', `the revision removes '${id}', which is ${task.status}`, 'let it end first, or keep it')
+    if (written.action.type !== action.type) {
+      return refuse('not-allowed', `the revision makes '${id}' a task of type ${written.action.type} while it is ${task.status}`, 'let it end first, or give the new task another id')
+    }
+    const late = written.needs?.find(name => !task.definition.needs?.includes(name) && !SATISFIES.has(state.tasks.get(name)?.status ?? 'pending'))
+    if (late !== undefined) return refuse('not-allowed', `the revision makes '${id}', which is ${task.status}, need '${late}', which is not done`, 'let it end first, or leave its needs as they are')
   }
   const changed = state.order.filter(task => {
     const written = kept.get(task.definition.id)
@@ -38,16 +44,10 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   emit(draft, { type: 'plan.revised', revision: state.revision + 1, definition, hash, rationale })
   if (state.status === 'draft') return undefined
   reopen(draft, changed, 'its definition changed')
-  reopen(draft, state.order.filter(task => mayNotStartYet(draft, task)), 'its needs changed')
+  reopen(draft, state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0), 'its needs changed')
   refresh(draft, state.order)
   blockHeld(draft, state.order)
   if (state.order.some(task => task.definition.action.type !== 'verify' && !ENDED.has(task.status))) redoDone(draft)
   conclude(draft)
   return undefined
-}
-
-/** It was ready, or asked for approval, before the revision gave it needs that are not satisfied. */
-function mayNotStartYet({ state }: Draft, task: TaskState): boolean {
-  const isOpen = task.status === 'ready' || (task.status === 'waiting' && task.gate?.asks.type === 'approval')
-  return isOpen && openNeeds(state, task).unmet > 0
 }

@@ -68,7 +68,10 @@ function field(object: Value, name: string): Value {
   if (isMap(object)) {
     if (Object.hasOwn(object, name)) return fromJson(object[name])
     const known = Object.keys(object).slice(0, 10).map(clip).join(', ')
-    throw new ExpressionError(`there is no '${clip(name)}'`, known === '' ? 'the map is empty' : `there is ${known}; has(…) asks first`)
+    throw new ExpressionError(
+      `there is no '${clip(name)}'`,
+      known === '' ? 'the map is empty' : `there is ${known}; has(…) asks first`,
+    )
   }
   throw new ExpressionError(`a ${typeName(object)} has no '${clip(name)}'`)
 }
@@ -77,7 +80,10 @@ function element(collection: Value, key: Value): Value {
   if (!isList(collection)) return field(collection, String(key))
   const position = typeof key === 'bigint' ? Number(key) : Number.NaN
   if (!(position >= 0 && position < collection.length)) {
-    throw new ExpressionError(`the list has no element ${clip(String(key))}`, `it has ${collection.length}, counted from 0`)
+    throw new ExpressionError(
+      `the list has no element ${clip(String(key))}`,
+      `it has ${collection.length}, counted from 0`,
+    )
   }
   return fromJson(collection[position])
 }
@@ -116,7 +122,10 @@ function either([left, right]: readonly [ASTNode, ASTNode], decisive: boolean, s
 
 function truth(value: Value, sign: string): boolean {
   if (typeof value === 'boolean') return value
-  throw new ExpressionError(`'${sign}' wants true or false, not a ${typeName(value)}`, 'compare it with something, for instance x != 0')
+  throw new ExpressionError(
+    `'${sign}' wants true or false, not a ${typeName(value)}`,
+    'compare it with something, for instance x != 0',
+  )
 }
 
 function call(name: string, args: readonly ASTNode[], scope: Scope, meter: Meter): Value {
@@ -149,13 +158,20 @@ function method(name: string, receiver: ASTNode, args: readonly ASTNode[], scope
   )
 }
 
-type MacroBody = (items: readonly unknown[], name: string, args: readonly ASTNode[], scope: Scope, meter: Meter) => Value
+type MacroBody = (
+  items: readonly unknown[],
+  name: string,
+  args: readonly ASTNode[],
+  scope: Scope,
+  meter: Meter,
+) => Value
 
 const MACRO_BODIES: { readonly [name: string]: MacroBody } = {
   __proto__: null as never,
   all: (list, name, [test], scope, meter) => list.every(item => holds(test!, item, name, scope, meter)),
   exists: (list, name, [test], scope, meter) => list.some(item => holds(test!, item, name, scope, meter)),
-  exists_one: (list, name, [test], scope, meter) => list.filter(item => holds(test!, item, name, scope, meter)).length === 1,
+  exists_one: (list, name, [test], scope, meter) =>
+    list.filter(item => holds(test!, item, name, scope, meter)).length === 1,
   filter: (list, name, [test], scope, meter) => meter.list(list.filter(item => holds(test!, item, name, scope, meter))),
   map: (list, name, args, scope, meter) => {
     const test = args.length === 2 ? args[0]! : null

@@ -35,12 +35,27 @@ export const FUNCTIONS: Table = table({
 /** `x.name(…)`; the receiver is the first argument. */
 export const METHODS: Table = table({
   size: fn([0], ([value], meter) => size(value!, meter)),
-  contains: fn([1], onTexts('contains', (whole, part) => whole.includes(part))),
-  startsWith: fn([1], onTexts('startsWith', (whole, part) => whole.startsWith(part))),
-  endsWith: fn([1], onTexts('endsWith', (whole, part) => whole.endsWith(part))),
+  contains: fn(
+    [1],
+    onTexts('contains', (whole, part) => whole.includes(part)),
+  ),
+  startsWith: fn(
+    [1],
+    onTexts('startsWith', (whole, part) => whole.startsWith(part)),
+  ),
+  endsWith: fn(
+    [1],
+    onTexts('endsWith', (whole, part) => whole.endsWith(part)),
+  ),
   matches: fn([1], onTexts('matches', matches)),
-  indexOf: fn([1], onTexts('indexOf', (whole, part) => BigInt(whole.indexOf(part)))),
-  lastIndexOf: fn([1], onTexts('lastIndexOf', (whole, part) => BigInt(whole.lastIndexOf(part)))),
+  indexOf: fn(
+    [1],
+    onTexts('indexOf', (whole, part) => BigInt(whole.indexOf(part))),
+  ),
+  lastIndexOf: fn(
+    [1],
+    onTexts('lastIndexOf', (whole, part) => BigInt(whole.lastIndexOf(part))),
+  ),
   trim: fn([0], ([value], meter) => meter.text(text(value!, 'trim').trim())),
   lowerAscii: fn([0], ([value], meter) => meter.text(text(value!, 'lowerAscii').toLowerCase())),
   upperAscii: fn([0], ([value], meter) => meter.text(text(value!, 'upperAscii').toUpperCase())),
@@ -58,7 +73,10 @@ export const MACROS: ReadonlyMap<string, readonly number[]> = new Map([
   ['map', [2, 3]],
 ])
 
-function onTexts(name: string, apply: (whole: string, part: string, meter: Meter) => Value): ExpressionFunction['apply'] {
+function onTexts(
+  name: string,
+  apply: (whole: string, part: string, meter: Meter) => Value,
+): ExpressionFunction['apply'] {
   return ([receiver, argument], meter) => {
     const whole = text(receiver!, name)
     meter.scan(whole.length)
@@ -97,7 +115,8 @@ function asInt(value: Value): bigint {
 
 function asDouble(value: Value): number {
   if (typeof value === 'bigint' || typeof value === 'number') return Number(value)
-  if (typeof value === 'string' && /^[-+]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[-+]?\d{1,3})?$/i.test(value)) return Number(value)
+  if (typeof value === 'string' && /^[-+]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[-+]?\d{1,3})?$/i.test(value))
+    return Number(value)
   throw new ExpressionError(`double() cannot turn this ${typeName(value)} into a number`)
 }
 
@@ -113,7 +132,9 @@ function unit(read: ReturnType<typeof readSize>): bigint {
 }
 
 function timestamp(value: string): bigint {
-  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[-+]\d\d:\d\d)$/.test(value) ? Date.parse(value) : Number.NaN
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[-+]\d\d:\d\d)$/.test(value)
+    ? Date.parse(value)
+    : Number.NaN
   if (Number.isFinite(ms)) return BigInt(ms)
   throw new ExpressionError('timestamp() wants a date and time', "write it like '2026-01-31T12:00:00Z'")
 }
@@ -125,7 +146,10 @@ function matches(whole: string, pattern: string, meter: Meter): boolean {
     return matchesPattern(compilePattern(pattern), whole, states => meter.spend(states / 8))
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    throw new ExpressionError(`matches(): ${error.message}`, 'use a simpler pattern, or contains(), startsWith(), endsWith()')
+    throw new ExpressionError(
+      `matches(): ${error.message}`,
+      'use a simpler pattern, or contains(), startsWith(), endsWith()',
+    )
   }
 }
 

@@ -65,7 +65,9 @@ export function equal(left: Value, right: Value, meter: Meter): boolean {
   // biome-ignore lint/suspicious/noDoubleEquals: comparing a bigint with a number by value is what == does.
   if (isNumber(left) && isNumber(right)) return left == right
   if (isList(left) && isList(right)) {
-    return left.length === right.length && left.every((item, index) => equal(fromJson(item), fromJson(right[index]), meter))
+    return (
+      left.length === right.length && left.every((item, index) => equal(fromJson(item), fromJson(right[index]), meter))
+    )
   }
   if (isMap(left) && isMap(right)) {
     const keys = Object.keys(left)

@@ -41,7 +41,10 @@ class PatternReader {
     while (this.#source[this.#at] === '|') {
       this.#at++
       const right = this.#sequence()
-      left = { start: this.#add({ type: 'split', next: left.start, other: right.start }), ends: [...left.ends, ...right.ends] }
+      left = {
+        start: this.#add({ type: 'split', next: left.start, other: right.start }),
+        ends: [...left.ends, ...right.ends],
+      }
     }
     this.#depth--
     return left
@@ -83,7 +86,10 @@ class PatternReader {
     if (min === 0 && max === Number.POSITIVE_INFINITY) return this.#star(first)
     if (min === 0) return this.#maybe(first, max === 1 ? null : this.#times(again(), again, 0, max - 1))
     if (min === 1 && max === 1) return first
-    const rest = max === Number.POSITIVE_INFINITY && min === 1 ? this.#star(again()) : this.#times(again(), again, min - 1, max - 1)
+    const rest =
+      max === Number.POSITIVE_INFINITY && min === 1
+        ? this.#star(again())
+        : this.#times(again(), again, min - 1, max - 1)
     join(first, rest.start)
     return { start: first.start, ends: rest.ends }
   }
@@ -92,14 +98,29 @@ class PatternReader {
     const split: State & { type: 'split' } = { type: 'split', next: body.start, other: -1 }
     const start = this.#add(split)
     join(body, start)
-    return { start, ends: [to => void (split.other = to)] }
+    return {
+      start,
+      ends: [
+        to => {
+          split.other = to
+        },
+      ],
+    }
   }
 
   #maybe(body: Fragment, rest: Fragment | null): Fragment {
     const split: State & { type: 'split' } = { type: 'split', next: body.start, other: -1 }
     const start = this.#add(split)
     if (rest !== null) join(body, rest.start)
-    return { start, ends: [...(rest === null ? body : rest).ends, to => void (split.other = to)] }
+    return {
+      start,
+      ends: [
+        ...(rest === null ? body : rest).ends,
+        to => {
+          split.other = to
+        },
+      ],
+    }
   }
 
   #quantifier(): { min: number; max: number } | null {
@@ -112,7 +133,8 @@ class PatternReader {
     if (counted === null) return null
     this.#at += counted[0].length
     const min = Number(counted[1])
-    const max = counted[2] === undefined ? min : counted[3] === undefined ? Number.POSITIVE_INFINITY : Number(counted[3])
+    const max =
+      counted[2] === undefined ? min : counted[3] === undefined ? Number.POSITIVE_INFINITY : Number(counted[3])
     if (max < min) throw new PatternError(`the repetition ${counted[0]} ends before it begins`)
     return { min, max }
   }
@@ -153,7 +175,8 @@ class PatternReader {
     for (let first = true; first || this.#source[this.#at] !== ']'; first = false) {
       if (this.#at >= this.#source.length) throw new PatternError("a class is not closed with ']'")
       const low = this.#classItem()
-      const ranged = this.#source[this.#at] === '-' && this.#source[this.#at + 1] !== ']' && this.#at + 1 < this.#source.length
+      const ranged =
+        this.#source[this.#at] === '-' && this.#source[this.#at + 1] !== ']' && this.#at + 1 < this.#source.length
       if (typeof low === 'number' && ranged) {
         this.#at++
         const high = this.#classItem()
@@ -200,12 +223,26 @@ class PatternReader {
 
   #char(test: CharTest): Fragment {
     const state: State & { type: 'char' } = { type: 'char', test, next: -1 }
-    return { start: this.#add(state), ends: [to => void (state.next = to)] }
+    return {
+      start: this.#add(state),
+      ends: [
+        to => {
+          state.next = to
+        },
+      ],
+    }
   }
 
   #assertion(holds: (text: string, at: number) => boolean): Fragment {
     const state: State & { type: 'assert' } = { type: 'assert', holds, next: -1 }
-    return { start: this.#add(state), ends: [to => void (state.next = to)] }
+    return {
+      start: this.#add(state),
+      ends: [
+        to => {
+          state.next = to
+        },
+      ],
+    }
   }
 }
 

@@ -47,17 +47,17 @@ export function review(ast: ASTNode, source: string): { readonly references: Ref
         if (name === null) return node.op === '.' ? visit(node.args[0], bound) : visitAll(node.args, bound)
         variables.add('tasks')
         tasks.add(name)
-        return null
+        // `tasks.retry-core` is read as `tasks.retry - core`; nobody subtracts from a task.
+        return node.op === '.' && source[node.end] === '-' ? hyphen(node.start, source) : null
       }
-      case '-':
-        if (node.args[0].op === '.' && taskName(node.args[0], bound) !== null) return hyphen(node.args[0].start, source)
-        return visitAll(node.args, bound)
       case 'call':
         if (node.args[0] === 'has' && node.args[1].length === 1) {
           if (node.args[1][0]?.op === '.') return visitAll(node.args[1], bound)
           return { message: 'has() wants a field', position: node.start, hint: 'write it like has(outputs.total)' }
         }
-        return unknownFunction(node.args[0], node.args[1].length, FUNCTIONS, node.start, '') ?? visitAll(node.args[1], bound)
+        return (
+          unknownFunction(node.args[0], node.args[1].length, FUNCTIONS, node.start, '') ?? visitAll(node.args[1], bound)
+        )
       case 'rcall':
         return visitMethod(node.args[0], node.args[1], node.args[2], node.start, bound)
       case 'list':
@@ -75,7 +75,13 @@ export function review(ast: ASTNode, source: string): { readonly references: Ref
     }
   }
 
-  function visitMethod(name: string, receiver: ASTNode, args: readonly ASTNode[], at: number, bound: ReadonlySet<string>): Fault | null {
+  function visitMethod(
+    name: string,
+    receiver: ASTNode,
+    args: readonly ASTNode[],
+    at: number,
+    bound: ReadonlySet<string>,
+  ): Fault | null {
     if (MACROS.get(name)?.includes(args.length) && args[0]?.op === 'id') {
       return visit(receiver, bound) ?? visitAll(args.slice(1), new Set([...bound, args[0].args]))
     }

@@ -20,7 +20,10 @@ export function decideRunner(): Runner {
       if (typeof value === 'string' && value !== '') return { type: 'done', outcome: value }
       const what = value === '' ? 'an empty text' : value === null ? 'null' : `a ${typeof value}`
       const hint = 'Let it give the name of an outcome, or true or false.'
-      return { type: 'failed', failure: failure('logic', `The decision ${JSON.stringify(expression)} gave ${what}.`, hint) }
+      return {
+        type: 'failed',
+        failure: failure('logic', `The decision ${JSON.stringify(expression)} gave ${what}.`, hint),
+      }
     },
   }
 }

@@ -31,7 +31,8 @@ async function undone(made: readonly Change[], gate: PathGate, why: Failure): Pr
 
 /** One file from one state to another. */
 async function turn(gate: PathGate, path: string, from: FileState | null, to: FileState | null): Promise<Answer<void>> {
-  if (to === null) return from === null ? { ok: true, value: undefined } : await gate.remove(path, { expect: from.sha256 })
+  if (to === null)
+    return from === null ? { ok: true, value: undefined } : await gate.remove(path, { expect: from.sha256 })
   if (from?.sha256 === to.sha256 && to.mode !== undefined) return await gate.chmod(path, to.mode)
   const mode = to.mode === undefined ? {} : { mode: to.mode & 0o777 }
   return await gate.write(path, to.bytes, { expect: from?.sha256 ?? null, ...mode })

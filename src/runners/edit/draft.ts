@@ -59,22 +59,27 @@ class Draft {
       case 'create': {
         const next = state(Buffer.from(edit.content), edit.mode ?? now?.mode)
         if (now !== null && now.sha256 !== next.sha256 && edit.sha256 === undefined) {
-          refuse('logic', `${JSON.stringify(path)} exists with other content.`, 'Replace text in it, or pin its sha256.')
+          refuse(
+            'logic',
+            `${JSON.stringify(path)} exists with other content.`,
+            'Replace text in it, or pin its sha256.',
+          )
         }
         return put(next)
       }
       case 'replace': {
         const there = existing(path, now)
-        return put(state(valueOf(replaceText(edit, there.bytes)), there.mode))
+        return put(state(given(replaceText(edit, there.bytes)), there.mode))
       }
       case 'patch': {
-        const bytes = valueOf(await patchText(path, edit.diff, now?.bytes ?? null))
+        const bytes = given(await patchText(path, edit.diff, now?.bytes ?? null))
         return put(bytes === null ? null : state(bytes, now?.mode))
       }
       case 'delete':
         return put(null)
       case 'chmod':
-        if ((edit.mode & ~0o777) !== 0) refuse('policy', `The mode ${edit.mode.toString(8)} is not allowed.`, 'At most 777.')
+        if ((edit.mode & ~0o777) !== 0)
+          refuse('policy', `The mode ${edit.mode.toString(8)} is not allowed.`, 'At most 777.')
         return put({ ...existing(path, now), mode: edit.mode })
       case 'move':
         return await this.#move(edit, path, now, put)
@@ -106,13 +111,17 @@ class Draft {
 
   /** The path in its one form, read at most once. */
   async #open(text: string): Promise<string> {
-    const path = valueOf(await this.#gate.check(text, 'write'))
+    const path = given(await this.#gate.check(text, 'write'))
     if (!inScope(this.#write, path)) {
       const scope = this.#write?.length === 0 ? 'nothing' : this.#write?.join(', ')
-      refuse('policy', `${JSON.stringify(path)} is outside the write scope (${scope}).`, 'Add it to `write` of the task.')
+      refuse(
+        'policy',
+        `${JSON.stringify(path)} is outside the write scope (${scope}).`,
+        'Add it to `write` of the task.',
+      )
     }
     if (!this.#before.has(path)) {
-      const found = valueOf(await this.#gate.read(path, { maxBytes: EDIT_MAX_BYTES }))
+      const found = given(await this.#gate.read(path, { maxBytes: EDIT_MAX_BYTES }))
       if (found !== null && found.links > 1) {
         refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it to a file of its own first.')
       }
@@ -124,7 +133,8 @@ class Draft {
   }
 }
 
-export const same = (a: FileState | null, b: FileState | null): boolean => a?.sha256 === b?.sha256 && a?.mode === b?.mode
+export const same = (a: FileState | null, b: FileState | null): boolean =>
+  a?.sha256 === b?.sha256 && a?.mode === b?.mode
 
 const state = (bytes: Buffer, mode: number | undefined): FileState => ({ bytes, sha256: sha256Of(bytes), mode })
 
@@ -138,7 +148,7 @@ function expectPin(edit: Edit, now: FileState | null): void {
   refuse('logic', `${JSON.stringify(edit.file)} has changed since the edit was written.`, hint)
 }
 
-function valueOf<T>(answer: Answer<T>): T {
+function given<T>(answer: Answer<T>): T {
   if (answer.ok) return answer.value
   throw new Refused(answer.failure)
 }

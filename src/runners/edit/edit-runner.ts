@@ -26,7 +26,9 @@ export function editRunner(): Runner {
       if (!edited.ok) return { type: 'failed', failure: edited.failure }
       if (edited.value === 'interrupted') return { type: 'interrupted' }
       const { changes, failure } = edited.value
-      return failure === null ? { type: 'done', outputs: { files: changes.map(asOutput) } } : { type: 'failed', failure }
+      return failure === null
+        ? { type: 'done', outputs: { files: changes.map(asOutput) } }
+        : { type: 'failed', failure }
     },
   }
 }

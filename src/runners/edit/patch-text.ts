@@ -14,7 +14,10 @@ export async function patchText(file: string, diff: string, bytes: Buffer | null
   try {
     patches = parsePatch(diff)
   } catch (error) {
-    return no(`The diff for ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`, 'Write a unified diff.')
+    return no(
+      `The diff for ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`,
+      'Write a unified diff.',
+    )
   }
   const [patch, ...others] = patches.filter(one => one.hunks.length > 0)
   if (patch === undefined) return no(`The diff for ${JSON.stringify(file)} has no hunks.`, 'Write a unified diff.')
@@ -28,6 +31,11 @@ export async function patchText(file: string, diff: string, bytes: Buffer | null
   }
   const text = decoded(bytes ?? Buffer.alloc(0))
   if (text === null) return no(`${JSON.stringify(file)} is not UTF-8 text.`, 'Only text can be patched.')
+
+  if (creates && bytes !== null) {
+    if (applyPatch('', patch) === text) return { ok: true, value: bytes }
+    return no(`${JSON.stringify(file)} exists with other content.`, 'Make a diff against the present content.')
+  }
 
   const lines = text.split('\n')
   const isOld = patch.hunks.every(hunk => standsAt(lines, hunk, 'old'))

@@ -15,13 +15,14 @@ export async function shownChanges(changes: readonly Change[]): Promise<string> 
     }
     if (before?.sha256 === after?.sha256) continue
     const names = [before === null ? '/dev/null' : `a/${path}`, after === null ? '/dev/null' : `b/${path}`] as const
-    const diff = isText(before) && isText(after)
-      ? createTwoFilesPatch(...names, text(before), text(after), undefined, undefined, {
-          context: 3,
-          headerOptions: FILE_HEADERS_ONLY,
-          maxEditLength: EDIT_LENGTH_MAX,
-        })
-      : undefined
+    const diff =
+      isText(before) && isText(after)
+        ? createTwoFilesPatch(...names, text(before), text(after), undefined, undefined, {
+            context: 3,
+            headerOptions: FILE_HEADERS_ONLY,
+            maxEditLength: EDIT_LENGTH_MAX,
+          })
+        : undefined
     parts.push(diff ?? `--- ${names[0]}\n+++ ${names[1]}\n${size(before)} => ${size(after)} bytes, not shown\n`)
   }
   return parts.join('')

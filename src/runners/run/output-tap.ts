@@ -33,12 +33,14 @@ export class OutputTap {
 
   /** After the last chunk: sends what was held back. */
   end(): void {
-    const tail = this.#logTail.tail()
     const missing = this.#logTail.leftOut
-    if (missing === 0) return this.#send(Buffer.concat([this.#unfinished, tail]))
-    this.#send(this.#unfinished)
-    this.#log('engine', Buffer.from(`\n${leftOutLine(missing)} (${this.#stream})\n`))
-    this.#send(tail)
+    if (missing === 0) {
+      this.#send(Buffer.concat([this.#unfinished, this.#logTail.tail()]))
+    } else {
+      this.#send(this.#unfinished)
+      this.#log('engine', Buffer.from(`\n${leftOutLine(missing)} (${this.#stream})\n`))
+      this.#send(this.#logTail.tail())
+    }
   }
 
   get truncated(): boolean {

@@ -68,7 +68,11 @@ function membersOf({ marks, leader }: Wanted): readonly Process[] {
   return [...members.values()]
 }
 
-function addDescendants(members: Map<number, Process>, all: ReadonlyMap<number, Process>, mine: ReadonlySet<number>): void {
+function addDescendants(
+  members: Map<number, Process>,
+  all: ReadonlyMap<number, Process>,
+  mine: ReadonlySet<number>,
+): void {
   for (let grown = members.size > 0; grown; ) {
     grown = false
     for (const one of all.values()) {
@@ -101,4 +105,10 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
 const hasProc = (): boolean => process.platform === 'linux' && existsSync('/proc/self/stat')
 const isKernelThread = (one: Process): boolean => one.pid === 2 || one.parent === 2
 const groupLives = (leader: number): boolean => kill(-leader, 0)
-const groupAsProcess = (leader: number): Process => ({ pid: leader, parent: 0, group: leader, session: leader, start: 0 })
+const groupAsProcess = (leader: number): Process => ({
+  pid: leader,
+  parent: 0,
+  group: leader,
+  session: leader,
+  start: 0,
+})

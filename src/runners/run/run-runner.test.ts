@@ -42,7 +42,9 @@ describe('a command', () => {
     const { base, root, tools, attempt, signal } = setup()
     fs.mkdirSync(join(root, 'sub'))
     fs.symlinkSync(base, join(root, 'link'))
-    expect(exited(await runner.attempt(attempt(run('pwd'), { cwd: 'sub' }), tools, signal)).stdout).toBe(`${join(root, 'sub')}\n`)
+    expect(exited(await runner.attempt(attempt(run('pwd'), { cwd: 'sub' }), tools, signal)).stdout).toBe(
+      `${join(root, 'sub')}\n`,
+    )
     expect(exited(await runner.attempt(attempt(run('pwd')), tools, signal)).stdout).toBe(`${root}\n`)
     for (const cwd of ['..', '/', 'link', '~', '.planfold']) {
       expect(await runner.attempt(attempt(run('pwd'), { cwd }), tools, signal), cwd).toMatchObject({
@@ -55,8 +57,19 @@ describe('a command', () => {
   test('that cannot be started fails with a hint', async () => {
     const { root, tools, attempt, signal } = setup()
     fs.writeFileSync(join(root, 'plain'), 'x', { mode: 0o644 })
-    for (const argv of [['no-such-command'], ['./plain'], ['./missing'], [], [''], ['echo', 'a\0b'], ['echo', 'x'.repeat(200_000)]]) {
-      expect(await runner.attempt(attempt(run(...argv)), tools, signal), JSON.stringify(argv).slice(0, 50)).toMatchObject({
+    for (const argv of [
+      ['no-such-command'],
+      ['./plain'],
+      ['./missing'],
+      [],
+      [''],
+      ['echo', 'a\0b'],
+      ['echo', 'x'.repeat(200_000)],
+    ]) {
+      expect(
+        await runner.attempt(attempt(run(...argv)), tools, signal),
+        JSON.stringify(argv).slice(0, 50),
+      ).toMatchObject({
         type: 'failed',
         failure: { class: 'logic', retryable: false, hint: expect.any(String) },
       })
@@ -65,7 +78,22 @@ describe('a command', () => {
 
   test('A32 gets its words literally, whatever they hold', async () => {
     const { root, tools, attempt, signal } = setup()
-    const words = ['$(touch p)', '`id`', '; id', '|| id', 'a\nb', '${IFS}', '\r', '*', '~', '--', "'\"", '\\', '', '%s']
+    const words = [
+      '$(touch p)',
+      '`id`',
+      '; id',
+      '|| id',
+      'a\nb',
+      '$\u007bIFS}',
+      '\r',
+      '*',
+      '~',
+      '--',
+      '\'"',
+      '\\',
+      '',
+      '%s',
+    ]
     const code = 'process.stdout.write(JSON.stringify(process.argv.slice(1)))'
     const outcome = exited(await runner.attempt(attempt(run('node', '-e', code, '--', ...words)), tools, signal))
     expect(JSON.parse(outcome.stdout)).toEqual(words)
@@ -96,7 +124,9 @@ describe('a command', () => {
 
   test('A43 has a session of its own and no terminal', async () => {
     const { tools, attempt, signal } = setup()
-    const outcome = exited(await runner.attempt(attempt(script('cut -d" " -f1,5,6,7 /proc/self/stat; echo $$; : </dev/tty')), tools, signal))
+    const outcome = exited(
+      await runner.attempt(attempt(script('cut -d" " -f1,5,6,7 /proc/self/stat; echo $$; : </dev/tty')), tools, signal),
+    )
     const [stat = '', shell] = outcome.stdout.split('\n')
     const [, group, session, terminal] = stat.split(' ')
     expect([group, session, terminal]).toEqual([shell, shell, '0'])

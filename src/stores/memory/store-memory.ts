@@ -21,6 +21,8 @@ export interface StoreMemoryOptions {
   readonly faults?: Faults
   /** How a turn is put off; `setImmediate` unless a simulation schedules by itself. */
   readonly later?: (turn: () => void) => void
+  /** How another connection's commits are looked for; a timer unless a simulation brings its own. */
+  readonly every?: (ms: number, look: () => void) => () => void
   /** Absent: leases are renewed by `leases.renew()` only. */
   readonly heartbeat?: Heartbeat
 }
@@ -43,7 +45,7 @@ export class StoreMemory extends StoreOnTables {
       const moved = disk.commits !== seen
       seen = disk.commits
       return moved
-    })
+    }, options)
     const transactions = new MemoryTransactions(disk, tables, states, changes, options)
     super({
       ...options,

@@ -1,7 +1,8 @@
 // Renews a lease from a thread of its own, with a connection of its own: a busy event loop does not lose its plans. The
 // thread's program is kept as text, because it must start the same way from dist/*.js and from src/*.ts. It reads the
 // machine's monotonic clock itself, which all threads and processes of one boot share. A stopped process stops its threads
-// too; when it wakes up late, the renewal finds the lease lapsed and says so.
+// too; when it wakes up late, the renewal finds the lease lapsed and says so. A renewal need not survive a power cut, after
+// which the boot is another one anyway, so this connection alone does not sync: no flush is spent on heartbeats.
 
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'

@@ -28,7 +28,7 @@ export interface StoreSqliteOptions {
   readonly host: Host
   readonly newId: () => string
   /** Called at named points; crash tests end the process there. */
-  readonly failpoint?: (name: string) => void
+  readonly failpoint?: ((name: string) => void) | undefined
   /** How long another process may hold the write lock before a request is given up. */
   readonly busyMs?: number
   /** `manual`: leases are renewed by `leases.renew()` only, for tests with a clock of their own. */
@@ -61,7 +61,7 @@ export class StoreSqlite extends StoreOnTables {
       states,
       blobs,
       changes,
-      ...(options.heartbeat === 'manual' ? { heartbeat: undefined } : { heartbeat: threadHeartbeat(path) }),
+      heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(path),
       snapshot: () => snapshotOf(path),
       close: async () => {
         await commits.close()

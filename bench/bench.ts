@@ -1,0 +1,79 @@
+// `npm run bench`: tasks per second for chain, fan-out and many plans, beside raw SQLite in the same run, with fsyncs per task,
+// bytes per task, memory, timers under load, growth, and resuming a half-done plan whose owner was killed. Candidates are
+// interleaved; of three rounds the median counts. Goals stand in docs/performance.md; a benchmark never fails a test.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { resumeBench } from './resume.ts'
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const SHAPES: readonly [string, number][] = [
+  ['chain', 2_000],
+  ['chain-fresh', 1_000],
+  ['fan-out', 2_000],
+  ['many', 2_000],
+]
+
+type Measured = Record<string, unknown> & { perSecond: number }
+
+console.log(`node ${process.version}, ${ROUNDS} rounds, medians`)
+const found = new Map<string, Measured[]>()
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [shape, tasks] of SHAPES) {
+    for (const who of ['raw', 'planfold']) {
+      const key = `${who} ${shape}`
+      found.set(key, [...(found.get(key) ?? []), candidate(who, shape, tasks)])
+    }
+  }
+}
+const middle = (key: string): Measured => {
+  const runs = [...(found.get(key) ?? [])].sort((a, b) => a.perSecond - b.perSecond)
+  return runs[Math.floor(runs.length / 2)]!
+}
+const rows = SHAPES.map(([shape]) => {
+  const ours = middle(`planfold ${shape}`)
+  const base = middle(`raw ${shape}`)
+  return {
+    shape,
+    'tasks/s': ours.perSecond,
+    'raw/s': base.perSecond,
+    'of raw': ratio(ours.perSecond, base.perSecond),
+    'CPU µs/task': ours.cpuMicros,
+    'bytes/task': ours.bytesPerTask,
+    'RSS MB': ours.rssMb,
+    'timer p50/max ms': `${ours.timerP50}/${ours.timerMax}`,
+    'fsyncs/task': shape.endsWith('-fresh') ? '' : fsyncsPerTask(shape),
+  }
+})
+console.table(rows)
+console.log(`fan-out ÷ chain: ${ratio(middle('planfold fan-out').perSecond, middle('planfold chain').perSecond)}`)
+const long = candidate('planfold', 'chain', 10_000)
+const growth = long.growth as { early: number; late: number } | null
+console.log(`chain of 10,000: ${long.perSecond} tasks/s, RSS ${long.rssMb} MB, ${long.bytesPerTask} bytes/task, CPU µs/task at 1,000–3,000: ${growth?.early}, at the end: ${growth?.late} (${growth === null ? '?' : ratio(growth.late, growth.early)})`)
+const wide = candidate('planfold', 'fan-out', 10_000)
+console.log(`fan-out 1 → 10,000 → 1: ${wide.perSecond} tasks/s, RSS ${wide.rssMb} MB, timer p50/max ${wide.timerP50}/${wide.timerMax} ms`)
+await resumeBench()
+
+function candidate(who: string, shape: string, tasks: number): Measured {
+  const out = execFileSync(process.execPath, ['--import', 'tsx', program(), who, shape, String(tasks)], { encoding: 'utf8', maxBuffer: 1e8 })
+  return JSON.parse(out.trim().split('\n').at(-1)!) as Measured
+}
+
+/** By strace, on the difference of two run lengths, so that opening and closing do not count. */
+function fsyncsPerTask(shape: string): string {
+  const count = (tasks: number): number | null => {
+    const traced = spawnSync('strace', ['-f', '-qq', '-c', '-e', 'trace=fsync,fdatasync', process.execPath, '--import', 'tsx', program(), 'planfold', shape, String(tasks)], { encoding: 'utf8', maxBuffer: 1e8 })
+    if (traced.error !== undefined) return null
+    return [...traced.stderr.matchAll(/^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+).*\b(?:fsync|fdatasync)$/gm)].reduce((sum, match) => sum + Number(match[1]), 0)
+  }
+  const [short, long] = [count(1_000), count(3_000)]
+  return short === null || long === null ? 'no strace here' : ((long - short) / 2_000).toFixed(3)
+}
+
+function ratio(a: number, b: number): string {
+  return `${(a / b).toFixed(2)}×`
+}
+
+function program(): string {
+  return resolve(import.meta.dirname, 'candidate-process.ts')
+}

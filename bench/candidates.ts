@@ -1,0 +1,176 @@
+// What is measured, one candidate per process: the real loop on the real SQLite store with a runner that does nothing, and raw
+// SQLite doing the least any durable engine could do. Prints one line of JSON with what it measured of itself.
+
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { Actor, PlanId, PlanName, TaskName } from '../src/domain/id.ts'
+import type { ActionType, PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
+import { systemClock } from '../src/engine/clock.ts'
+import type { Rooms } from '../src/engine/rooms.ts'
+import type { Runner } from '../src/runners/runner.ts'
+
+const dist = (path: string) => import(new URL(`../dist/${path}`, import.meta.url).href)
+const ACTOR = 'bench' as Actor
+export const RESULT = { answer: 42, text: 'x'.repeat(70) }
+
+/** Ends at once, asynchronously, with about a hundred bytes of JSON. */
+const noop: Runner = {
+  action: 'run',
+  attempt: async () => ({ type: 'done', outputs: RESULT }),
+}
+
+export async function openRooms(folder: string): Promise<Rooms> {
+  const { StoreSqlite } = await dist('stores/sqlite/store-sqlite.js')
+  const { thisHost } = await dist('stores/host.js')
+  const store = await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID })
+  return {
+    store,
+    workspace: { capture: unused, restore: unused },
+    runners: new Map<ActionType, Runner>([['run', noop]]),
+    processes: { endOwner: unused, endAttempt: unused },
+    clock: systemClock,
+    random: randomBytes,
+    root: folder,
+    stateDir: folder,
+    environment: {},
+    leaseMs: 15_000,
+  } as unknown as Rooms
+}
+
+const unused = async () => {
+  throw new Error('the benchmark runs nothing that needs this')
+}
+
+export function chain(name: string, tasks: number): PlanDefinition {
+  return { name: name as PlanName, tasks: Array.from({ length: tasks }, (_, at) => task(`t${at}`, at === 0 ? [] : [`t${at - 1}`])) }
+}
+
+export function fanOut(name: string, tasks: number): PlanDefinition {
+  const wide = Array.from({ length: tasks }, (_, at) => `t${at}`)
+  return { name: name as PlanName, concurrency: 64, tasks: [task('first', []), ...wide.map(id => task(id, ['first'])), task('last', wide)] }
+}
+
+function task(id: string, needs: readonly string[]): TaskDefinition {
+  return { id: id as TaskName, ...(needs.length === 0 ? {} : { needs: needs as TaskName[] }), action: { type: 'run', command: { argv: ['true'] } } }
+}
+
+export async function planfold(shape: string, tasks: number, keep?: string): Promise<Record<string, unknown>> {
+  const folder = keep ?? mkdtempSync(join(tmpdir(), 'planfold-bench-'))
+  const rooms = await openRooms(folder)
+  const { EngineLocal } = await dist('engine/engine-local.js')
+  const { WorkerLocal } = await dist('engine/worker.js')
+  const engine = new EngineLocal(rooms)
+  const worker = new WorkerLocal(rooms)
+  // Warm: the same code has run, and the WAL has been through a checkpoint or two.
+  const warm = shape.endsWith('-fresh') ? 0 : 1_000
+  const make = async (definition: PlanDefinition): Promise<PlanId> => {
+    const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
+    if (!made.ok) throw new Error(made.refusal.message)
+    const started = await engine.submit(made.plan, { type: 'start' }, ACTOR)
+    if (!started.ok) throw new Error(started.refusal.message)
+    return made.plan
+  }
+  const drive = async (plan: PlanId) => {
+    const driven = await worker.drive(plan, { stop: new AbortController().signal })
+    const summary = await engine.ask({ type: 'summary', plan })
+    if (driven.status !== 'rested' || summary?.status !== 'completed') throw new Error(`not done: ${JSON.stringify({ driven, status: summary?.status })}`)
+  }
+  if (warm > 0) await drive(await make(chain('warm', warm)))
+  const sizeBefore = bytesOf(folder)
+  const kind = shape.replace('-fresh', '')
+  const plans =
+    kind === 'many'
+      ? await Promise.all(Array.from({ length: tasks / 10 }, (_, at) => make(chain(`many-${at}`, 10))))
+      : [await make(kind === 'fan-out' ? fanOut('measured', tasks) : chain('measured', tasks))]
+  const ticks: number[] = []
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    ticks.push(now - last)
+    last = now
+  }, 10)
+  const growth = kind === 'chain' ? measureGrowth(rooms, plans[0]!) : null
+  const cpu = process.cpuUsage()
+  const began = performance.now()
+  const queue = [...plans]
+  await Promise.all(
+    Array.from({ length: kind === 'many' ? 16 : 1 }, async () => {
+      for (let plan = queue.pop(); plan !== undefined; plan = queue.pop()) await drive(plan)
+    }),
+  )
+  const seconds = (performance.now() - began) / 1_000
+  const used = process.cpuUsage(cpu)
+  clearInterval(timer)
+  ticks.sort((a, b) => a - b)
+  const answer = {
+    shape,
+    tasks,
+    perSecond: Math.round(tasks / seconds),
+    cpuMicros: Math.round((used.user + used.system) / tasks),
+    rssMb: Math.round(process.memoryUsage().rss / 1e6),
+    timerP50: round(ticks[Math.floor(ticks.length / 2)] ?? 0),
+    timerMax: round(ticks.at(-1) ?? 0),
+    growth: growth?.() ?? null,
+    bytesPerTask: Math.round((bytesOf(folder) - sizeBefore) / tasks),
+  }
+  await worker.close()
+  await engine.close()
+  if (keep === undefined) rmSync(folder, { recursive: true, force: true })
+  return answer
+}
+
+/** CPU per task around the 1,000th and at the end, from the store's own change notices. */
+function measureGrowth(rooms: Rooms, plan: PlanId): () => { early: number; late: number } | null {
+  const samples: { done: number; micros: number }[] = []
+  const stop = rooms.store.onChange(() => {
+    void rooms.store.state(plan).then(state => {
+      if (state === null || (samples.at(-1)?.done ?? -500) + 500 > state.counts.completed) return
+      const { user, system } = process.cpuUsage()
+      samples.push({ done: state.counts.completed, micros: user + system })
+    })
+  })
+  return () => {
+    stop()
+    const between = (from: number, to: number): number | null => {
+      const a = samples.find(sample => sample.done >= from)
+      const b = samples.find(sample => sample.done >= to) ?? samples.at(-1)
+      return a === undefined || b === undefined || b.done <= a.done ? null : (b.micros - a.micros) / (b.done - a.done)
+    }
+    const end = samples.at(-1)?.done ?? 0
+    const early = between(1_000, 3_000)
+    const late = between(end - 2_000, end)
+    return early === null || late === null || end < 6_000 ? null : { early: round(early), late: round(late) }
+  }
+}
+
+/** One row per step in a table with a hash of the last: what any journal must at least do. */
+export function raw(shape: string, steps: number): Record<string, unknown> {
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-bench-raw-'))
+  const db = new DatabaseSync(join(folder, 'raw.db'))
+  db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE steps (no INTEGER PRIMARY KEY, plan INTEGER, body TEXT)')
+  const insert = db.prepare('INSERT INTO steps (plan, body) VALUES (?, ?)')
+  const body = JSON.stringify(RESULT)
+  const step = (from: number, count: number, group: number) => {
+    for (let at = 0; at < count; at += group) {
+      db.exec('BEGIN IMMEDIATE')
+      for (let one = 0; one < group; one++) insert.run(from + at + one, body)
+      db.exec('COMMIT')
+    }
+  }
+  if (!shape.endsWith('-fresh')) step(0, 1_000, 1)
+  const began = performance.now()
+  step(1_000, steps, shape.startsWith('fan-out') || shape.startsWith('many') ? 64 : 1)
+  const seconds = (performance.now() - began) / 1_000
+  db.close()
+  rmSync(folder, { recursive: true, force: true })
+  return { shape: `raw ${shape}`, tasks: steps, perSecond: Math.round(steps / seconds) }
+}
+
+function bytesOf(folder: string): number {
+  return ['planfold.db', 'planfold.db-wal'].reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10

@@ -1,0 +1,22 @@
+// `planfold check`: proves that the hash chains hold, that replaying every journal gives the same events, and that the query
+// tables equal the fold; with --read-data every stored blob is read too.
+
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { answer } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { EXIT } from '../exit.ts'
+
+export async function check(context: Context, options: { readonly readData?: boolean }): Promise<number> {
+  const { paint } = context
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const report = await engine.ask({ type: 'check', ...options })
+    answer(context, report, () => [
+      `${report.ok ? paint.green('✔ sound') : paint.red('✖ damaged')}: ${report.plans} plans, ${report.entries} entries, ${report.blobs} blobs`,
+      ...report.faults.flatMap(fault => [
+        `  ${paint.red('fault')} ${fault.plan === null ? '' : `${escapeForTerminal(fault.plan)}: `}${escapeForTerminal(fault.what)}`,
+        `  ${paint.cyan('hint')}: ${escapeForTerminal(fault.hint)}`,
+      ]),
+    ])
+    return report.ok ? EXIT.done : EXIT.failed
+  })
+}

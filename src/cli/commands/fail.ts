@@ -1,0 +1,34 @@
+// `planfold fail PLAN TASK --message …`: reports an external task as failed.
+
+import { type Context, withState } from '../context.ts'
+import { EXIT } from '../exit.ts'
+import { meantTask } from '../meant.ts'
+import { orderAndTell } from '../order.ts'
+
+export interface FailOptions {
+  readonly message: string
+  readonly token?: string
+  readonly retryable?: boolean
+}
+
+export async function fail(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: FailOptions,
+): Promise<number> {
+  const retryable = options.retryable === true
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, {
+      type: 'report',
+      task,
+      ...(options.token === undefined ? {} : { token: options.token }),
+      result: {
+        status: 'failed',
+        failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
+      },
+    })
+    return EXIT.done
+  })
+}

@@ -1,0 +1,104 @@
+// `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed.
+
+import type { Composed } from '../../compose.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import { timeline } from '../../domain/views/timeline.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import type { Entry } from '../../stores/store.ts'
+import { answer, envelope } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { dateAndTime } from '../elapsed.ts'
+import { EXIT } from '../exit.ts'
+import { Follower } from '../live/follower.ts'
+import { meantPlanAndTask } from '../meant.ts'
+import { stopping } from '../stopping.ts'
+
+export interface LogOptions {
+  readonly output?: boolean
+  readonly follow?: boolean
+  readonly after?: number
+}
+
+const PAGE = 500
+
+export async function log(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: LogOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    if (options.output === true) {
+      const { output } = await import('../output.ts')
+      return await output(context, composed, { plan, task, after: options.after ?? 0, follow: options.follow === true })
+    }
+    return options.follow === true
+      ? await follow(context, composed, plan, task, options.after ?? 0)
+      : await past(context, composed, plan, task, options.after ?? 0)
+  })
+}
+
+async function past(
+  context: Context,
+  { engine }: Composed,
+  plan: PlanId,
+  task: TaskName | null,
+  from: number,
+): Promise<number> {
+  const moments = []
+  for (let after = from; ; ) {
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, task)))
+    else tell(context, entries, task)
+    if (entries.length < PAGE || context.hangup.aborted) break
+    after = entries.at(-1)!.version
+  }
+  answer(context, { items: moments }, () => [])
+  return EXIT.done
+}
+
+/** Until the plan ends, the reader goes away, or Ctrl-C. */
+async function follow(
+  context: Context,
+  { engine }: Composed,
+  plan: PlanId,
+  task: TaskName | null,
+  after: number,
+): Promise<number> {
+  const stop = stopping(context)
+  let end = (): void => {}
+  const ended = new Promise<void>(resolve => {
+    end = resolve
+  })
+  const follower = new Follower(engine, plan, after, entry => {
+    if (context.settings.json)
+      for (const moment of momentsOf(entry, task)) context.stdout.write(envelope({ data: moment }))
+    else tell(context, [entry], task)
+    if (entry.events.some(event => event.type === 'plan.finished')) end()
+  })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary !== null && summary.endedAt !== null) await follower.reach(summary.version)
+  else await Promise.race([ended, stop.stopped])
+  await follower.close()
+  stop.close()
+  return EXIT.done
+}
+
+function tell(context: Context, entries: readonly Entry[], task: TaskName | null): void {
+  const { paint } = context
+  const lines = entries
+    .flatMap(entry => momentsOf(entry, task))
+    .map(
+      ({ at, version, actor, text }) =>
+        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${escapeForTerminal(text)} ${paint.dim(`[${escapeForTerminal(actor)}]`)}\n`,
+    )
+  if (lines.length > 0) context.stdout.write(lines.join(''))
+}
+
+const momentsOf = (entry: Entry, task: TaskName | null) =>
+  timeline(entry).filter((moment, at) => {
+    if (task === null || moment.task === task) return true
+    const event = entry.events[at]!
+    return 'tasks' in event && event.tasks.includes(task)
+  })

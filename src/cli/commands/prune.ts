@@ -1,0 +1,52 @@
+// `planfold prune`: removes archived plans older than a while, with their journals, output and unreachable blobs. With
+// --archive the plans that ended before then are archived first.
+
+import type { Composed } from '../../compose.ts'
+import type { PlanRow } from '../../stores/store.ts'
+import { answer } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { EXIT } from '../exit.ts'
+import { submit } from '../order.ts'
+
+export interface PruneOptions {
+  /** An age, in milliseconds. */
+  readonly before: number
+  readonly dryRun?: boolean
+  readonly archive?: boolean
+}
+
+const PAGE = 200
+
+export async function prune(context: Context, options: PruneOptions): Promise<number> {
+  const dryRun = options.dryRun === true
+  return await withState(context, { create: false }, async composed => {
+    const before = composed.now() - options.before
+    const archived: string[] = []
+    for (const row of options.archive === true ? await endedBefore(composed, before) : []) {
+      if (!dryRun) await submit(composed, row.id, { type: 'archive' })
+      archived.push(row.name)
+    }
+    const pruned = await composed.engine.ask({ type: 'prune', before, dryRun })
+    const verb = dryRun ? 'would be' : 'were'
+    answer(context, { dryRun, archived, ...pruned }, () => [
+      ...(options.archive === true ? [`${archived.length} plans ${verb} archived`] : []),
+      `${pruned.plans} plans, ${pruned.entries} entries, ${pruned.blobs} blobs (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
+    ])
+    return EXIT.done
+  })
+}
+
+async function endedBefore({ engine }: Composed, before: number): Promise<readonly PlanRow[]> {
+  const rows: PlanRow[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await engine.ask({
+      type: 'plans',
+      archived: false,
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    rows.push(...page.items.filter(row => row.endedAt !== null && row.endedAt < before && !row.archived))
+    if (page.next === null) return rows
+    cursor = page.next
+  }
+}

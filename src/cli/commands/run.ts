@@ -1,0 +1,93 @@
+// `planfold run FILE|PLAN`: makes the plan, or finds it again, starts it and drives it to its end.
+
+import type { Composed } from '../../compose.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import { answer, remark } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { drive } from '../drive.ts'
+import { Complaint, EXIT } from '../exit.ts'
+import { meantPlan } from '../meant.ts'
+import { submit } from '../order.ts'
+import { isFile } from '../plan-file.ts'
+
+export interface RunOptions {
+  readonly dryRun?: boolean
+  readonly wait?: boolean
+  /** False with --no-start. */
+  readonly start: boolean
+}
+
+export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
+  if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word)
+  if (!(await isFile(context, word))) {
+    return await withState(context, { create: false }, async composed => {
+      const { plan, name } = await meantPlan(composed.engine, word)
+      return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
+    })
+  }
+  // Read and judged before anything is opened: a bad plan leaves nothing behind.
+  const { readPlanFile } = await import('../plan-file.ts')
+  const file = await readPlanFile(context, word)
+  if (file.warnings.length > 0) {
+    const { printDiagnostics } = await import('../diagnostics.ts')
+    for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
+  }
+  return await withState(context, { create: true }, async composed => {
+    const { takeUp } = await import('../take-up.ts')
+    const taken = await takeUp(context, composed, file)
+    if (options.start) return await startAndDrive(context, composed, taken, options)
+    answer(
+      context,
+      { plan: taken.plan, name: taken.name, status: 'draft' },
+      () => `${taken.name} is there, not started; start it with: planfold run ${taken.name}`,
+    )
+    return EXIT.done
+  })
+}
+
+/** Whatever state the plan is in, brings it to move, if it may. */
+export async function startAndDrive(
+  context: Context,
+  composed: Composed,
+  plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
+  options: { readonly wait?: boolean; readonly plain?: boolean },
+): Promise<number> {
+  const summary = await composed.engine.ask({ type: 'summary', plan: plan.plan })
+  await setMoving(composed, plan, summary?.status ?? 'draft')
+  return await drive(context, composed, { ...plan, wait: options.wait === true, plain: options.plain === true })
+}
+
+async function setMoving(
+  composed: Composed,
+  { plan, name }: { readonly plan: string; readonly name: string },
+  status: PlanStatus,
+): Promise<void> {
+  switch (status) {
+    case 'draft':
+      await submit(composed, plan, { type: 'start' })
+      return
+    case 'paused':
+      await submit(composed, plan, { type: 'resume' })
+      return
+    case 'active':
+    case 'blocked':
+      return
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      throw new Complaint(
+        EXIT.refused,
+        'ended',
+        `plan '${name}' has ended: ${status}`,
+        status === 'failed'
+          ? `planfold retry ${name} TASK opens it again; planfold run FILE starts afresh`
+          : 'planfold run FILE starts it afresh as a new plan',
+      )
+    default:
+      status satisfies never
+  }
+}
+
+export async function versionOf(composed: Composed, plan: string): Promise<number> {
+  return (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
+}

@@ -1,0 +1,109 @@
+// `planfold show PLAN [TASK]`: a plan with all its tasks, or one task with everything known about it.
+
+import type { Composed } from '../../compose.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { Card } from '../../domain/views/board.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import type { AttemptRow } from '../../stores/store.ts'
+import { answer } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { dateAndTime, elapsed } from '../elapsed.ts'
+import { EXIT } from '../exit.ts'
+import { meantPlanAndTask } from '../meant.ts'
+import { symbol, tint } from '../paint.ts'
+import { table } from '../table.ts'
+
+export async function show(context: Context, first: string | undefined, second: string | undefined): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    if (task === null) await showPlan(context, composed, plan)
+    else await showTask(context, composed, plan, task)
+    return EXIT.done
+  })
+}
+
+async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  const { paint, terminal } = context
+  answer(context, { summary, tasks: cards }, () => {
+    if (summary === null) return []
+    const rows = cards.map(card => [
+      { text: card.name, tint: paint.bold },
+      { text: card.status, tint: tint(paint, card.status) },
+      card.action,
+      card.effect,
+      card.attempt === 0 ? '' : card.visit > 1 ? `${card.attempt} (visit ${card.visit})` : String(card.attempt),
+      card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
+      card.reason ?? card.title ?? '',
+    ])
+    return [
+      `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}, revision ${summary.revision}, ${summary.id}`,
+      ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${escapeForTerminal(text)}`),
+      '',
+      ...table(
+        paint,
+        ['task', 'status', 'action', 'effect', 'attempts', 'took', ''],
+        rows,
+        terminal?.columns() ?? null,
+      ),
+    ]
+  })
+}
+
+async function showTask(context: Context, { engine }: Composed, plan: PlanId, task: TaskName): Promise<void> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  const current = await engine.ask({ type: 'definition', plan })
+  const definition = current?.definition.tasks.find(each => each.id === task) ?? null
+  const attempts = (await engine.ask({ type: 'attempts', plan, task })).items
+  const preview = await engine.ask({ type: 'preview', plan, task }).catch(() => null)
+  answer(context, { task: card, definition, attempts, preview: preview?.text ?? null }, () =>
+    card === null ? [] : taskLines(context, card, definition?.description ?? null, attempts, preview?.text ?? null),
+  )
+}
+
+function taskLines(
+  context: Context,
+  card: Card,
+  description: string | null,
+  attempts: readonly AttemptRow[],
+  preview: string | null,
+): readonly string[] {
+  const { paint, terminal } = context
+  const fields: readonly (readonly [string, string | null])[] = [
+    ['title', card.title],
+    ['what', description],
+    ['kind', card.kind],
+    ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
+    ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
+    ['reason', card.reason],
+    ['hint', card.hint],
+    ['claimed', card.claimedBy],
+    ['exit', card.exit === null ? null : String(card.exit)],
+    ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
+    ['id', card.id],
+  ]
+  const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
+  for (const [name, text] of fields)
+    if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
+  if (attempts.length > 0) {
+    const rows = attempts.map(each => [
+      `${each.visit}.${each.attempt}`,
+      each.status,
+      dateAndTime(each.startedAt),
+      each.durationMs === null ? '' : elapsed(each.durationMs),
+      each.failureClass ?? (each.exit === null ? '' : `exit ${each.exit}`),
+    ])
+    lines.push('', ...table(paint, ['attempt', 'status', 'started', 'took', ''], rows, terminal?.columns() ?? null))
+  }
+  if (preview !== null && preview.trim() !== '') {
+    lines.push(
+      '',
+      paint.dim('it would do:'),
+      ...escapeForTerminal(preview.trimEnd(), { keepLines: true })
+        .split('\n')
+        .map(line => `  ${line}`),
+    )
+  }
+  return lines
+}

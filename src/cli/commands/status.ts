@@ -1,0 +1,61 @@
+// `planfold status [PLAN]`: where a plan stands and what waits for whom; without a name, all that are open.
+
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import type { Holder } from '../../stores/store.ts'
+import { answer } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { ago, elapsed } from '../elapsed.ts'
+import { counted } from '../ending.ts'
+import { EXIT } from '../exit.ts'
+import { meantPlan, openPlans } from '../meant.ts'
+import { symbol, tint } from '../paint.ts'
+import { planTable } from '../plan-table.ts'
+import { waitingLines } from '../waiting.ts'
+
+type Held = Summary & { readonly holder: Holder | null }
+
+export async function status(context: Context, word: string | undefined): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const open = word === undefined ? await openPlans(engine) : []
+    if (word === undefined && open.length !== 1) {
+      answer(context, { items: open }, () =>
+        open.length === 0 ? 'no plan is open; `planfold list` shows all' : planTable(context, open),
+      )
+      return EXIT.done
+    }
+    const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
+    const summary = await engine.ask({ type: 'summary', plan })
+    answer(context, word === undefined ? { items: [summary] } : summary, () =>
+      summary === null ? [] : statusLines(context, summary),
+    )
+    return EXIT.done
+  })
+}
+
+function statusLines(context: Context, summary: Held): readonly string[] {
+  const { paint } = context
+  const now = context.now()
+  const { holder } = summary
+  const lines = [
+    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}${reasonOf(summary)}`,
+  ]
+  if (summary.title !== null) lines.push(`  ${escapeForTerminal(summary.title)}`)
+  lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
+  lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
+  if (summary.running.length > 0)
+    lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
+  for (const failed of summary.failed.slice(0, 5))
+    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}`)
+  lines.push(...waitingLines(summary, paint))
+  if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${escapeForTerminal(holder.host)}`)
+  else if (canMove(summary.status)) lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
+  return lines
+}
+
+const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
+const reasonOf = ({ reason }: Held): string =>
+  reason === null || reason === '' ? '' : ` (${escapeForTerminal(reason)})`
+const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>
+  startedAt === null ? '' : `, ${endedAt === null ? 'going for' : 'took'} ${elapsed((endedAt ?? now) - startedAt)}`

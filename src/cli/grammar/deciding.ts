@@ -1,0 +1,87 @@
+// The words with which people and agents take part: claims, reports, decisions.
+
+import type { Command } from 'commander'
+import type { DoneOptions } from '../commands/done.ts'
+import type { FailOptions } from '../commands/fail.ts'
+import type { HeartbeatOptions } from '../commands/heartbeat.ts'
+import type { Act } from '../program.ts'
+import { duration, several } from './values.ts'
+
+const GROUP = 'Take part:'
+const PLAN = 'the plan; or only the task, when one plan is open'
+const TASK = 'the task'
+
+export function addDeciding(program: Command, act: Act): void {
+  const taskCommand = (name: string, description: string): Command =>
+    program.command(name).helpGroup(GROUP).description(description).argument('<plan>', PLAN).argument('[task]', TASK)
+
+  program
+    .command('claim')
+    .helpGroup(GROUP)
+    .description('take an external task in hand; prints its token')
+    .argument('[plan]', PLAN)
+    .argument('[task]', 'the task; the best one when left out')
+    .option('--lease <duration>', 'how long without a heartbeat, e.g. 10m', duration)
+    .action((plan: string | undefined, task: string | undefined, options: { lease?: number }) =>
+      act(async context => (await import('../commands/claim.ts')).claim(context, plan, task, options)),
+    )
+
+  taskCommand('heartbeat', 'still at it: keep a claim')
+    .requiredOption('--token <token>', 'the token of the claim')
+    .option('--lease <duration>', 'for how long', duration)
+    .action((plan: string, task: string | undefined, options: HeartbeatOptions) =>
+      act(async context => (await import('../commands/heartbeat.ts')).heartbeat(context, plan, task, options)),
+    )
+
+  taskCommand('done', 'report an external task as done')
+    .option('--token <token>', 'the token of the claim')
+    .option('--output <name=value>', 'an output; repeat for more', several)
+    .option('--outputs <file>', 'outputs from a JSON file')
+    .option('--outcome <name>', 'the outcome edge to take')
+    .action((plan: string, task: string | undefined, options: DoneOptions) =>
+      act(async context => (await import('../commands/done.ts')).done(context, plan, task, options)),
+    )
+
+  taskCommand('fail', 'report an external task as failed')
+    .requiredOption('-m, --message <text>', 'what went wrong')
+    .option('--token <token>', 'the token of the claim')
+    .option('--retryable', 'trying again may help')
+    .action((plan: string, task: string | undefined, options: FailOptions) =>
+      act(async context => (await import('../commands/fail.ts')).fail(context, plan, task, options)),
+    )
+
+  taskCommand('approve', 'yes to what a task asks; for an unknown outcome: it happened')
+    .option('-m, --message <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { message?: string }) =>
+      act(async context => (await import('../commands/approve.ts')).approve(context, plan, task, options)),
+    )
+
+  taskCommand('reject', 'no to what a task asks; for an unknown outcome: it failed')
+    .option('-m, --message <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { message?: string }) =>
+      act(async context => (await import('../commands/reject.ts')).reject(context, plan, task, options)),
+    )
+
+  taskCommand('retry', 'try a task again; for an unknown outcome: it did not happen')
+    .option('-m, --reason <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { reason?: string }) =>
+      act(async context => (await import('../commands/retry.ts')).retry(context, plan, task, options)),
+    )
+
+  taskCommand('skip', 'pass over a task')
+    .requiredOption('-m, --reason <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { reason: string }) =>
+      act(async context => (await import('../commands/skip.ts')).skip(context, plan, task, options)),
+    )
+
+  program
+    .command('note')
+    .helpGroup(GROUP)
+    .description('write a remark into the journal')
+    .argument('[plan]', PLAN)
+    .argument('[task]', TASK)
+    .requiredOption('-m, --message <text>', 'the remark')
+    .action((plan: string | undefined, task: string | undefined, options: { message: string }) =>
+      act(async context => (await import('../commands/note.ts')).note(context, plan, task, options)),
+    )
+}

@@ -1,0 +1,76 @@
+// The words for making, checking and driving plans. Each command's file is loaded only when it is the one that was called.
+
+import type { Command } from 'commander'
+import type { CancelOptions } from '../commands/cancel.ts'
+import type { ResumeOptions } from '../commands/resume.ts'
+import type { RunOptions } from '../commands/run.ts'
+import type { Act } from '../program.ts'
+
+const GROUP = 'Make and drive plans:'
+
+export function addDriving(program: Command, act: Act): void {
+  program
+    .command('init')
+    .helpGroup(GROUP)
+    .description('make a place for plans here, and an example plan')
+    .action(() => act(async context => (await import('../commands/init.ts')).init(context)))
+
+  program
+    .command('validate')
+    .helpGroup(GROUP)
+    .description('check plan documents, without writing anything')
+    .argument('<file...>', 'plan documents; - reads standard input')
+    .action((files: string[]) =>
+      act(async context => (await import('../commands/validate.ts')).validate(context, files)),
+    )
+
+  program
+    .command('run')
+    .helpGroup(GROUP)
+    .description('run a plan document, or a plan that is there already, to its end')
+    .argument('<plan-or-file>', 'a plan document, or the name or UUID of a plan')
+    .option('-n, --dry-run', 'show what each task would do, and write nothing')
+    .option('-w, --wait', 'stay while the plan waits for people or agents')
+    .option('--no-start', 'make the draft only')
+    .addHelpText(
+      'after',
+      `
+Running a file again takes the plan up where it was; a changed file becomes a revision of it; a plan that has ended is run
+afresh under the next free name (hello-2).`,
+    )
+    .action((word: string, options: RunOptions) =>
+      act(async context => (await import('../commands/run.ts')).run(context, word, options)),
+    )
+
+  program
+    .command('resume')
+    .helpGroup(GROUP)
+    .description('go on with a plan that was paused, interrupted or killed')
+    .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
+    .option('-a, --all', 'every open plan, one after the other')
+    .option('-w, --wait', 'stay while the plan waits for people or agents')
+    .action((word: string | undefined, options: ResumeOptions) =>
+      act(async context => (await import('../commands/resume.ts')).resume(context, word, options)),
+    )
+
+  program
+    .command('pause')
+    .helpGroup(GROUP)
+    .description('start nothing new; resumable')
+    .argument('[plan]', 'its name or UUID')
+    .option('-m, --reason <text>', 'why')
+    .action((word: string | undefined, options: { reason?: string }) =>
+      act(async context => (await import('../commands/pause.ts')).pause(context, word, options)),
+    )
+
+  program
+    .command('cancel')
+    .helpGroup(GROUP)
+    .description('end a plan early; what declares a compensation is compensated')
+    .argument('[plan]', 'its name or UUID')
+    .option('-f, --force', 'at once, and without compensation')
+    .option('-m, --reason <text>', 'why')
+    .action((word: string | undefined, options: CancelOptions) =>
+      act(async context => (await import('../commands/cancel.ts')).cancel(context, word, options)),
+    )
+}

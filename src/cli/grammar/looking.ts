@@ -1,0 +1,81 @@
+// The words for looking: nothing here changes anything.
+
+import type { Command } from 'commander'
+import type { GraphOptions } from '../commands/graph.ts'
+import type { ListOptions } from '../commands/list.ts'
+import type { LogOptions } from '../commands/log.ts'
+import type { Act } from '../program.ts'
+import { count, position } from './values.ts'
+
+const GROUP = 'Look:'
+const PLAN = 'its name or UUID; may be left out when only one plan is open'
+
+export function addLooking(program: Command, act: Act): void {
+  program
+    .command('status')
+    .helpGroup(GROUP)
+    .description('where a plan stands and what waits for whom')
+    .argument('[plan]', PLAN)
+    .action((word: string | undefined) =>
+      act(async context => (await import('../commands/status.ts')).status(context, word)),
+    )
+
+  program
+    .command('show')
+    .helpGroup(GROUP)
+    .description('a plan with its tasks, or everything about one task')
+    .argument('[plan]', PLAN)
+    .argument('[task]', 'its name')
+    .action((plan: string | undefined, task: string | undefined) =>
+      act(async context => (await import('../commands/show.ts')).show(context, plan, task)),
+    )
+
+  program
+    .command('list')
+    .helpGroup(GROUP)
+    .description('all plans')
+    .option('--status <status>', 'only those in this status')
+    .option('--text <text>', 'only those whose name, title or goal holds it')
+    .option('--archived', 'only archived ones')
+    .option('--limit <n>', 'how many at most', count)
+    .option('--cursor <cursor>', 'go on where the last page ended')
+    .action((options: ListOptions) =>
+      act(async context => (await import('../commands/list.ts')).list(context, options)),
+    )
+
+  program
+    .command('log')
+    .helpGroup(GROUP)
+    .description('what happened, or what tasks printed')
+    .argument('[plan]', PLAN)
+    .argument('[task]', 'only this task')
+    .option('-o, --output', 'what was printed, instead of what happened')
+    .option('-f, --follow', 'stay, and tell what happens')
+    .option('--after <n>', 'only what came after this entry (or piece of output)', position)
+    .action((plan: string | undefined, task: string | undefined, options: LogOptions) =>
+      act(async context => (await import('../commands/log.ts')).log(context, plan, task, options)),
+    )
+
+  program
+    .command('next')
+    .helpGroup(GROUP)
+    .description('what can be worked on now, and why the rest cannot')
+    .argument('[plan]', PLAN)
+    .argument('[task]', 'only this task')
+    .option('-e, --explain', 'say of every task why it is ready or not')
+    .action((plan: string | undefined, task: string | undefined, options: { explain?: boolean }) =>
+      act(async context => (await import('../commands/next.ts')).next(context, plan, task, options)),
+    )
+
+  program
+    .command('graph')
+    .helpGroup(GROUP)
+    .description('who needs whom')
+    .argument('[plan-or-file]', 'a plan, or a plan document')
+    .option('--mermaid', 'as a Mermaid flowchart')
+    .option('--dot', 'for Graphviz')
+    .option('--text', 'as text, in the order of work (the default)')
+    .action((word: string | undefined, options: GraphOptions) =>
+      act(async context => (await import('../commands/graph.ts')).graph(context, word, options)),
+    )
+}

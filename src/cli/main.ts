@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// The `planfold` command: gives commands a context made of this process, prints complaints, and ends with an exit code.
+// Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
+
+import type { Context } from './context.ts'
+import { processContext } from './process.ts'
+import { type Act, buildProgram } from './program.ts'
+import { VERSION } from './version.ts'
+
+let exit = 0
+let context: Context | null = null
+const argv = process.argv.slice(2)
+
+const act: Act = async body => {
+  context = processContext(program.opts())
+  exit = await body(context)
+}
+const program = buildProgram(VERSION, act)
+for (const command of [program, ...program.commands]) {
+  // Errors are told once, below; help and version go to standard output.
+  command.configureOutput({ writeErr: () => {}, writeOut: text => process.stdout.write(text) })
+}
+process.once('uncaughtException', error => end(error))
+
+try {
+  // Asking for nothing is asking for help, but it is not a success.
+  if (argv.length === 0) {
+    process.stdout.write(program.helpInformation())
+    exit = 2
+  } else await program.parseAsync(argv, { from: 'user' })
+  await end(null)
+} catch (error) {
+  await end(error)
+}
+
+async function end(error: unknown): Promise<void> {
+  if (error !== null && !isHelp(error)) {
+    const { complain } = await import('./complain.ts')
+    // Options may not have been read when they are what is wrong.
+    exit = await complain(
+      context ?? processContext({ json: argv.includes('--json'), color: !argv.includes('--no-color') }),
+      error,
+    )
+  }
+  // Written out before leaving: pipes may be slow, and an answer must not be cut.
+  process.exitCode = exit
+  await new Promise<void>(resolve => process.stdout.write('', () => resolve()))
+  process.exit(exit)
+}
+
+function isHelp(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'exitCode' in error &&
+    error.exitCode === 0 &&
+    'code' in error &&
+    String(error.code).startsWith('commander.')
+  )
+}

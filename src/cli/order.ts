@@ -1,0 +1,35 @@
+// Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
+
+import type { Composed } from '../compose.ts'
+import { sentence } from '../domain/views/timeline.ts'
+import type { Order, Submitted } from '../engine/engine.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import { answer, remark } from './answer.ts'
+import type { Context } from './context.ts'
+import { refused } from './exit.ts'
+
+export type Accepted = Extract<Submitted, { readonly ok: true }>
+
+export async function submit(composed: Composed, plan: string | null, order: Order): Promise<Accepted> {
+  const submitted = await composed.engine.submit(plan, order, composed.actor)
+  if (!submitted.ok) throw refused(submitted.refusal)
+  return submitted
+}
+
+/** Submits and answers with the events as sentences, then says how to go on when nobody drives the plan. */
+export async function orderAndTell(context: Context, composed: Composed, plan: string, order: Order): Promise<void> {
+  const { name, version, events, plan: id } = await submit(composed, plan, order)
+  answer(context, { plan: id, name, version, events }, () =>
+    events.length === 0 ? 'nothing changed: it is so already' : events.map(event => escapeForTerminal(sentence(event))),
+  )
+  await remarkHowToGoOn(context, composed, id)
+}
+
+export async function remarkHowToGoOn(context: Context, composed: Composed, plan: string): Promise<void> {
+  if (context.settings.json || context.settings.quiet) return
+  const summary = await composed.engine.ask({ type: 'summary', plan })
+  if (summary === null || summary.status !== 'active' || summary.holder?.alive === true) return
+  const { ready, running } = summary.progress.counts
+  if (ready + running > summary.claimable)
+    remark(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
+}

@@ -1,0 +1,106 @@
+// The context of a real process: its streams, its terminal, its signals. The only place besides main that touches them.
+
+import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
+import { paint } from './paint.ts'
+
+export function processContext(options: { readonly [name: string]: unknown }): Context {
+  const settings = settingsOf(options)
+  const hangup = new AbortController()
+  let opened: string | null = null
+  return {
+    stdout: sink(process.stdout, hangup),
+    stderr: sink(process.stderr, hangup),
+    terminal: terminal(),
+    cwd: process.cwd(),
+    environment: process.env,
+    now: Date.now,
+    settings,
+    paint: paint(settings.color),
+    onSignal,
+    hangup: hangup.signal,
+    stdin: () => process.stdin,
+    get opened() {
+      return opened
+    },
+    compose: async options => {
+      const { compose } = await import('../compose.ts')
+      const composed = await compose(options)
+      opened = composed.stateDir
+      return composed
+    },
+  }
+}
+
+function settingsOf(options: { readonly [name: string]: unknown }): Settings {
+  const plain = (process.env.NO_COLOR ?? '') !== '' || process.env.TERM === 'dumb'
+  return {
+    json: options.json === true,
+    quiet: options.quiet === true,
+    color: options.color !== false && !plain && process.stdout.isTTY === true,
+    ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
+    ...(typeof options.as === 'string' ? { as: options.as } : {}),
+  }
+}
+
+/** A reader that has gone (`| head`) is no error; what is driven goes on, what only talks stops. */
+function sink(stream: NodeJS.WriteStream, hangup: AbortController): Sink {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+    hangup.abort()
+  })
+  return {
+    write: text => {
+      if (!hangup.signal.aborted) stream.write(text)
+    },
+  }
+}
+
+function onSignal(listener: (signal: StopSignal) => void): () => void {
+  const interrupt = (): void => listener('SIGINT')
+  const terminate = (): void => listener('SIGTERM')
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', terminate)
+  // A closed terminal window is a request to end, like SIGTERM.
+  process.on('SIGHUP', terminate)
+  return () => {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', terminate)
+    process.off('SIGHUP', terminate)
+  }
+}
+
+const CTRL_C = '\u0003'
+
+function terminal(): Terminal | null {
+  const { stdin, stdout } = process
+  if (stdin.isTTY !== true || stdout.isTTY !== true || process.env.TERM === 'dumb') return null
+  return {
+    columns: () => stdout.columns || 80,
+    rows: () => stdout.rows || 24,
+    onResize: listener => {
+      stdout.on('resize', listener)
+      return () => stdout.off('resize', listener)
+    },
+    onKey: listener => {
+      const onData = (text: string): void => {
+        if (text.includes(CTRL_C)) process.kill(process.pid, 'SIGINT')
+        else listener(text)
+      }
+      const restore = (): void => {
+        stdin.setRawMode(false)
+      }
+      stdin.setRawMode(true)
+      stdin.setEncoding('utf8')
+      stdin.on('data', onData)
+      stdin.resume()
+      // However the process leaves, the terminal is a person's again.
+      process.on('exit', restore)
+      return () => {
+        process.off('exit', restore)
+        stdin.off('data', onData)
+        restore()
+        stdin.pause()
+      }
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// What can be typed: the global options, the help, and all commands with their words. Nothing is carried out here; an action
+// hands a body to `act`, which main gives a context.
+
+import { Command } from 'commander'
+import type { Context } from './context.ts'
+import { addDeciding } from './grammar/deciding.ts'
+import { addDriving } from './grammar/driving.ts'
+import { addKeeping } from './grammar/keeping.ts'
+import { addLooking } from './grammar/looking.ts'
+
+export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
+
+const HELP = `
+Examples:
+  planfold init                     make a place for plans, and an example
+  planfold run plan.yaml            run it, and watch
+  planfold resume                   go on after Ctrl-C, a crash or a reboot
+  planfold status                   where it stands, what waits for you
+  planfold approve hello review     answer a gate
+  planfold log hello --follow       what happens, from another terminal
+
+Exit codes:
+  0 done   1 the plan failed   2 bad input or usage   3 refused (conflict, policy, not allowed)
+  4 waits for a person, or paused   5 a bug of ours   130 interrupted`
+
+export function buildProgram(version: string, act: Act): Command {
+  const program = new Command('planfold')
+    .description('Durable, reversible, auditable plans for AI coding agents')
+    .usage('[options] <command>')
+    .version(version, '-V, --version', 'print the version')
+    .option('--json', 'answer in JSON: { "planfold": 1, "data": … }')
+    .option('--dir <folder>', 'where the state is kept, instead of the nearest .planfold')
+    .option('--as <name>', 'who acts, instead of your git or login name')
+    .option('--no-color', 'no colour')
+    .option('-q, --quiet', 'only answers and errors')
+    .addHelpText('after', HELP)
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError(true)
+    .exitOverride()
+  addDriving(program, act)
+  addLooking(program, act)
+  addDeciding(program, act)
+  addKeeping(program, act)
+  program.commandsGroup('Keep:')
+  program.helpCommand('help [command]', 'help for a command')
+  return program
+}

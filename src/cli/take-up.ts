@@ -1,0 +1,93 @@
+// `run FILE` again: the same content and still open is taken up again, changed content becomes a revision, and what has ended
+// is run afresh as a clone (`name-2`) linked to its origin.
+
+import type { Composed } from '../compose.ts'
+import type { PlanId, PlanName } from '../domain/id.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { PLAN_ENDED } from '../domain/status.ts'
+import { definitionHash } from '../format/hash.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import { remark } from './answer.ts'
+import type { Context } from './context.ts'
+import { submit } from './order.ts'
+import type { PlanFile } from './plan-file.ts'
+
+export interface TakenUp {
+  readonly plan: PlanId
+  readonly name: string
+  /** The version before we did anything to it; 0 for a new plan. */
+  readonly since: number
+}
+
+export async function takeUp(context: Context, composed: Composed, file: PlanFile): Promise<TakenUp> {
+  const { definition } = file
+  const latest = await latestOf(composed, definition.name)
+  if (latest === null) return await make(composed, definition, null)
+  const summary = await composed.engine.ask({ type: 'summary', plan: latest.plan })
+  if (summary === null || PLAN_ENDED.has(summary.status)) {
+    const made = await make(composed, definition, latest.plan)
+    remark(
+      context,
+      `${latest.name} has ended${summary === null ? '' : ` (${summary.status})`}; running it afresh as ${made.name}`,
+    )
+    return made
+  }
+  const taken: TakenUp = { plan: latest.plan, name: latest.name, since: summary.version }
+  // A clone bears another name; everything else decides whether it is the same plan.
+  const wanted: PlanDefinition = { ...definition, name: latest.name as PlanName }
+  const current = await composed.engine.ask({ type: 'definition', plan: latest.plan })
+  if (current !== null && current.hash !== definitionHash(wanted))
+    await revise(context, composed, taken, current, wanted, file.path)
+  return taken
+}
+
+async function revise(
+  context: Context,
+  composed: Composed,
+  { plan, name }: TakenUp,
+  current: { readonly definition: PlanDefinition; readonly revision: number },
+  wanted: PlanDefinition,
+  path: string,
+): Promise<void> {
+  const { diffDefinitions, printDiff } = await import('../format/diff.ts')
+  remark(context, `${path} has changed; ${name} becomes revision ${current.revision + 1}:`)
+  remark(
+    context,
+    escapeForTerminal(printDiff(diffDefinitions(current.definition, wanted)), { keepLines: true }).replace(/^/gm, '  '),
+  )
+  await submit(composed, plan, {
+    type: 'revise',
+    definition: wanted,
+    rationale: `run ${path}`,
+    expectedRevision: current.revision,
+  })
+}
+
+async function make(composed: Composed, definition: PlanDefinition, origin: PlanId | null): Promise<TakenUp> {
+  const made = await submit(composed, null, {
+    type: 'create',
+    definition,
+    ...(origin === null ? {} : { origin, taken: 'number' }),
+  })
+  return { plan: made.plan, name: made.name, since: 0 }
+}
+
+/** The plan of this name, or the last of the clones made from it. */
+async function latestOf(
+  composed: Composed,
+  name: string,
+): Promise<{ readonly plan: PlanId; readonly name: string } | null> {
+  let latest = await composed.engine.ask({ type: 'find', reference: name })
+  for (let number = 2; latest !== null; number++) {
+    const next = await composed.engine.ask({ type: 'find', reference: `${name}-${number}` })
+    if (next === null || !(await isClone(composed, next.plan))) break
+    latest = next
+  }
+  return latest
+}
+
+async function isClone(composed: Composed, plan: PlanId): Promise<boolean> {
+  const entries = await composed.engine.ask({ type: 'entries', plan, after: 0, limit: 1 })
+  const created = entries?.[0]?.events.find(event => event.type === 'plan.created')
+  return created?.origin !== undefined
+}

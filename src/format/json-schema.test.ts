@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { EXAMPLE } from './example.fixture.ts'
+import { planJsonSchema } from './json-schema.ts'
+import { parsePlan } from './parse.ts'
+
+const schema = planJsonSchema()
+const validator = z.fromJSONSchema(schema as never)
+
+test('the example is valid by the schema and by the parser', () => {
+  expect(validator.safeParse(parse(EXAMPLE)).error).toBeUndefined()
+  expect(parsePlan(EXAMPLE).ok).toBe(true)
+})
+
+test.each([
+  ['an unknown key', { planfold: 1, titel: 'x', tasks: [{ id: 'a' }] }],
+  ['an unknown key of a task', { planfold: 1, tasks: [{ id: 'a', neds: [] }] }],
+  ['no tasks', { planfold: 1, tasks: [] }],
+  ['no version', { tasks: [{ id: 'a' }] }],
+  ['a number in argv', { planfold: 1, tasks: [{ id: 'a', run: ['sleep', 5] }] }],
+  ['a duration without a unit', { planfold: 1, tasks: [{ id: 'a', timeout: '5' }] }],
+])('%s is refused by both', (_, document) => {
+  expect(validator.safeParse(document).success).toBe(false)
+  expect(parsePlan(JSON.stringify(document), { fallbackName: 'x' }).ok).toBe(false)
+})
+
+test('the schema is of draft 2020-12, closed, and described', () => {
+  expect(schema).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    additionalProperties: false,
+    required: ['planfold', 'tasks'],
+    title: 'Planfold plan',
+  })
+})

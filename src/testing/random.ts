@@ -1,0 +1,182 @@
+// Random plans and a random world, drawn by fast-check. Not part of the exported helpers: fast-check is only ours.
+
+import fc from 'fast-check'
+import type { Command, Settlement, Turn } from '../domain/command.ts'
+import type { TaskName } from '../domain/id.ts'
+import { nextActions } from '../domain/next-actions.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Prepared, Result } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { numberedSha } from './ids.ts'
+import { failed, interrupted, succeeded } from './journal.ts'
+import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+
+const TASKS_MAX = 9
+
+/** Numbers that shape one task; what they mean depends on its place. */
+const seeds = fc.record({
+  action: fc.constantFrom('run', 'run', 'run', 'edit', 'decide', 'gate', 'external'),
+  needs: fc.array(fc.nat(TASKS_MAX), { maxLength: 3 }),
+  effect: fc.constantFrom(undefined, 'pure', 'idempotent', 'probed', 'model', 'unsafe', 'workspace'),
+  optional: fc.boolean(),
+  when: fc.integer({ min: 0, max: 4 }),
+  attempts: fc.integer({ min: 0, max: 3 }),
+  priority: fc.integer({ min: 0, max: 2 }),
+  on: fc.array(fc.tuple(fc.constantFrom('success', 'failure', 'approved', 'rejected', 'default', 'x'), fc.array(fc.nat(TASKS_MAX), { maxLength: 2 })), { maxLength: 2 }),
+  visits: fc.integer({ min: 0, max: 3 }),
+  compensate: fc.integer({ min: 0, max: 3 }),
+  file: fc.nat(2),
+})
+
+/** Plans with every kind of edge, in which the document's order says nothing about the order of work. */
+export const plans: fc.Arbitrary<PlanDefinition> = fc
+  .tuple(fc.array(seeds, { minLength: 1, maxLength: TASKS_MAX }), fc.nat(4), fc.boolean(), fc.nat())
+  .map(([list, concurrency, done, turn]) => {
+    const tasks = list.map((seed, at): TaskDefinition => {
+      const needs = at === 0 ? [] : [...new Set(seed.needs.map(need => `t${need % at}`))]
+      const options: TaskOptions = {
+        ...actionOf(seed),
+        ...(needs.length === 0 ? {} : { needs }),
+        ...(seed.effect === undefined ? {} : { effect: seed.effect as NonNullable<TaskOptions['effect']> }),
+        ...(seed.optional ? { optional: true as const } : {}),
+        ...(seed.when === 0 ? { when: 'true' } : {}),
+        ...(seed.attempts === 0 ? {} : { retry: { attempts: seed.attempts, backoffMs: { min: 100, max: 1_000 } } }),
+        ...(seed.priority === 0 ? {} : { priority: seed.priority }),
+        ...(seed.on.length === 0 ? {} : { on: Object.fromEntries(seed.on.map(([outcome, to]) => [outcome, to.map(target => `t${target % list.length}`)])) }),
+        ...(seed.visits === 0 ? {} : { visits: seed.visits }),
+        ...(seed.compensate === 0 ? { compensate: { type: 'run', command: { argv: ['undo'] } } as const } : {}),
+        ...(seed.compensate === 1 ? { compensate: { type: 'edit', edits: [{ type: 'delete', file: 'x' }] } as const } : {}),
+      }
+      return task(`t${at}`, options)
+    })
+    const first = turn % tasks.length
+    const options: PlanOptions = { ...(concurrency === 0 ? {} : { concurrency }), ...(done ? { done: [{ type: 'prose', text: 'it is good' }] } : {}) }
+    return plan('random', ...tasks.slice(first), ...tasks.slice(0, first), options)
+  })
+
+function actionOf({ action, file }: { readonly action: string; readonly file: number }): Pick<TaskOptions, 'action' | 'write'> {
+  switch (action) {
+    case 'edit':
+      return { action: { type: 'edit', edits: [{ type: 'create', file: `f${file}`, content: '' }] } }
+    case 'decide':
+      return { action: { type: 'decide', expression: 'x' } }
+    case 'gate':
+      return { action: { type: 'gate', gate: 'approval' } }
+    case 'external':
+      return { action: { type: 'external' } }
+    default:
+      return { action: { type: 'run', command: { argv: ['true'] } }, ...(file === 0 ? { write: ['f0'] } : {}) }
+  }
+}
+
+/** One thing that may happen; the numbers choose among what is possible when it happens. */
+export type Move = { readonly kind: string; readonly pick: number; readonly luck: number; readonly definition: PlanDefinition }
+
+const KINDS = [
+  ...Array<string>(16).fill('turn'),
+  ...Array<string>(3).fill('decide'),
+  ...Array<string>(2).fill('claim'),
+  ...Array<string>(3).fill('report'),
+  'lapse', 'recover', 'retry', 'retry', 'skip', 'pause', 'resume', 'resume', 'cancel', 'note', 'revise', 'stale', 'stop',
+]
+
+export const moves: fc.Arbitrary<readonly Move[]> = fc.array(
+  fc.record({ kind: fc.constantFrom(...KINDS), pick: fc.nat(1_000), luck: fc.nat(1_000_000), definition: plans }),
+  { maxLength: 40 },
+)
+
+/** The command a move is in this state. It may well be refused. */
+export function commandOf(state: PlanState, { kind, pick, luck, definition }: Move, now: number): Command {
+  const any = state.order[pick % state.order.length]!
+  const task = any.definition.id
+  const waiting = state.order.filter(other => other.gate !== null)
+  const claimed = state.order.filter(other => other.claim !== null)
+  switch (kind) {
+    case 'decide': {
+      const asked = waiting[pick % Math.max(1, waiting.length)]?.definition.id ?? task
+      return { type: 'decide', task: asked, verdict: (['approved', 'rejected', 'done', 'again'] as const)[luck % 4]!, rationale: 'so it is' }
+    }
+    case 'claim':
+      return { type: 'claim', token: `k${luck % 3}`, by: `agent-${luck % 3}`, ...(luck % 2 === 0 ? {} : { task }) }
+    case 'report': {
+      const held = claimed[pick % Math.max(1, claimed.length)]
+      return { type: 'report', task: held?.definition.id ?? task, by: held?.claim?.by ?? 'ana', result: resultOf(held ?? any, luck) }
+    }
+    case 'lapse':
+      return { type: 'lapse', task: claimed[0]?.definition.id ?? task, token: claimed[0]?.claim?.token ?? 'k0', reason: 'silence' }
+    case 'recover':
+      return { type: 'recover', reason: 'its owner died' }
+    case 'retry':
+    case 'skip':
+      return { type: kind, task, reason: 'by hand' }
+    case 'pause':
+    case 'resume':
+      return { type: kind }
+    case 'cancel':
+      return luck % 4 === 0 ? { type: 'cancel', force: luck % 8 === 0 } : { type: 'pause' }
+    case 'note':
+      return { type: 'note', text: 'hm', task }
+    case 'revise':
+      return { type: 'revise', definition, hash: numberedSha(luck), rationale: 'better' }
+    case 'stale':
+      return { type: 'turn', settled: state.order.map(other => ({ task: other.definition.id, visit: other.visit - (luck % 2), attempt: other.attempt + 1, result: succeeded() })) }
+    default:
+      return turnOf(state, pick, luck, now, kind === 'stop')
+  }
+}
+
+function turnOf(state: PlanState, pick: number, luck: number, now: number, stopping: boolean): Turn {
+  const next = nextActions(state, now)
+  const settled: Settlement[] = []
+  for (const task of next.perform) {
+    if ((pick + task.ordinal) % 3 === 0) continue
+    const { visit, attempt } = task
+    const result = (luck + task.ordinal) % 11 === 0 ? interrupted() : resultOf(task, luck + task.ordinal)
+    settled.push({ task: task.definition.id, visit, attempt, result })
+  }
+  const prepared = next.prepare.map(task => ({ task: task.definition.id, visit: task.visit, prepared: preparedOf(task, luck + task.ordinal) }))
+  const compensated = next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: luck % 3 === 0 ? failed() : succeeded() }]
+  return { type: 'turn', settled, prepared, compensated, ...(stopping ? { start: false } : {}) }
+}
+
+function preparedOf(task: TaskState, luck: number): Prepared {
+  const when = task.definition.when === undefined || task.prepared?.when !== undefined ? {} : { when: luck % 4 !== 0 }
+  if (luck % 7 === 0) return { failure: { class: 'resource', message: 'no disk', retryable: luck % 2 === 0 } }
+  return { ...when, preimage: task.prepared?.preimage ?? numberedSha(luck) }
+}
+
+function resultOf(task: TaskState, luck: number): Result {
+  if (luck % 3 === 0) return failed({ retryable: luck % 2 === 0 })
+  const outcomes = Object.keys(task.definition.on ?? {})
+  const outcome = outcomes[luck % Math.max(1, outcomes.length)]
+  if (task.definition.action.type === 'verify') return succeeded({ verdicts: [{ criterion: 'it is good', holds: luck % 5 === 0 ? null : true }] })
+  return succeeded(outcome === undefined || luck % 5 === 0 ? {} : { outcome })
+}
+
+/** The friendliest command for this state: everything works, everyone agrees. Null when there is nothing left to do. */
+export function kindCommand(state: PlanState, now: number): Command | null {
+  const next = nextActions(state, now)
+  if (next.rest === 'draft') return { type: 'start' }
+  if (next.rest === 'paused') return { type: 'resume' }
+  if (next.rest === 'ended') return null
+  const asked = state.order.find(task => task.gate !== null)
+  if (asked !== undefined && next.rest === 'waiting') {
+    return { type: 'decide', task: asked.definition.id, verdict: asked.gate!.asks.type === 'unknown-outcome' ? 'done' : 'approved', rationale: '' }
+  }
+  const claimed = state.order.find(task => task.claim !== null)
+  if (claimed !== undefined) return { type: 'report', task: claimed.definition.id, by: claimed.claim!.by, result: kindResult(claimed) }
+  if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana' }
+  return {
+    type: 'turn',
+    settled: Array.from(next.perform, task => ({ task: task.definition.id, visit: task.visit, attempt: task.attempt, result: kindResult(task) })),
+    prepared: next.prepare.map(task => ({ task: task.definition.id, visit: task.visit, prepared: { ...(task.definition.when === undefined ? {} : { when: true }), preimage: numberedSha(7) } })),
+    compensated: next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: succeeded() }],
+  }
+}
+
+function kindResult(task: TaskState): Result {
+  const { action, on } = task.definition
+  return succeeded(action.type === 'decide' ? { outcome: Object.keys(on ?? {})[0] ?? 'success' } : {})
+}
+
+export const t = (number: number): TaskName => name(`t${number}`)

@@ -1,0 +1,138 @@
+// The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
+// a restore is going to change is stored before the first change, so a restore can itself be undone.
+
+import type { Sha256 } from '../domain/id.ts'
+import { Directory } from '../safety/directory.ts'
+import { stateInside } from '../safety/path-gate.ts'
+import { type Answer, answering, refuse } from '../safety/refused.ts'
+import { patternError } from '../safety/scope.ts'
+import { type Difference, differenceOf } from './difference.ts'
+import {
+  type BytePath,
+  type Entry,
+  type Left,
+  type Manifest,
+  readManifest,
+  textOf,
+  toldLeft,
+  writeManifest,
+} from './manifest.ts'
+import { carryOut } from './restoring.ts'
+import { type Scan, type ScanOptions, scanScope } from './scan.ts'
+import type { Blobs, Captured, Restored, Workspace } from './workspace.ts'
+
+export interface WorkspaceOptions {
+  readonly root: string
+  readonly stateDir: string
+  readonly blobs: Blobs
+  /** Wall clock in milliseconds; spares reading files twice that have not changed lately. */
+  readonly now?: () => number
+}
+
+export function openWorkspace(options: WorkspaceOptions): Workspace {
+  return {
+    async capture(patterns): Promise<Captured> {
+      const captured = await working(options, 'Capturing the write scope', async base => {
+        checkPatterns(patterns)
+        const keep: ScanOptions['keep'] = async (_, content) => void (await options.blobs.put(content.bytes))
+        const scan = await scanScope({ ...base, patterns, keep })
+        const manifest = manifestOf(patterns, scan)
+        const files = [...manifest.entries.values()].filter(entry => entry.type === 'file').length
+        const id = await options.blobs.put(writeManifest(manifest))
+        return { manifest: id, files, bytes: scan.bytes, left: toldLeft(manifest.left) }
+      })
+      return captured.ok ? { ok: true, ...captured.value } : captured
+    },
+    async restore(id): Promise<Restored> {
+      const restored = await working(options, 'Restoring the write scope', base => restore(options.blobs, base, id))
+      return restored.ok ? { ok: true, ...restored.value } : restored
+    },
+  }
+}
+
+type Base = Pick<ScanOptions, 'root' | 'state' | 'now'>
+
+async function working<T>(
+  options: WorkspaceOptions,
+  doing: string,
+  work: (base: Base) => Promise<T>,
+): Promise<Answer<T>> {
+  return await answering(doing, async () => {
+    const root = await Directory.open(options.root)
+    try {
+      return await work({ root, state: await stateInside(options), ...(options.now && { now: options.now }) })
+    } finally {
+      await root.close()
+    }
+  })
+}
+
+async function restore(blobs: Blobs, base: Base, id: Sha256) {
+  const stored = await blobs.get(id)
+  if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
+  const manifest = readManifest(stored)
+  const options = {
+    ...base,
+    patterns: manifest.patterns,
+    expected: (path: BytePath) => manifest.entries.get(path)?.type,
+  }
+  const scan = await scanScope({
+    ...options,
+    async keep(path, content) {
+      const want = manifest.entries.get(path)
+      if (want?.type !== 'file' || want.sha256 !== content.sha256) await blobs.put(content.bytes)
+    },
+  })
+  const difference = differenceOf(manifest, scan)
+  if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
+  await expectBlobs(difference, blobs)
+  const saved = await blobs.put(writeManifest(manifestOf(manifest.patterns, scan)))
+
+  const contentOf = async (file: Entry & { readonly type: 'file' }) =>
+    (await blobs.get(file.sha256)) ?? missing(file.sha256)
+  const changed = await carryOut(difference, { root: base.root, scan, contentOf })
+
+  const after = differenceOf(manifest, await scanScope({ ...options, keep: async () => {} }))
+  const wrong = [...after.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...after.unknown]
+  if (wrong.length > 0) cannot('restore everything', wrong)
+  return { saved, changed: changed.map(textOf), left: toldLeft(manifest.left) }
+}
+
+function manifestOf(patterns: readonly string[], scan: Scan): Manifest {
+  const entries = new Map<BytePath, Entry>()
+  const left: Left[] = [...scan.left]
+  for (const [path, found] of scan.found) {
+    if (found.type === 'special') left.push({ path, reason: 'special file' })
+    else entries.set(path, found)
+  }
+  return { patterns, entries, left: left.sort((a, b) => (a.path < b.path ? -1 : 1)) }
+}
+
+/** Nothing is changed before all that is needed for it is known to be there. */
+async function expectBlobs({ changes }: Difference, blobs: Blobs): Promise<void> {
+  for (const { want } of changes) {
+    if (want?.type === 'file' && (await blobs.get(want.sha256)) === null) missing(want.sha256)
+  }
+}
+
+function missing(sha256: Sha256): never {
+  refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, 'Run `planfold check`.')
+}
+
+function cannot(what: string, paths: readonly Left[]): never {
+  const shown = paths.slice(0, 10).map(({ path, reason }) => `${JSON.stringify(textOf(path))} (${reason})`)
+  const more = paths.length > 10 ? ` and ${paths.length - 10} more` : ''
+  refuse(
+    'logic',
+    `Cannot ${what}: ${shown.join(', ')}${more}.`,
+    'Move these away or close what writes them, then try again.',
+  )
+}
+
+function checkPatterns(patterns: readonly string[]): void {
+  for (const pattern of patterns) {
+    const wrong = patternError(pattern)
+    if (wrong !== null)
+      refuse('policy', `The pattern ${JSON.stringify(pattern)} ${wrong}.`, 'Correct `write` of the task.')
+  }
+}
