@@ -74,7 +74,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const runners = new Map<ActionType, Runner>([runRunner({ tree }), editRunner(), decideRunner()].map(runner => [runner.action, runner]))
   const rooms: Rooms = {
     store,
-    workspace: openWorkspace({ root, stateDir, blobs: store.blobs }),
+    workspace: openWorkspace({ root, stateDir, blobs: store.blobs, now: clock.now }),
     runners,
     processes: tree,
     clock,

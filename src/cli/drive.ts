@@ -72,6 +72,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
         return 'over'
       if (summary.holder === null || !summary.holder.alive) {
         detach = null
+        reporter.say(null)
         return 'free'
       }
     }

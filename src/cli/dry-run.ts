@@ -64,7 +64,7 @@ function lines({ card, text }: Would, paint: Paint): readonly string[] {
   const title = card.title === null ? '' : ` — ${escapeForTerminal(card.title)}`
   return [
     `${paint.bold(card.name)} ${paint.dim(`${card.action}, ${card.effect}`)}${after}${title}`,
-    ...(text ?? inWords(card))
+    ...(text === null ? inWords(card) : text.trim() === '' ? 'changes nothing as things stand' : text)
       .trimEnd()
       .split('\n')
       .map(line => `    ${tintDiff(escapeForTerminal(line.replaceAll('\t', '    ')), paint)}`),

@@ -38,7 +38,7 @@ export async function readPlanFile(context: Context, path: string): Promise<Plan
 
 /** Does a word on the command line mean a file, and not a plan by its name? */
 export async function isFile(context: Context, word: string): Promise<boolean> {
-  if (word === '-' || word.includes('/') || /\.(ya?ml|json|jsonl)$/i.test(word)) return true
+  if (word === '-' || /^\.+$/.test(word) || word.includes('/') || /\.(ya?ml|json|jsonl)$/i.test(word)) return true
   const found = await stat(resolve(context.cwd, word)).catch(() => null)
   return found?.isFile() === true
 }

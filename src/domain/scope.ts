@@ -8,18 +8,18 @@ export function scopesOverlap(a: readonly string[], b: readonly string[]): boole
 function patternsOverlap(a: string, b: string): boolean {
   const left = literal(a)
   const right = literal(b)
-  const [short, long] = left.parts.length <= right.parts.length ? [left, right] : [right, left]
-  if (!short.parts.every((part, at) => part === long.parts[at])) return false
-  // Two different files with no wildcard overlap only when equal, or when the shorter is a folder holding the longer.
-  return true
+  const [short, long] = left.length <= right.length ? [left, right] : [right, left]
+  return short.every((part, at) => part === long[at])
 }
 
-function literal(pattern: string): { readonly parts: readonly string[] } {
+/** The components before the first one with a wildcard. */
+function literal(pattern: string): readonly string[] {
   const parts = pattern
     .normalize('NFC')
+    .toUpperCase()
     .toLowerCase()
     .split('/')
     .filter(part => part !== '' && part !== '.')
   const wild = parts.findIndex(part => /[*?[{]/.test(part))
-  return { parts: wild < 0 ? parts : parts.slice(0, wild) }
+  return wild < 0 ? parts : parts.slice(0, wild)
 }

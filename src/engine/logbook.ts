@@ -1,7 +1,7 @@
 // What one attempt prints, on its way to `task_logs`: gathered into chunks of at most 64 KB or 250 ms, so that another process
 // can follow live and little is lost in a crash. Its hash is sealed in the result. Nothing here is state.
 
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { TASK_OUTPUT_MAX_BYTES } from '../domain/limits.ts'
 import type { Sha256 } from '../domain/id.ts'
@@ -18,7 +18,8 @@ export class Logbook {
   readonly #clock: Clock
   readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly #onOutput: (text: string) => void
-  readonly #hash = createHash('sha256')
+  /** Made at the first byte: most attempts print nothing, and none should pay for it. */
+  #hash: Hash | null = null
   readonly #decoders = new Map<Stream, StringDecoder>()
   #pending: LogChunk[] = []
   #pendingBytes = 0
@@ -34,6 +35,7 @@ export class Logbook {
   }
 
   write(stream: Stream, chunk: Buffer): void {
+    this.#hash ??= createHash('sha256')
     this.#hash.update(chunk)
     const before = this.#bytes
     this.#bytes += chunk.length
@@ -48,7 +50,7 @@ export class Logbook {
     for (const [stream, decoder] of this.#decoders) this.#gather(stream, decoder.end())
     this.#flush()
     if (this.#failed !== null) throw this.#failed
-    return this.#bytes === 0 ? null : { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
+    return this.#hash === null ? null : { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
   }
 
   #gather(stream: Stream, text: string): void {

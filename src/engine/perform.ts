@@ -8,6 +8,7 @@ import type { Action } from '../domain/plan.ts'
 import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
+import { inScope } from '../safety/scope.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, judge } from './judge.ts'
 import { Logbook } from './logbook.ts'
@@ -54,6 +55,8 @@ async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options
     if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
     if (seen?.type === 'exited' && seen.exit === 0) return { status: 'succeeded', verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }] }
   }
+  const outside = beyondPolicy(state, attempt.action)
+  if (outside !== null) return failed(outside)
   const runner = rooms.runners.get(attempt.action.type)
   const outcome: Outcome =
     attempt.action.type === 'verify'
@@ -109,6 +112,15 @@ function endedBadly(exited: Extract<Outcome, { type: 'exited' }>, attempt: Attem
   return { class: exited.exit === 75 ? 'transient' : 'logic', message, hint: 'see `planfold log --output`', retryable: true }
 }
 
+/** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
+function beyondPolicy(state: PlanState, action: Action): Failure | null {
+  const allowed = state.definition.policy?.write
+  if (action.type !== 'edit' || allowed === undefined) return null
+  const file = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file])).find(path => !inScope(allowed, path))
+  if (file === undefined) return null
+  return { class: 'policy', message: `'${file}' is outside the plan's policy.write`, hint: 'widen policy.write in a revision, or edit another file', retryable: false }
+}
+
 function notAccepted(verdict: Verdict): Failure {
   const evidence = verdict.evidence === undefined ? '' : ` (${verdict.evidence})`
   return { class: 'logic', message: `not accepted: '${verdict.criterion}' does not hold${evidence}`, hint: 'see `planfold log --output`', retryable: true }
@@ -120,17 +132,12 @@ async function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner:
     root: rooms.root,
     stateDir: rooms.stateDir,
     owner,
-    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : narrowed(state, attempt),
+    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
     environment: rooms.environment,
     evaluate,
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }
-}
-
-/** What the task itself may write; the plan's policy only ever narrows. */
-function narrowed(state: PlanState, attempt: Attempt): readonly string[] | null {
-  return scopeOf(state.definition, attempt.definition)
 }
 
 function lastLine(text: string): string | null {

@@ -70,10 +70,18 @@ export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolv
 function isPlain(definition: TaskDefinition): boolean {
   let known = plain.get(definition)
   if (known === undefined) {
-    known = !JSON.stringify(definition).includes('${{')
+    known = !mentions(definition.action) && !mentions(definition.inputs) && !mentions(definition.env) && !mentions(definition.compensate)
     plain.set(definition, known)
   }
   return known
+}
+
+/** Is there a reference in any of its strings? */
+function mentions(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('${{')
+  if (value === null || typeof value !== 'object') return false
+  for (const item of Array.isArray(value) ? value : Object.values(value)) if (mentions(item)) return true
+  return false
 }
 
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

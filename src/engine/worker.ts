@@ -54,7 +54,10 @@ export class WorkerLocal implements Worker {
     const claimed = await store.leases.claim(plan, owner)
     if (!claimed.ok) return { status: 'held', holder: claimed.holder }
     // What is left of the old owner's processes ends before anything of ours begins.
-    if (claimed.tookOver !== null) await processes.endOwner(claimed.tookOver.owner)
+    if (claimed.tookOver !== null && (await processes.endOwner(claimed.tookOver.owner)).left > 0) {
+      await store.leases.release(plan, owner)
+      return { status: 'held', holder: claimed.tookOver }
+    }
     const loop = new PlanLoop(this.#rooms, plan, claimed.lease, options)
     try {
       return await loop.run(owner.lost)

@@ -155,7 +155,7 @@ function wrongType(path: Path, given: unknown, wanted: string, source: Source): 
   }
   const typed = source.written(path) ?? String(given)
   const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
-  return { path, message, hint: UNITS[String(path.at(-1))] ?? betterType(given, wanted, typed) }
+  return { path, message, hint: UNITS.get(String(path.at(-1))) ?? betterType(given, wanted, typed) }
 }
 
 function betterType(given: unknown, wanted: string, typed: string): string {
@@ -166,13 +166,13 @@ function betterType(given: unknown, wanted: string, typed: string): string {
 }
 
 /** Keys whose text has a unit. */
-const UNITS: { readonly [key: string]: string } = {
-  timeout: 'write a number and a unit: 5m',
-  estimate: 'write a number and a unit: 2h',
-  time: 'write a number and a unit: 30m',
-  backoff: 'write a duration or a range: 1s..30s',
-  cost: 'write an amount and a currency: 2 USD',
-}
+const UNITS: ReadonlyMap<string, string> = new Map([
+  ['timeout', 'write a number and a unit: 5m'],
+  ['estimate', 'write a number and a unit: 2h'],
+  ['time', 'write a number and a unit: 30m'],
+  ['backoff', 'write a duration or a range: 1s..30s'],
+  ['cost', 'write an amount and a currency: 2 USD'],
+])
 
 function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): Complaint {
   if (path.length === 1 && path[0] === 'tasks')

@@ -47,7 +47,7 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
 }
 
 /** Can this variable, by itself, change what code runs or where its traffic goes? Compared without case. */
-export function isDangerous(name: string): boolean {
+function isDangerous(name: string): boolean {
   const upper = name.toUpperCase()
   if (HARMLESS.has(upper)) return false
   return DANGEROUS.has(upper) || PREFIXES.some(prefix => upper.startsWith(prefix)) || upper.endsWith('_PROXY')

@@ -149,7 +149,7 @@ function changedSince(name: Name): never {
 }
 
 /** A name of ours for a file on its way; whoever finds it after the process is gone may remove it. */
-export const temporaryName = (pid: number, number: number): Name => Buffer.from(`.planfold-${pid}-${number}.tmp`)
+const temporaryName = (pid: number, number: number): Name => Buffer.from(`.planfold-${pid}-${number}.tmp`)
 
 /** The process that was writing this temporary file; null when the name is not one of ours. */
 export function writerOf(name: Name): number | null {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { covers, inScope, mayHold, patternError, scopesOverlap } from './scope.ts'
+import { covers, inScope, mayHold, patternError } from './scope.ts'
 
 test('patterns mean the files one would expect', () => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -64,26 +64,4 @@ test('a walk goes only where a match may be', () => {
   expect(mayHold(['a.txt'], 'a.txt')).toBe(false)
   expect(covers(['src/**'], 'src')).toBe(true)
   expect(covers(['*/x.ts'], 'src')).toBe(false)
-})
-
-test('scopes overlap when they may meet, told cautiously and without case', () => {
-  const cases: readonly (readonly [readonly string[] | null, readonly string[] | null, boolean])[] = [
-    [['src/**'], ['src/a.ts'], true],
-    [['src/a.ts'], ['SRC/A.ts'], true],
-    [['src/a.ts'], ['src/b.ts'], false],
-    [['src/**'], ['test/**'], false],
-    [['srcs/**'], ['src/**'], false],
-    [['src/*.ts'], ['src/*.md'], true],
-    [['**/x'], ['a/b'], true],
-    [['a'], ['a/b'], true],
-    [['a', 'b/c'], ['d', 'b/'], true],
-    [null, ['a'], true],
-    [null, null, true],
-    [null, [], false],
-    [[], ['**'], false],
-  ]
-  for (const [a, b, meets] of cases) {
-    expect(scopesOverlap(a, b), JSON.stringify([a, b])).toBe(meets)
-    expect(scopesOverlap(b, a), JSON.stringify([b, a])).toBe(meets)
-  }
 })

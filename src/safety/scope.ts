@@ -54,30 +54,6 @@ export function covers(patterns: Patterns, directory: string): boolean {
   return inScope(patterns, directory === '' ? '\uffff' : `${directory}/\uffff`)
 }
 
-/**
- * May two tasks write the same file? Errs towards yes: compares only what stands before the first star, without case, since
- * `src/A.ts` and `src/a.ts` are one file on some systems.
- */
-export function scopesOverlap(a: Patterns, b: Patterns): boolean {
-  const left = prefixesOf(a)
-  const right = prefixesOf(b)
-  return left.some(one => right.some(other => isPrefix(one, other) || isPrefix(other, one)))
-}
-
-function prefixesOf(patterns: Patterns): readonly (readonly string[])[] {
-  return (patterns ?? ['**']).map(pattern => {
-    const components = componentsOf(pattern)
-    const star = components.findIndex(component => /[*?]/.test(component))
-    return (star < 0 ? components : components.slice(0, star)).map(component =>
-      component.normalize('NFC').toUpperCase().toLowerCase(),
-    )
-  })
-}
-
-function isPrefix(prefix: readonly string[], of: readonly string[]): boolean {
-  return prefix.length <= of.length && prefix.every((component, at) => of[at] === component)
-}
-
 /** A `**` at the end means at least one component: `src/**` is what lies below `src`, not `src` itself. */
 function componentsOf(pattern: string): readonly string[] {
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern

@@ -21,12 +21,11 @@ export interface Appending {
   readonly blobs: BodyBlobs
   readonly clock: Clock
   readonly host: Host
+  /** Resuming replays at most about this many events, or one for each task when there are more tasks. */
+  readonly foldEvery: number
   /** Told about a plan whose tail has grown long enough for a stored fold. */
   readonly foldDue: (plan: PlanId, kept: Kept) => void
 }
-
-/** Resuming replays at most this many events, or one for each task when there are more tasks. */
-const TAIL_MAX = 6_000
 
 export function createPlan(tables: Tables, room: Appending, command: CommandOf<'create'>, actor: Actor): Updated {
   const { name } = command.definition
@@ -120,6 +119,6 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
       tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
     }
   }
-  if (kept.tail >= TAIL_MAX && kept.tail >= state.order.length) room.foldDue(plan, kept)
+  if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state }
 }

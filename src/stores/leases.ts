@@ -55,7 +55,7 @@ export class LeasesOnTables implements Leases {
       const head = headOf(tables, plan)
       if (head === null) throw new Error(`there is no plan ${plan} to claim`)
       const claimant = tables.owners.get(owner.id)
-      if (claimant === null || !this.#isAlive(claimant)) throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
+      if (claimant === null || !this.#holds(claimant)) throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
       const held = tables.owners.holder(head.no)
       if (held?.owner.id === owner.id) return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
       if (held !== null && this.#isAlive(held.owner)) return { ok: false, holder: this.#holder(held) }
@@ -109,11 +109,14 @@ export class LeasesOnTables implements Leases {
     return { owner: id, host, pid, alive: this.#isAlive(held.owner), since: held.since }
   }
 
-  /** Another boot means the machine restarted since: whoever that was is gone. */
   #isAlive(owner: OwnerRecord): boolean {
-    const { clock, host } = this.#room
-    if (owner.boot !== host.boot || owner.expires <= clock.monotonic()) return false
-    return owner.pids !== host.pids || host.isRunning(owner.pid, owner.startTime)
+    const { host } = this.#room
+    return this.#holds(owner) && (owner.pids !== host.pids || host.isRunning(owner.pid, owner.startTime))
+  }
+
+  /** Another boot means the machine restarted since: whoever that was is gone. */
+  #holds(owner: OwnerRecord): boolean {
+    return owner.boot === this.#room.host.boot && owner.expires > this.#room.clock.monotonic()
   }
 }
 

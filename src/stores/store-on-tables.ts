@@ -29,11 +29,14 @@ export interface Parts {
   readonly host: Host
   readonly newId: () => string
   readonly heartbeat?: Heartbeat | undefined
+  /** After how many events a fold is stored again. */
+  readonly foldEvery?: number
   /** A view of the tables that stays at one moment while the check takes its turns. */
   readonly snapshot: () => { readonly tables: Tables; close(): void }
   readonly close: () => Promise<void>
 }
 
+const FOLD_EVERY = 6_000
 const READ_DEFAULT = 1_000
 const READ_MAX = 10_000
 
@@ -53,7 +56,7 @@ export class StoreOnTables implements door.Store {
   constructor(parts: Parts) {
     this.#parts = parts
     const { transactions, clock, host, heartbeat, newId } = parts
-    this.#appending = { ...parts, foldDue: (plan, kept) => this.#storeFold(plan, kept) }
+    this.#appending = { ...parts, foldEvery: parts.foldEvery ?? FOLD_EVERY, foldDue: (plan, kept) => this.#storeFold(plan, kept) }
     this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
     this.claims = claimsOn(parts)
     this.logs = logsOn(transactions)

@@ -181,11 +181,10 @@ export interface StreamTable {
 export interface Upkeep {
   /** The numbers of all plans, oldest first. */
   plans(): readonly number[]
-  counts(): { readonly entries: number; readonly pruned: number; readonly lastPosition: Position }
   /** Archived and last touched before. */
   prunable(before: Millis): readonly number[]
   /** Removes the plan and everything about it, leaving a line in the record of what was pruned. */
   prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }
-  /** What the storage engine itself finds wrong. */
+  /** What is wrong with the rows as such: damage the storage engine finds, plans or entries that are not there any more. */
   integrity(): readonly string[]
 }

@@ -9,8 +9,8 @@ import { inScope, mayHold } from '../safety/scope.ts'
 import { type BytePath, type Entry, type Left, textOf } from './manifest.ts'
 import { readSteadily } from './steady-read.ts'
 
-export const ENTRIES_MAX = 50_000
-export const TOTAL_MAX_BYTES = 256 * 1024 * 1024
+const ENTRIES_MAX = 50_000
+const TOTAL_MAX_BYTES = 256 * 1024 * 1024
 const DEPTH_MAX = 200
 const FILES_AT_ONCE = 8
 

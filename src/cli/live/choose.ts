@@ -16,7 +16,8 @@ const RANKS = 7
 
 export function choose(cards: readonly Card[], rows: number): Chosen {
   if (cards.length <= rows) return { before: null, shown: cards, after: null }
-  const room = Math.max(1, rows - 2)
+  // With hardly any rows, tasks are worth more than counts.
+  const room = rows < 4 ? Math.max(1, rows) : rows - 2
   const ranked: Card[][] = Array.from({ length: RANKS }, () => [])
   for (const card of cards) ranked[rank(card)]!.push(card)
   // The latest of what ended, the first of everything else.
@@ -36,6 +37,7 @@ export function choose(cards: readonly Card[], rows: number): Chosen {
     else if (ENDED.has(card.status)) done++
     else left++
   }
+  if (rows < 4) return { before: null, shown, after: null }
   return { before: done === 0 ? null : `${done} done`, shown, after: left === 0 ? null : `${left} to come` }
 }
 

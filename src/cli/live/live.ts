@@ -66,7 +66,7 @@ export class LiveReporter implements Reporter {
     if (line.trim() !== '') this.#lastLine.set(task, line)
   }
 
-  say(line: string): void {
+  say(line: string | null): void {
     this.#notice = line
     this.#draw()
   }

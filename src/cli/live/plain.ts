@@ -34,8 +34,8 @@ export class PlainReporter implements Reporter {
     for (const line of this.#lines.push(task, text)) this.#printOutput(task, line)
   }
 
-  say(line: string): void {
-    this.#print(line, this.#context.now())
+  say(line: string | null): void {
+    if (line !== null) this.#print(line, this.#context.now())
   }
 
   async close(): Promise<void> {}

@@ -10,8 +10,8 @@ export interface Reporter {
   entry(entry: Entry): void
   /** Raw text of a task, in order, not necessarily whole lines. */
   output(task: TaskName, text: string): void
-  /** Something the person should know now: "pausing …". */
-  say(line: string): void
+  /** Something the person should know now: "pausing …"; null when it no longer holds. */
+  say(line: string | null): void
   /** Stops telling and leaves the terminal as it was. */
   close(): Promise<void>
 }

@@ -38,9 +38,8 @@ const NAME_COLUMNS_MAX = 32
 
 export function view(sight: Sight, window: Window, paint: Paint): readonly string[] {
   const columns = Math.max(20, window.columns - 1)
-  const question = sight.question.slice(0, Math.max(0, window.rows - 4))
-  const foot = [...question, footer(sight, columns, paint)]
-  const room = Math.max(1, window.rows - 2 - foot.length)
+  const foot = [...squeezed(sight.question, window.rows - 3), footer(sight, columns, paint)]
+  const room = Math.max(1, window.rows - 1 - foot.length)
   const { before, shown, after } = choose(sight.cards, room)
   const nameColumns = Math.min(
     NAME_COLUMNS_MAX,
@@ -53,7 +52,13 @@ export function view(sight: Sight, window: Window, paint: Paint): readonly strin
     ...shown.map(card => row(card, sight, { ...window, columns }, nameColumns, paint)),
     ...(after === null ? [] : [paint.dim(cut(`  … ${after}`, columns))]),
     ...foot,
-  ]
+  ].slice(0, Math.max(1, window.rows))
+}
+
+/** What is asked stands first and the keys that answer stand last; what is between gives way. */
+function squeezed(question: readonly string[], rows: number): readonly string[] {
+  if (question.length <= rows) return question
+  return rows < 2 ? question.slice(-Math.max(0, rows)) : [...question.slice(0, rows - 1), question.at(-1)!]
 }
 
 function header(

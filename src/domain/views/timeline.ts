@@ -56,6 +56,7 @@ export function sentence(event: Event): string {
     case 'task.reopened':
       return `next visit of ${names(event.tasks)}: ${event.reason}`
     case 'task.routed':
+      if (event.to.includes(event.task)) return 'everything else has ended; judging the definition of done'
       return `${event.task} ${event.outcome} → ${names(event.to)}`
     case 'attempt.started':
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}`

@@ -88,11 +88,14 @@ function element(collection: Value, key: Value): Value {
   return fromJson(collection[position])
 }
 
+const RESERVED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
 function mapLiteral(entries: readonly (readonly [ASTNode, ASTNode])[], scope: Scope, meter: Meter): Value {
   const map: { [key: string]: Value } = Object.create(null)
   for (const [keyNode, valueNode] of entries) {
     const key = run(keyNode, scope, meter)
     if (typeof key === 'object') throw new ExpressionError(`a ${typeName(key)} cannot be the key of a map`)
+    if (RESERVED.has(String(key))) throw new ExpressionError(`'${String(key)}' cannot be the key of a map`)
     map[String(key)] = run(valueNode, scope, meter)
   }
   return map

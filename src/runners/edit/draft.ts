@@ -10,7 +10,7 @@ import { inScope, type Patterns } from '../../safety/scope.ts'
 import { patchText } from './patch-text.ts'
 import { replaceText } from './replace-text.ts'
 
-export const EDIT_MAX_BYTES = 16 * 1024 * 1024
+const EDIT_MAX_BYTES = 16 * 1024 * 1024
 
 export interface FileState {
   readonly bytes: Buffer

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -204,13 +205,14 @@ describe('attacks', () => {
     { type: 'chmod', file: path, mode: 0o777 },
   ]
 
-  test('A01-A11, A13 by path are refused for every kind of edit', async () => {
+  test('A01-A15 by path are refused for every kind of edit', async () => {
     const { base, root, edit } = setup({ source: 'one' })
     fs.writeFileSync(join(base, 'outside.txt'), 'outside')
     fs.symlinkSync(base, join(root, 'link'))
     fs.symlinkSync(join(base, 'outside.txt'), join(root, 'leaf'))
     fs.symlinkSync('../outside.txt', join(root, 'up'))
     fs.linkSync(join(base, 'outside.txt'), join(root, 'hard'))
+    execFileSync('mkfifo', [join(root, 'fifo')])
     const paths = [
       ...[
         '../outside.txt',
@@ -226,6 +228,7 @@ describe('attacks', () => {
         'leaf',
         'up',
         'hard',
+        'fifo',
         'ok.txt\0../x',
         'x'.repeat(10_000),
         '.GIT/hooks/pre-commit',
@@ -237,7 +240,7 @@ describe('attacks', () => {
       for (const one of each(path))
         expect(await edit(one), `${one.type} ${path.slice(0, 40)}`).toMatchObject(refused('policy'))
     }
-    expect(fs.readdirSync(root).sort()).toEqual(['hard', 'leaf', 'link', 'source', 'up'])
+    expect(fs.readdirSync(root).sort()).toEqual(['fifo', 'hard', 'leaf', 'link', 'source', 'up'])
     expect(fs.readdirSync(base).sort()).toEqual(['outside.txt', 'work'])
     expect(fs.readFileSync(join(base, 'outside.txt'), 'utf8')).toBe('outside')
   })

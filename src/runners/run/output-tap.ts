@@ -5,7 +5,7 @@ import { TASK_OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
 import type { RunnerTools } from '../runner.ts'
 import { BoundedOutput, leftOutLine, unfinishedBytes } from './bounded-output.ts'
 
-export const RETURNED_MAX_BYTES = 1024 * 1024
+const RETURNED_MAX_BYTES = 1024 * 1024
 const LOG_HEAD_MAX_BYTES = (TASK_OUTPUT_MAX_BYTES / 2) * 0.8
 const LOG_TAIL_MAX_BYTES = (TASK_OUTPUT_MAX_BYTES / 2) * 0.2
 

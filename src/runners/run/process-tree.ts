@@ -25,7 +25,7 @@ export function processTree(): ProcessTree {
   }
 }
 
-export const marksOf = (mark: Omit<AttemptMark, 'leader'>): readonly string[] => [
+const marksOf = (mark: Omit<AttemptMark, 'leader'>): readonly string[] => [
   `PLANFOLD_OWNER=${mark.owner}`,
   `PLANFOLD_KEY=${mark.key}`,
   `PLANFOLD_ATTEMPT=${mark.attempt}`,

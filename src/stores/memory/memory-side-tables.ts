@@ -109,7 +109,6 @@ function headOf(stream: MemoryStream | undefined): StreamHead | null {
 export function memoryUpkeep(disk: MemoryDisk): Upkeep {
   return {
     plans: () => [...disk.plans.keys()],
-    counts: () => ({ entries: disk.journal.length, pruned: disk.pruned, lastPosition: disk.position }),
     prunable: (before: Millis) =>
       [...disk.plans.values()].filter(plan => plan.record.archived && plan.at < before).map(plan => plan.no),
     prune(no) {
@@ -125,6 +124,6 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
       )
       return { entries: plan.entries.length, bytes: plan.entries.reduce((sum, entry) => sum + (entry.body?.length ?? 0), 0) }
     },
-    integrity: () => [],
+    integrity: () => (disk.journal.length + disk.pruned === disk.position ? [] : ['entries are missing']),
   }
 }

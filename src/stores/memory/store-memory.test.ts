@@ -5,7 +5,7 @@ import { plan, task } from '../../testing/index.ts'
 import { MemoryDisk } from './memory-disk.ts'
 import { type Faults, StoreMemory } from './store-memory.ts'
 
-function setup(faults: Faults = {}) {
+function setup(faults: Faults = {}, options = {}) {
   const disk = new MemoryDisk()
   const clock = new FakeClock()
   let next = 0
@@ -15,14 +15,14 @@ function setup(faults: Faults = {}) {
       commits++
       return faults.beforeCommit?.() ?? 'ok'
     }
-    const store = new StoreMemory(disk, { clock, host: fakeHost(host), newId: () => `owner-${++next}`, faults: { beforeCommit } })
+    const store = new StoreMemory(disk, { clock, host: fakeHost(host), newId: () => `owner-${++next}`, faults: { beforeCommit }, ...options })
     onTestFinished(() => store.close())
     return store
   }
   return { disk, clock, open, commits: () => commits }
 }
 
-storeContract('memory', async () => setup())
+storeContract('memory', async options => setup({}, options))
 
 describe('memory: faults', () => {
   it('a commit that failed left nothing behind, and the state is read anew', async () => {

@@ -25,6 +25,7 @@ export interface StoreMemoryOptions {
   readonly every?: (ms: number, look: () => void) => () => void
   /** Absent: leases are renewed by `leases.renew()` only. */
   readonly heartbeat?: Heartbeat
+  readonly foldEvery?: number
 }
 
 export interface Faults {

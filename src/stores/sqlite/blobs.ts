@@ -2,7 +2,7 @@
 // folder synced, so it is there whole or not at all; what is read is verified against its name.
 
 import { hash } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
@@ -30,7 +30,8 @@ export class BlobsFiles implements ContentStore {
     const path = this.#path(id)
     const there = await stat(path).catch(absent)
     if (there?.size === bytes.length) {
-      await this.#freshen(path)
+      // Somebody relies on it again from now on, so that it is not pruned before they have said so.
+      await utimes(path, this.#seconds(), this.#seconds())
       return id
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
@@ -39,6 +40,7 @@ export class BlobsFiles implements ContentStore {
       const file = await open(temporary, 'wx', 0o600)
       try {
         await file.writeFile(bytes)
+        await file.utimes(this.#seconds(), this.#seconds())
         await file.sync()
       } finally {
         await file.close()
@@ -63,8 +65,7 @@ export class BlobsFiles implements ContentStore {
     const id = hash('sha256', bytes) as Sha256
     const path = this.#path(id)
     if (sizeAt(path) === bytes.length) {
-      const seconds = this.#options.now() / 1000
-      utimesSync(path, seconds, seconds)
+      utimesSync(path, this.#seconds(), this.#seconds())
       return id
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
@@ -73,6 +74,7 @@ export class BlobsFiles implements ContentStore {
       const file = openSync(temporary, 'wx', 0o600)
       try {
         for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+        futimesSync(file, this.#seconds(), this.#seconds())
         fsyncSync(file)
       } finally {
         closeSync(file)
@@ -117,10 +119,8 @@ export class BlobsFiles implements ContentStore {
     return join(this.#options.folder, id.slice(0, 2), id.slice(2))
   }
 
-  /** Somebody relies on it again from now on, so that it is not pruned before they have said so. */
-  async #freshen(path: string): Promise<void> {
-    const seconds = this.#options.now() / 1000
-    await utimes(path, seconds, seconds)
+  #seconds(): number {
+    return this.#options.now() / 1000
   }
 
   async #makeFolder(folder: string): Promise<void> {

@@ -25,7 +25,7 @@ export class SqliteJournal implements JournalTable {
     this.#position = sql.prepare(`SELECT max(coalesce((SELECT max(position) FROM entries), 0),
       coalesce((SELECT max(position) FROM pruned), 0)) AS position`)
     this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    this.#advance = sql.prepare('UPDATE heads SET version = ?, hash = ?, at = ?, done = ? WHERE plan_no = ?')
+    this.#advance = sql.prepare('UPDATE heads SET version = ?, at = ?, done = ? WHERE plan_no = ?')
   }
 
   planNo(plan: PlanId): number | null {
@@ -55,7 +55,7 @@ export class SqliteJournal implements JournalTable {
   }
 
   lastHash(no: number): Sha256 | null {
-    const row = this.#sql.prepare('SELECT hash FROM heads WHERE plan_no = ?').get(no)
+    const row = this.#sql.prepare('SELECT hash FROM entries JOIN heads USING (plan_no, version) WHERE plan_no = ?').get(no)
     return row === undefined ? null : hex(row.hash)
   }
 
@@ -103,15 +103,14 @@ export class SqliteJournal implements JournalTable {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
       .run(id, record.name, record.title, record.goalText, record.goal, record.session, record.status, record.revision, record.tasks, record.createdAt)
     const no = Number(lastInsertRowid)
-    this.#sql.prepare(`INSERT INTO heads (plan_no, version, hash, at, done, fence) VALUES (?, 0, x'', 0, 0, 0)`).run(no)
+    this.#sql.prepare(`INSERT INTO heads (plan_no, version, at, done, fence) VALUES (?, 0, 0, 0, 0)`).run(no)
     return no
   }
 
   addEntry(no: number, { position, version, at, actor, fence, body, blob, hash }: StoredEntry, done: number): void {
     this.#wrote()
-    const hashBytes = bytes(hash)
-    this.#insert.run(position, no, version, at, actor, fence, body, blob === null ? null : bytes(blob), hashBytes)
-    this.#advance.run(version, hashBytes, at, done, no)
+    this.#insert.run(position, no, version, at, actor, fence, body, blob === null ? null : bytes(blob), bytes(hash))
+    this.#advance.run(version, at, done, no)
   }
 
   saveFold(no: number, { version, definitionVersion, body, hash }: StoredFold): void {

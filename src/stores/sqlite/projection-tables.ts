@@ -21,7 +21,7 @@ export class SqliteProjections {
     this.#moveTask = sql.prepare(`UPDATE tasks SET status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?
       WHERE plan_no = ? AND ordinal = ?`)
     this.#addTask = sql.prepare('INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    this.#startAttempt = sql.prepare(`INSERT OR REPLACE INTO attempts (plan_no, ordinal, visit, attempt, status, started_at)
+    this.#startAttempt = sql.prepare(`INSERT INTO attempts (plan_no, ordinal, visit, attempt, status, started_at)
       VALUES (?, ?, ?, ?, 'running', ?)`)
     this.#endAttempt = sql.prepare(`UPDATE attempts SET status = ?, ended_at = ?, duration_ms = ?, exit = ?, failure_class = ?
       WHERE plan_no = ? AND ordinal = ? AND visit = ? AND attempt = ?`)

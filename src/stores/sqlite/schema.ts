@@ -52,7 +52,6 @@ export const MIGRATIONS: readonly Migration[] = [
       `CREATE TABLE heads (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,
         version INTEGER NOT NULL,
-        hash BLOB NOT NULL,
         at INTEGER NOT NULL,
         done INTEGER NOT NULL,
         fence INTEGER NOT NULL,

@@ -33,6 +33,8 @@ export interface StoreSqliteOptions {
   readonly busyMs?: number
   /** `manual`: leases are renewed by `leases.renew()` only, for tests with a clock of their own. */
   readonly heartbeat?: 'thread' | 'manual'
+  /** After how many events a fold is stored again; the default suits everybody but tests. */
+  readonly foldEvery?: number
   /** The type of the filesystem a folder is on, as statfs(2) tells it. */
   readonly filesystemType?: (folder: string) => number
 }
@@ -66,6 +68,7 @@ export class StoreSqlite extends StoreOnTables {
       close: async () => {
         await commits.close()
         reader.close()
+        checkpoint(writer)
         writer.close()
       },
     })
@@ -113,6 +116,15 @@ function tablesOn(connection: Connection): Tables {
     logs: sqliteLogs(connection, wrote),
     streams: sqliteStreams(connection, wrote),
     upkeep: sqliteUpkeep(connection, wrote),
+  }
+}
+
+/** Leaves an empty log behind when nobody else is using it; otherwise the last one out does. */
+function checkpoint(writer: Connection): void {
+  try {
+    writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (sqliteCode(error) !== SQLITE_BUSY) throw error
   }
 }
 

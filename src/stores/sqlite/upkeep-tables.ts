@@ -11,13 +11,6 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
   const numbers = (text: string, ...values: readonly number[]) => sql.prepare(text).all(...values).map(row => row.plan_no as number)
   return {
     plans: () => numbers('SELECT plan_no FROM plans ORDER BY plan_no'),
-    counts() {
-      const row = sql
-        .prepare(`SELECT (SELECT count(*) FROM entries) AS entries, (SELECT coalesce(sum(entries), 0) FROM pruned) AS pruned,
-          max(coalesce((SELECT max(position) FROM entries), 0), coalesce((SELECT max(position) FROM pruned), 0)) AS last`)
-        .get()!
-      return { entries: row.entries as number, pruned: row.pruned as number, lastPosition: row.last as number }
-    },
     prunable: (before: Millis) =>
       numbers('SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY plan_no', before),
     prune(no, at) {
@@ -26,8 +19,8 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
         .prepare('SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = ?')
         .get(no)!
       sql
-        .prepare(`INSERT INTO pruned SELECT p.id, p.name, h.version, h.hash, (SELECT max(position) FROM entries), ?
-          FROM plans p JOIN heads h USING (plan_no) WHERE p.plan_no = ?`)
+        .prepare(`INSERT INTO pruned SELECT p.id, p.name, h.version, e.hash, (SELECT max(position) FROM entries), ?
+          FROM plans p JOIN heads h USING (plan_no) JOIN entries e USING (plan_no, version) WHERE p.plan_no = ?`)
         .run(at, no)
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
@@ -35,7 +28,22 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
     integrity() {
       const found = sql.prepare('PRAGMA integrity_check(20)').all().map(row => String(Object.values(row)[0]))
       const orphans = sql.prepare('PRAGMA foreign_key_check').all().map(row => `a row of ${row.table} belongs to nothing`)
-      return [...(found.length === 1 && found[0] === 'ok' ? [] : found), ...orphans]
+      return [...(found.length === 1 && found[0] === 'ok' ? [] : found), ...orphans, ...missing(sql)]
     },
   }
+}
+
+/** Positions and plan numbers have no gaps, and `pruned` tells what was taken out: anything else that lacks was taken away. */
+function missing(sql: Connection): readonly string[] {
+  const { entries, positions, plans, numbers } = sql
+    .prepare(`SELECT
+      (SELECT count(*) FROM entries) + (SELECT coalesce(sum(entries), 0) FROM pruned) AS entries,
+      max((SELECT coalesce(max(position), 0) FROM entries), (SELECT coalesce(max(position), 0) FROM pruned)) AS positions,
+      (SELECT count(*) FROM plans) + (SELECT count(*) FROM pruned) AS plans,
+      (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'plans') AS numbers`)
+    .get()!
+  return [
+    ...(entries === positions ? [] : [`${positions} entries were written, ${entries} are accounted for`]),
+    ...(plans === numbers ? [] : [`${numbers} plans were made, ${plans} are accounted for`]),
+  ]
 }

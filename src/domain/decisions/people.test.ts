@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { create, edit, external, failed, given, type Journal, name, numberedSha, plan, started, succeeded, task } from '../../testing/index.ts'
+
+const claim = (one?: string, by = 'ana') => ({ type: 'claim', token: `token-of-${by}`, by, ...(one === undefined ? {} : { task: name(one) }) }) as const
+const report = (one: string, by = 'ana', result = succeeded()) => ({ type: 'report', task: name(one), by, result }) as const
+const code = (journal: Journal, command: Parameters<Journal['submit']>[0]): string => {
+  const decided = journal.submit(command)
+  return decided.ok ? 'ok' : decided.refusal.code
+}
+
+describe('an external task', () => {
+  it('is claimed, reported, and lets others go on without any engine', () => {
+    const journal = started(plan('p', external('a'), external('b', { needs: ['a'] })))
+    expect(journal.must(claim('a'))).toEqual([{ type: 'attempt.started', task: 'a', visit: 1, attempt: 1, claim: { token: 'token-of-ana', by: 'ana' } }])
+    expect(journal.must(report('a'))).toEqual([
+      { type: 'attempt.succeeded', task: 'a', visit: 1, attempt: 1, result: { status: 'succeeded' } },
+      { type: 'task.readied', tasks: ['b'] },
+    ])
+    expect(journal.must(report('b')).at(-1)).toEqual({ type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
+  })
+
+  it('is chosen by priority when none is named', () => {
+    const journal = started(plan('p', external('a'), external('b', { priority: 1 })))
+    expect([journal.must(claim())[0], journal.must(claim(undefined, 'bo'))[0]]).toMatchObject([{ task: 'b' }, { task: 'a' }])
+    expect(code(journal, claim(undefined, 'cy'))).toBe('not-ready')
+  })
+
+  it('is held by one: others are told by whom, with a token or without', () => {
+    const journal = started(plan('p', external('a'), external('b')))
+    journal.must(claim('a'))
+    expect(journal.submit(claim('a', 'bo'))).toEqual({
+      ok: false,
+      refusal: { code: 'conflict', message: "task 'a' is claimed by ana", hint: 'wait until the claim ends or lapses, or claim another task' },
+    })
+    expect(code(journal, report('a', 'bo'))).toBe('conflict')
+    expect(code(journal, { ...report('a', 'ana'), token: 'forged' })).toBe('conflict')
+    expect(code(journal, { ...report('a', 'bo'), token: 'token-of-ana' })).toBe('ok')
+    expect(code(journal, report('a'))).toBe('not-ready')
+  })
+
+  it('whose claim lapses can be claimed by another, and a lapse that comes late changes nothing', () => {
+    const journal = started(plan('p', external('a')))
+    journal.must(claim('a'))
+    expect(journal.must({ type: 'lapse', task: name('a'), token: 'another', reason: 'silence' })).toEqual([])
+    const lapse = { type: 'lapse', task: name('a'), token: 'token-of-ana', reason: 'silence' } as const
+    expect(journal.must(lapse)).toEqual([{ type: 'attempt.lost', task: 'a', visit: 1, attempt: 1, reason: 'silence' }])
+    expect([journal.must(lapse), journal.must({ ...lapse, task: name('ghost') })]).toEqual([[], []])
+    journal.must(claim('a', 'bo'))
+    expect([journal.must(lapse), code(journal, report('a', 'ana'))]).toEqual([[], 'conflict'])
+    expect(journal.state.order[0]).toMatchObject({ attempt: 2, claim: { by: 'bo' } })
+  })
+
+  it('is not lost when the engine is: its claim lives on', () => {
+    const journal = started(plan('p', external('a'), task('b', { effect: 'pure' })))
+    journal.must(claim('a'))
+    journal.must({ type: 'recover', reason: 'died' })
+    expect(journal.statuses()).toEqual({ a: 'running', b: 'ready' })
+  })
+
+  it('that failed and may be tried again waits for its back-off, then can be claimed', () => {
+    const journal = started(plan('p', external('a', { retry: { attempts: 2, backoffMs: { min: 50, max: 50 } } })))
+    journal.must(report('a', 'ana', failed({ retryable: true }) as never))
+    expect(code(journal, claim('a'))).toBe('not-ready')
+    journal.clock.advance(50)
+    journal.turn()
+    expect(code(journal, claim('a'))).toBe('ok')
+  })
+
+  it('is the only kind that can be claimed or reported, in a plan that is active', () => {
+    const journal = started(plan('p', task('a'), external('b', { needs: ['a'] })))
+    expect([code(journal, claim('a')), code(journal, report('a')), code(journal, claim('b')), code(journal, claim('ghost')), code(journal, report('ghost'))]).toEqual([
+      'not-allowed', 'not-allowed', 'not-ready', 'not-found', 'not-found',
+    ])
+    journal.must({ type: 'pause' })
+    expect(code(journal, claim('b'))).toBe('illegal-transition')
+  })
+})
+
+describe('retry', () => {
+  it('opens the next visit of an ended task and of what came after it, and the ended plan with it', () => {
+    const journal = started(plan('p', task('a'), task('b', { needs: ['a'] }), task('c')))
+    for (const one of ['a', 'b', 'c']) journal.succeed(one)
+    expect(journal.must({ type: 'retry', task: name('a'), reason: 'better now' })).toEqual([
+      { type: 'plan.reopened', reason: 'retry of a' },
+      { type: 'task.reopened', tasks: ['a', 'b'], reason: 'better now' },
+      { type: 'task.readied', tasks: ['a'] },
+    ])
+    expect(journal.state.order.map(({ visit, attempt, status }) => [visit, attempt, status])).toEqual([[2, 0, 'ready'], [2, 0, 'pending'], [1, 1, 'completed']])
+  })
+
+  it('makes a task that waits for its back-off ready at once', () => {
+    const journal = started(plan('p', task('a', { retry: { attempts: 2, backoffMs: { min: 50, max: 50 } } })))
+    journal.fail('a', { retryable: true })
+    expect(journal.must({ type: 'retry', task: name('a') })).toEqual([{ type: 'task.readied', tasks: ['a'] }])
+    expect(journal.turn()).toEqual([{ type: 'attempt.started', task: 'a', visit: 1, attempt: 2 }])
+  })
+
+  it('is refused for what has not ended, and while something unsafe that came after it runs', () => {
+    const journal = started(plan('p', task('a'), task('b', { needs: ['a'] })))
+    expect([code(journal, { type: 'retry', task: name('a') }), code(journal, { type: 'retry', task: name('b') }), code(journal, { type: 'retry', task: name('ghost') })]).toEqual(['not-ready', 'not-ready', 'not-found'])
+    journal.succeed('a')
+    expect(code(journal, { type: 'retry', task: name('a') })).toBe('not-allowed')
+    given(create(plan('p', task('a')))).when({ type: 'retry', task: name('a') }).thenRefused('illegal-transition')
+  })
+
+  it('captures the files anew: what was prepared belonged to the visit before', () => {
+    const journal = started(plan('p', edit('a', 'f')))
+    journal.prepare('a', { preimage: numberedSha(5) })
+    journal.succeed('a')
+    journal.must({ type: 'retry', task: name('a') })
+    expect(journal.state.order[0]!.prepared).toBeNull()
+  })
+})
+
+describe('skip', () => {
+  it('ends a task that failed, and frees what it blocked', () => {
+    const journal = started(plan('p', task('a'), task('b', { needs: ['a'] })))
+    journal.fail('a')
+    expect(journal.must({ type: 'skip', task: name('a'), reason: 'by hand' })).toEqual([
+      { type: 'plan.reopened', reason: 'skip of a' },
+      { type: 'task.skipped', task: 'a', reason: 'by hand' },
+      { type: 'task.unblocked', tasks: ['b'] },
+      { type: 'task.readied', tasks: ['b'] },
+    ])
+  })
+
+  it('is refused for what runs, is done, or does not exist; in a draft it is remembered', () => {
+    const journal = started(plan('p', task('a'), task('b')))
+    journal.succeed('b')
+    const skip = (one: string) => code(journal, { type: 'skip', task: name(one), reason: '' })
+    expect([skip('a'), skip('b'), skip('ghost')]).toEqual(['not-ready', 'not-ready', 'not-found'])
+    given(create(plan('p', task('a'), task('b', { needs: ['a'] }))), { type: 'skip', task: name('a'), reason: 'done by hand' }, { type: 'start' })
+      .when({ type: 'turn' })
+      .then({ type: 'attempt.started', task: name('b'), visit: 1, attempt: 1 })
+  })
+})
+
+it('a note is kept, on the plan or on a task it has; an unknown task gets the nearest name', () => {
+  const journal = started(plan('p', task('alpha')))
+  expect(journal.must({ type: 'note', text: 'hm' })).toEqual([{ type: 'note.added', text: 'hm' }])
+  expect(journal.must({ type: 'note', text: 'hm', task: name('alpha') })).toEqual([{ type: 'note.added', text: 'hm', task: 'alpha' }])
+  expect(journal.submit({ type: 'note', text: 'hm', task: name('alpa') })).toEqual({
+    ok: false,
+    refusal: { code: 'not-found', message: "the plan has no task 'alpa'", hint: "did you mean 'alpha'?" },
+  })
+})
