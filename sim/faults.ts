@@ -38,7 +38,7 @@ export const FAULTS: readonly Fault[] = [
 const RATES: Readonly<Record<Fault, number>> = {
   'commit-failed': 0.03,
   'reply-lost': 0.04,
-  'unknown-unwritten': 0.03,
+  'unknown-unwritten': 0.5,
   crash: 0.008,
   'crash-after-commit': 0.015,
   'crash-in-recovery': 0.5,
@@ -55,7 +55,7 @@ export class Faults {
   readonly fired = noneFired()
   readonly #rates: Record<Fault, number>
   readonly #luck: Random
-  #healed = false
+  #healed = true
 
   constructor(luck: Random, forced: readonly Fault[] = []) {
     this.#luck = luck
@@ -78,6 +78,11 @@ export class Faults {
 
   get healed(): boolean {
     return this.#healed
+  }
+
+  /** From now on things go wrong: the safety phase begins. */
+  arm(): void {
+    this.#healed = false
   }
 
   /** No more faults: the liveness phase begins. */

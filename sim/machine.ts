@@ -4,6 +4,7 @@
 
 import type { Command } from '../src/domain/command.ts'
 import type { PlanId } from '../src/domain/id.ts'
+import type { PlanState } from '../src/domain/state.ts'
 import type { Clock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import type { Rooms } from '../src/engine/rooms.ts'
@@ -48,6 +49,8 @@ export interface Ground {
   readonly trace: (line: string) => void
   readonly ledger: Ledger
   readonly mutant: Mutant | null
+  /** The fold of what is durable. */
+  readonly truth: () => PlanState
   /** All in one pid namespace: a dead owner is seen at once. Else only its lease tells. */
   readonly sameHost: boolean
   readonly leaseMs: number
@@ -68,11 +71,6 @@ interface Life {
   readonly force: AbortController
   readonly looks: Set<() => void>
   looking: boolean
-}
-
-let lastPid = 0
-export const resetPids = (): void => {
-  lastPid = 0
 }
 
 export class Process {
@@ -105,7 +103,7 @@ export class Process {
   boot(plan: PlanId | null, machine: Machine): void {
     const life: Life = {
       number: ++this.#lives,
-      pid: ++lastPid,
+      pid: machine.nextPid(),
       dead: false,
       stopped: false,
       held: [],
@@ -345,8 +343,10 @@ export class Machine {
   /** Where people's orders go through; it drives nothing. */
   readonly desk: Process
   readonly #luck: Random
+  readonly #booting = new Set<Process>()
   #plan: PlanId | null = null
   #inRow = 0
+  #pid = 0
 
   constructor(ground: Ground) {
     this.ground = ground
@@ -355,12 +355,16 @@ export class Machine {
     this.desk.boot(null, this)
   }
 
+  nextPid(): number {
+    return ++this.#pid
+  }
+
   isRunning(pid: number): boolean {
     return this.all.some(process => process.isRunning(pid))
   }
 
   get all(): readonly Process[] {
-    return [this.desk, ...this.processes]
+    return [...(this.desk === undefined ? [] : [this.desk]), ...this.processes]
   }
 
   /** Starts `count` processes that drive the plan. */
@@ -410,8 +414,6 @@ export class Machine {
   reviveEnded(): void {
     for (const process of this.all) if (!process.isUp && !this.#booting.has(process)) this.#boot(process, this.#luck.between(100, 5_000))
   }
-
-  readonly #booting = new Set<Process>()
 
   #boot(process: Process, ms: number): void {
     if (this.#booting.has(process)) return

@@ -73,7 +73,8 @@ export function endingLines(
       `  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`,
     )
   else if (summary.status === 'paused') lines.push(`  paused; resume with: ${paint.bold(next ?? '')}`)
-  else if (next !== null) lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
+  else if (next !== null)
+    lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
   return lines
 }
 

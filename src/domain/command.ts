@@ -2,14 +2,28 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
+import type { GateVerdict } from './event.ts'
 import type { PlanId, Sha256, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
-import type { GateVerdict } from './event.ts'
 import type { Prepared, Result } from './result.ts'
 
 export type Command =
-  | { readonly type: 'create'; readonly plan: PlanId; readonly definition: PlanDefinition; readonly hash: Sha256; readonly origin?: PlanId; readonly session?: string; readonly goal?: string }
-  | { readonly type: 'revise'; readonly definition: PlanDefinition; readonly hash: Sha256; readonly rationale: string; readonly expectedRevision?: number }
+  | {
+      readonly type: 'create'
+      readonly plan: PlanId
+      readonly definition: PlanDefinition
+      readonly hash: Sha256
+      readonly origin?: PlanId
+      readonly session?: string
+      readonly goal?: string
+    }
+  | {
+      readonly type: 'revise'
+      readonly definition: PlanDefinition
+      readonly hash: Sha256
+      readonly rationale: string
+      readonly expectedRevision?: number
+    }
   | { readonly type: 'start' }
   | { readonly type: 'pause'; readonly reason?: string }
   | { readonly type: 'resume' }
@@ -18,7 +32,13 @@ export type Command =
   | { readonly type: 'recover'; readonly reason: string }
   | Turn
   | { readonly type: 'claim'; readonly task?: TaskName; readonly token: string; readonly by: string }
-  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly by: string; readonly result: Result }
+  | {
+      readonly type: 'report'
+      readonly task: TaskName
+      readonly token?: string
+      readonly by: string
+      readonly result: Result
+    }
   | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
   | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
   | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }

@@ -33,7 +33,8 @@ export function decide(state: PlanState, command: Command, now: Millis): Decisio
 function handle(draft: Draft, command: Command): Refusal | undefined {
   if (command.type === 'create') return lifecycle.create(draft, command)
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
-  if (draft.state.archived && command.type !== 'archive') return refuse('not-allowed', 'the plan is archived', 'clone it to run it again')
+  if (draft.state.archived && command.type !== 'archive')
+    return refuse('not-allowed', 'the plan is archived', 'clone it to run it again')
   switch (command.type) {
     case 'revise':
       return revise(draft, command)
@@ -66,8 +67,13 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     case 'skip':
       return people.skip(draft, command)
     case 'note':
-      if (command.task !== undefined && !draft.state.tasks.has(command.task)) return people.unknownTask(draft, command.task)
-      emit(draft, { type: 'note.added', text: command.text, ...(command.task === undefined ? {} : { task: command.task }) })
+      if (command.task !== undefined && !draft.state.tasks.has(command.task))
+        return people.unknownTask(draft, command.task)
+      emit(draft, {
+        type: 'note.added',
+        text: command.text,
+        ...(command.task === undefined ? {} : { task: command.task }),
+      })
       return undefined
     default:
       return command satisfies never

@@ -3,7 +3,8 @@ import { decision, edit, external, gate, plan, task } from '../testing/index.ts'
 import { compensationEffect, effectOf, mayRunAgain, scopeOf } from './effect.ts'
 import { type Action, EFFECT_CLASSES, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from './plan.ts'
 
-const effect = (one: TaskDefinition, options: Omit<PlanDefinition, 'name' | 'tasks'> = {}) => effectOf(plan('p', one, options), one)
+const effect = (one: TaskDefinition, options: Omit<PlanDefinition, 'name' | 'tasks'> = {}) =>
+  effectOf(plan('p', one, options), one)
 
 it('effect classes have safe defaults', () => {
   expect({
@@ -36,7 +37,14 @@ it('effect classes have safe defaults', () => {
 it('of the actions of a later release, only those that reach outside are unsafe', () => {
   const later = LATER_ACTIONS.map(type => [type, effect(task('a', { action: { type, spec: null } as Action }))])
   expect(Object.fromEntries(later)).toEqual({
-    git: 'unsafe', http: 'unsafe', db: 'unsafe', model: 'model', agent: 'model', research: 'unsafe', checkpoint: 'pure', subplan: 'unsafe',
+    git: 'unsafe',
+    http: 'unsafe',
+    db: 'unsafe',
+    model: 'model',
+    agent: 'model',
+    research: 'unsafe',
+    checkpoint: 'pure',
+    subplan: 'unsafe',
   })
 })
 
@@ -45,7 +53,15 @@ it('only unsafe may not be made again after an unknown outcome', () => {
 })
 
 it('an edit writes what it names, both ends of a move included; a declared scope comes first, the policy last', () => {
-  const moving = task('a', { action: { type: 'edit', edits: [{ type: 'move', file: 'x', to: 'y' }, { type: 'delete', file: 'x' }] } })
+  const moving = task('a', {
+    action: {
+      type: 'edit',
+      edits: [
+        { type: 'move', file: 'x', to: 'y' },
+        { type: 'delete', file: 'x' },
+      ],
+    },
+  })
   const policy = { policy: { write: ['src/**'] } }
   expect(scopeOf(plan('p', moving, policy), moving)).toEqual(['x', 'y'])
   expect(scopeOf(plan('p', moving, policy), task('a', { write: ['z'] }))).toEqual(['z'])

@@ -7,8 +7,22 @@ import type { Action, PlanDefinition } from './plan.ts'
 import type { Evidence, Failed, Result, Succeeded } from './result.ts'
 
 export type Event =
-  | { readonly type: 'plan.created'; readonly plan: PlanId; readonly definition: PlanDefinition; readonly hash: Sha256; readonly origin?: PlanId; readonly session?: string; readonly goal?: string }
-  | { readonly type: 'plan.revised'; readonly revision: number; readonly definition: PlanDefinition; readonly hash: Sha256; readonly rationale: string }
+  | {
+      readonly type: 'plan.created'
+      readonly plan: PlanId
+      readonly definition: PlanDefinition
+      readonly hash: Sha256
+      readonly origin?: PlanId
+      readonly session?: string
+      readonly goal?: string
+    }
+  | {
+      readonly type: 'plan.revised'
+      readonly revision: number
+      readonly definition: PlanDefinition
+      readonly hash: Sha256
+      readonly rationale: string
+    }
   | { readonly type: 'plan.started' }
   | { readonly type: 'plan.paused'; readonly reason: string }
   | { readonly type: 'plan.resumed' }
@@ -24,17 +38,60 @@ export type Event =
   /** Each of `tasks` opens its next visit. */
   | { readonly type: 'task.reopened'; readonly tasks: readonly TaskName[]; readonly reason: string }
   /** An outcome edge was taken; a failure that was routed is handled. */
-  | { readonly type: 'task.routed'; readonly task: TaskName; readonly outcome: string; readonly to: readonly TaskName[] }
-  | { readonly type: 'attempt.started'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly preimage?: Sha256; readonly inputHash?: Sha256; readonly claim?: Claim }
-  | { readonly type: 'attempt.succeeded'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Succeeded }
-  | { readonly type: 'attempt.failed'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly result: Failed }
+  | {
+      readonly type: 'task.routed'
+      readonly task: TaskName
+      readonly outcome: string
+      readonly to: readonly TaskName[]
+    }
+  | {
+      readonly type: 'attempt.started'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly preimage?: Sha256
+      readonly inputHash?: Sha256
+      readonly claim?: Claim
+    }
+  | {
+      readonly type: 'attempt.succeeded'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly result: Succeeded
+    }
+  | {
+      readonly type: 'attempt.failed'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly result: Failed
+    }
   /** Nobody can say how it ended: its owner died, it was interrupted by us, or an agent's claim lapsed. */
-  | { readonly type: 'attempt.lost'; readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly reason: string; readonly byUs?: true }
+  | {
+      readonly type: 'attempt.lost'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly reason: string
+      readonly byUs?: true
+    }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
   | { readonly type: 'gate.opened'; readonly task: TaskName; readonly asks: GateAsks; readonly hash?: Sha256 }
-  | { readonly type: 'gate.decided'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
-  | { readonly type: 'criterion.judged'; readonly task: TaskName; readonly criterion: string; readonly holds: boolean; readonly evidence?: string }
+  | {
+      readonly type: 'gate.decided'
+      readonly task: TaskName
+      readonly verdict: GateVerdict
+      readonly rationale: string
+    }
+  | {
+      readonly type: 'criterion.judged'
+      readonly task: TaskName
+      readonly criterion: string
+      readonly holds: boolean
+      readonly evidence?: string
+    }
   | { readonly type: 'workspace.restored'; readonly task: TaskName; readonly to: Sha256; readonly saved: Sha256 }
   | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action }
   | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }

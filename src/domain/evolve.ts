@@ -41,7 +41,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.cancelled':
       state.status = 'active'
       state.reason = event.reason
-      state.compensating = event.force ? [] : state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
+      state.compensating = event.force
+        ? []
+        : state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
       for (const task of state.order) {
         if (!ENDED.has(task.status) && task.status !== 'running') end(state, task, 'cancelled', now)
       }
@@ -74,9 +76,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       }
       return
     case 'task.skipped':
-      return end(state, taskOf(state, event.task), 'skipped', now, event.reason)
+      end(state, taskOf(state, event.task), 'skipped', now, event.reason)
+      return
     case 'task.abandoned':
-      return end(state, taskOf(state, event.task), 'abandoned', now, event.reason)
+      end(state, taskOf(state, event.task), 'abandoned', now, event.reason)
+      return
     case 'task.blocked':
       for (const name of event.tasks) {
         const task = taskOf(state, name)
@@ -190,7 +194,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'compensation.finished':
       state.compensation = null
-      if (event.result.status === 'failed') state.reason = `compensation of ${event.task} failed: ${event.result.failure.message}`
+      if (event.result.status === 'failed')
+        state.reason = `compensation of ${event.task} failed: ${event.result.failure.message}`
       return
     case 'workspace.restored':
     case 'note.added':

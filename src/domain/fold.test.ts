@@ -19,73 +19,93 @@ const RUNS = Number(process.env.PLANFOLD_RUNS ?? 150)
 const TIMEOUT_MS = 20_000 + RUNS * 20
 
 describe('every step of every run', () => {
-  it('leaves a state that is the fold of the journal, keeps every promise, and can be stored and opened again', () => {
-    fc.assert(
-      fc.property(plans, moves, (definition, list) => {
-        const journal = new Journal(new ClockFake())
-        const shadow = newState()
-        const step = (command: Parameters<typeof decide>[1]) => {
-          const before = journal.state.revision === 0 ? null : stored(journal.state)
-          const twin = before === null ? newState() : unpackFold(before, journal.state.definition)
-          const now = journal.clock.now()
-          const decided = journal.submit(command)
-          // A state opened from its stored fold decides the same.
-          expect(decide(twin, command, now)).toEqual(decided)
-          if (!decided.ok) {
-            if (before !== null) expect(stored(journal.state)).toEqual(before)
-            return
+  it(
+    'leaves a state that is the fold of the journal, keeps every promise, and can be stored and opened again',
+    () => {
+      fc.assert(
+        fc.property(plans, moves, (definition, list) => {
+          const journal = new Journal(new ClockFake())
+          const shadow = newState()
+          const step = (command: Parameters<typeof decide>[1]) => {
+            const before = journal.state.revision === 0 ? null : stored(journal.state)
+            const twin = before === null ? newState() : unpackFold(before, journal.state.definition)
+            const now = journal.clock.now()
+            const decided = journal.submit(command)
+            // A state opened from its stored fold decides the same.
+            expect(decide(twin, command, now)).toEqual(decided)
+            if (!decided.ok) {
+              if (before !== null) expect(stored(journal.state)).toEqual(before)
+              return
+            }
+            expect(JSON.parse(JSON.stringify(decided.events))).toEqual(decided.events)
+            for (const event of decided.events) {
+              checkBefore(shadow, event)
+              evolve(shadow, event, now)
+            }
+            shadow.version = journal.state.version
+            expect(stored(shadow)).toEqual(stored(journal.state))
+            checkState(journal.state)
+            const opened = unpackFold(stored(journal.state), journal.state.definition)
+            expect(stored(opened)).toEqual(stored(journal.state))
+            expect(actions(opened, now)).toEqual(actions(journal.state, now))
           }
-          expect(JSON.parse(JSON.stringify(decided.events))).toEqual(decided.events)
-          for (const event of decided.events) {
-            checkBefore(shadow, event)
-            evolve(shadow, event, now)
+          step(create(definition))
+          step({ type: 'start' })
+          for (const move of list) {
+            journal.clock.advance(move.luck % 400)
+            step(commandOf(journal.state, move, journal.clock.now()))
           }
-          shadow.version = journal.state.version
-          expect(stored(shadow)).toEqual(stored(journal.state))
-          checkState(journal.state)
-          const opened = unpackFold(stored(journal.state), journal.state.definition)
-          expect(stored(opened)).toEqual(stored(journal.state))
-          expect(actions(opened, now)).toEqual(actions(journal.state, now))
-        }
-        step(create(definition))
-        step({ type: 'start' })
-        for (const move of list) {
-          journal.clock.advance(move.luck % 400)
-          step(commandOf(journal.state, move, journal.clock.now()))
-        }
-      }),
-      { numRuns: RUNS },
-    )
-  }, TIMEOUT_MS)
+        }),
+        { numRuns: RUNS },
+      )
+    },
+    TIMEOUT_MS,
+  )
 
-  it('leads, in a kind world, to an end', () => {
-    fc.assert(
-      fc.property(plans, moves, (definition, list) => {
-        const journal = new Journal(new ClockFake()).create(definition)
-        journal.must({ type: 'start' })
-        for (const move of list) {
-          journal.clock.advance(move.luck % 400)
-          journal.submit(commandOf(journal.state, move, journal.clock.now()))
-        }
-        for (let steps = 0; ; steps++) {
-          const command = kindCommand(journal.state, journal.clock.now())
-          if (command === null) break
-          journal.must(command)
-          journal.clock.advance(500)
-          if (steps > 5_000) throw new Error(`no end in sight: ${JSON.stringify(journal.statuses())} ${JSON.stringify(journal.entries.slice(-5))}`)
-        }
-        expect(nextActions(journal.state, journal.clock.now())).toMatchObject({ turn: false, wakeAt: null, rest: 'ended' })
-      }),
-      { numRuns: RUNS },
-    )
-  }, TIMEOUT_MS)
+  it(
+    'leads, in a kind world, to an end',
+    () => {
+      fc.assert(
+        fc.property(plans, moves, (definition, list) => {
+          const journal = new Journal(new ClockFake()).create(definition)
+          journal.must({ type: 'start' })
+          for (const move of list) {
+            journal.clock.advance(move.luck % 400)
+            journal.submit(commandOf(journal.state, move, journal.clock.now()))
+          }
+          for (let steps = 0; ; steps++) {
+            const command = kindCommand(journal.state, journal.clock.now())
+            if (command === null) break
+            journal.must(command)
+            journal.clock.advance(500)
+            if (steps > 5_000)
+              throw new Error(
+                `no end in sight: ${JSON.stringify(journal.statuses())} ${JSON.stringify(journal.entries.slice(-5))}`,
+              )
+          }
+          expect(nextActions(journal.state, journal.clock.now())).toMatchObject({
+            turn: false,
+            wakeAt: null,
+            rest: 'ended',
+          })
+        }),
+        { numRuns: RUNS },
+      )
+    },
+    TIMEOUT_MS,
+  )
 })
 
 /** What an event may rely on, asked of the state before it. */
 function checkBefore(state: PlanState, event: Event): void {
   if (event.type === 'attempt.started') {
     const started = state.tasks.get(event.task)!
-    expect({ event, status: started.status, ...openNeeds(state, started) }).toEqual({ event, status: 'ready', unmet: 0, blockers: 0 })
+    expect({ event, status: started.status, ...openNeeds(state, started) }).toEqual({
+      event,
+      status: 'ready',
+      unmet: 0,
+      blockers: 0,
+    })
     expect(started.attempt + 1).toBe(event.attempt)
     expect(started.visit).toBe(event.visit)
   }
@@ -99,7 +119,9 @@ function checkBefore(state: PlanState, event: Event): void {
 }
 
 function checkState(state: PlanState): void {
-  const counts = Object.fromEntries(TASK_STATUSES.map(status => [status, state.order.filter(task => task.status === status).length]))
+  const counts = Object.fromEntries(
+    TASK_STATUSES.map(status => [status, state.order.filter(task => task.status === status).length]),
+  )
   expect(state.counts).toEqual(counts)
   const isUnderWay = (state.status === 'active' && state.compensating === null) || state.status === 'paused'
   for (const task of state.order) {
@@ -132,13 +154,17 @@ function actions(state: PlanState, now: number): unknown {
 describe('a stored fold', () => {
   it('shares nothing that changes with the state it came from, nor with states opened from it (regression 31: no shared mutable state)', () => {
     const compensate = { type: 'edit', edits: [] } as const
-    const journal = started(plan('p', task('a', { compensate }), task('b', { compensate, needs: ['a'] }), task('c', { needs: ['b'] })))
+    const journal = started(
+      plan('p', task('a', { compensate }), task('b', { compensate, needs: ['a'] }), task('c', { needs: ['b'] })),
+    )
     journal.succeed('a')
     const fold = packFold(journal.state)
     const written = JSON.stringify(fold)
     const one = unpackFold(fold, journal.state.definition)
     const other = unpackFold(fold, journal.state.definition)
-    const settled = [{ task: one.order[1]!.definition.id, visit: 1, attempt: 1, result: { status: 'succeeded' } }] as const
+    const settled = [
+      { task: one.order[1]!.definition.id, visit: 1, attempt: 1, result: { status: 'succeeded' } },
+    ] as const
     decide(one, { type: 'turn', settled }, 0)
     journal.succeed('b')
     expect(JSON.stringify(fold)).toBe(written)

@@ -39,14 +39,45 @@ export function newState(): PlanState {
 }
 
 const PLAN_KEYS = [
-  'id', 'status', 'revision', 'hash', 'origin', 'session', 'goal', 'version', 'createdAt', 'updatedAt', 'startedAt',
-  'endedAt', 'reason', 'archived', 'nextOrdinal', 'completedOrder', 'compensating', 'compensation',
+  'id',
+  'status',
+  'revision',
+  'hash',
+  'origin',
+  'session',
+  'goal',
+  'version',
+  'createdAt',
+  'updatedAt',
+  'startedAt',
+  'endedAt',
+  'reason',
+  'archived',
+  'nextOrdinal',
+  'completedOrder',
+  'compensating',
+  'compensation',
 ] as const satisfies readonly (keyof PlanState)[]
 
 /** In the order in which a packed task lists them; new keys go to the end. */
 const TASK_KEYS = [
-  'status', 'visit', 'attempt', 'failures', 'lost', 'readiedAt', 'startedAt', 'endedAt', 'retryAt', 'claim', 'prepared',
-  'result', 'reason', 'gate', 'handled', 'dormant', 'routedBy',
+  'status',
+  'visit',
+  'attempt',
+  'failures',
+  'lost',
+  'readiedAt',
+  'startedAt',
+  'endedAt',
+  'retryAt',
+  'claim',
+  'prepared',
+  'result',
+  'reason',
+  'gate',
+  'handled',
+  'dormant',
+  'routedBy',
 ] as const satisfies readonly (keyof TaskState)[]
 
 /** Everything but the definition, as JSON. */

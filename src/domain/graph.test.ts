@@ -9,7 +9,11 @@ const chain = (length: number, first: readonly string[] = []) =>
 
 describe('the graph', () => {
   it('regression 2: a plan without tasks is refused, so it can never be complete', () => {
-    expect(given().when(create(plan('p'))).thenRefused('invalid')).toEqual({
+    expect(
+      given()
+        .when(create(plan('p')))
+        .thenRefused('invalid'),
+    ).toEqual({
       code: 'invalid',
       message: 'the plan has no tasks',
       hint: 'add at least one task: an empty plan is never complete',
@@ -17,18 +21,33 @@ describe('the graph', () => {
   })
 
   it('regression 8: a duplicate id is refused by name, and nothing is written', () => {
-    const refusal = given().when(create(plan('p', task('a'), task('b'), task('a')))).thenRefused('duplicate')
-    expect(refusal).toEqual({ code: 'duplicate', message: "two tasks are called 'a'", hint: 'give one of them another id' })
+    const refusal = given()
+      .when(create(plan('p', task('a'), task('b'), task('a'))))
+      .thenRefused('duplicate')
+    expect(refusal).toEqual({
+      code: 'duplicate',
+      message: "two tasks are called 'a'",
+      hint: 'give one of them another id',
+    })
   })
 
   it("the task made from the plan's `done` list keeps its name to itself", () => {
     const done = [{ type: 'prose', text: 'good' }] as const
-    expect(checkGraph(plan('p', task('done'), { done })).map(({ code, task }) => [code, task])).toEqual([['duplicate', 'done']])
+    expect(checkGraph(plan('p', task('done'), { done })).map(({ code, task }) => [code, task])).toEqual([
+      ['duplicate', 'done'],
+    ])
     expect(checkGraph(plan('p', task('done')))).toEqual([])
   })
 
   it('regression 20: a cycle is refused with its path', () => {
-    const definition = plan('p', task('x'), task('a', { needs: ['c', 'x'] }), task('b', { needs: ['a'] }), task('c', { needs: ['b'] }), task('after', { needs: ['c'] }))
+    const definition = plan(
+      'p',
+      task('x'),
+      task('a', { needs: ['c', 'x'] }),
+      task('b', { needs: ['a'] }),
+      task('c', { needs: ['b'] }),
+      task('after', { needs: ['c'] }),
+    )
     expect(checkGraph(definition)).toEqual([
       {
         code: 'cycle',
@@ -44,11 +63,34 @@ describe('the graph', () => {
   })
 
   it('regression 20: a dangling reference is refused with the nearest name, in needs and in outcome edges', () => {
-    const definition = plan('p', task('baseline', { on: { failure: 'fixx' } }), task('fix', { needs: ['basline'] }), task('z', { needs: ['elsewhere'] }))
+    const definition = plan(
+      'p',
+      task('baseline', { on: { failure: 'fixx' } }),
+      task('fix', { needs: ['basline'] }),
+      task('z', { needs: ['elsewhere'] }),
+    )
     expect(checkGraph(definition)).toEqual([
-      { code: 'unknown-reference', message: "task 'baseline' routes to 'fixx', which does not exist", hint: "did you mean 'fix'?", task: 'baseline', key: 'on' },
-      { code: 'unknown-reference', message: "task 'fix' needs 'basline', which does not exist", hint: "did you mean 'baseline'?", task: 'fix', key: 'needs' },
-      { code: 'unknown-reference', message: "task 'z' needs 'elsewhere', which does not exist", hint: 'name a task of this plan', task: 'z', key: 'needs' },
+      {
+        code: 'unknown-reference',
+        message: "task 'baseline' routes to 'fixx', which does not exist",
+        hint: "did you mean 'fix'?",
+        task: 'baseline',
+        key: 'on',
+      },
+      {
+        code: 'unknown-reference',
+        message: "task 'fix' needs 'basline', which does not exist",
+        hint: "did you mean 'baseline'?",
+        task: 'fix',
+        key: 'needs',
+      },
+      {
+        code: 'unknown-reference',
+        message: "task 'z' needs 'elsewhere', which does not exist",
+        hint: 'name a task of this plan',
+        task: 'z',
+        key: 'needs',
+      },
     ])
     given().when(create(definition)).thenRefused('unknown-reference')
   })
@@ -56,12 +98,17 @@ describe('the graph', () => {
   it('regression 20: a circle of 20,000 tasks is found, and 20,000 dangling references are listed, before anyone gets impatient', () => {
     expect(checkGraph(chain(TASKS_MAX, [`t${TASKS_MAX - 1}`]))[0]?.path).toHaveLength(TASKS_MAX + 1)
     const long = (at: number) => `${'n'.repeat(90)}-${at}`
-    const dangling = plan('p', ...Array.from({ length: TASKS_MAX }, (_, at) => task(long(at), { needs: [`${'n'.repeat(89)}m-${at}`] })))
+    const dangling = plan(
+      'p',
+      ...Array.from({ length: TASKS_MAX }, (_, at) => task(long(at), { needs: [`${'n'.repeat(89)}m-${at}`] })),
+    )
     expect(checkGraph(dangling)).toHaveLength(TASKS_MAX)
   }, 20_000)
 
   it('more tasks than the limit are refused', () => {
-    given().when(create(chain(TASKS_MAX + 1))).thenRefused('limit')
+    given()
+      .when(create(chain(TASKS_MAX + 1)))
+      .thenRefused('limit')
   })
 
   it('regression 33: a task may need one that is written after it', () => {
@@ -84,10 +131,13 @@ describe('the graph', () => {
           }
           return seen
         })
-        const faults = checkGraph(plan('p', ...needs.map((some, at) => task(`t${at}`, { needs: some.map(need => `t${need}`) }))))
+        const faults = checkGraph(
+          plan('p', ...needs.map((some, at) => task(`t${at}`, { needs: some.map(need => `t${need}`) }))),
+        )
         expect(faults.length > 0).toBe(reached.some((seen, at) => seen.has(at)))
         const path = faults[0]?.path ?? []
-        for (let at = 1; at < path.length; at++) expect(needs[Number(path[at]!.slice(1))]).toContain(Number(path[at - 1]!.slice(1)))
+        for (let at = 1; at < path.length; at++)
+          expect(needs[Number(path[at]!.slice(1))]).toContain(Number(path[at - 1]!.slice(1)))
       }),
     )
   })

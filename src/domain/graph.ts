@@ -3,8 +3,8 @@
 
 import type { TaskName } from './id.ts'
 import { TASKS_MAX } from './limits.ts'
-import { suggest } from './suggest.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { suggest } from './suggest.ts'
 
 export interface GraphFault {
   readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle'
@@ -27,18 +27,42 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   const faults: GraphFault[] = []
   const { tasks } = definition
   if (tasks.length === 0) {
-    return [{ code: 'empty', message: 'the plan has no tasks', hint: 'add at least one task: an empty plan is never complete' }]
+    return [
+      {
+        code: 'empty',
+        message: 'the plan has no tasks',
+        hint: 'add at least one task: an empty plan is never complete',
+      },
+    ]
   }
   if (tasks.length > TASKS_MAX) {
-    return [{ code: 'limit', message: `the plan has ${tasks.length} tasks, more than ${TASKS_MAX}`, hint: 'split it into several plans' }]
+    return [
+      {
+        code: 'limit',
+        message: `the plan has ${tasks.length} tasks, more than ${TASKS_MAX}`,
+        hint: 'split it into several plans',
+      },
+    ]
   }
   const byName = new Map<TaskName, TaskDefinition>()
   for (const task of tasks) {
     if (byName.has(task.id)) {
-      faults.push({ code: 'duplicate', message: `two tasks are called '${task.id}'`, hint: 'give one of them another id', task: task.id, key: 'id' })
+      faults.push({
+        code: 'duplicate',
+        message: `two tasks are called '${task.id}'`,
+        hint: 'give one of them another id',
+        task: task.id,
+        key: 'id',
+      })
     }
     if (task.id === DONE_TASK && (definition.done?.length ?? 0) > 0) {
-      faults.push({ code: 'duplicate', message: "a task is called 'done', which is the task made from the plan's `done` list", hint: 'rename the task', task: task.id, key: 'id' })
+      faults.push({
+        code: 'duplicate',
+        message: "a task is called 'done', which is the task made from the plan's `done` list",
+        hint: 'rename the task',
+        task: task.id,
+        key: 'id',
+      })
     }
     byName.set(task.id, task)
   }

@@ -8,8 +8,14 @@ it('hands out what is live, in order, and drops what is stale when it meets it',
       const heap = new Heap<(typeof items)[number]>((a, b) => a.key < b.key)
       for (const item of items) heap.push(item)
       const popped: number[] = []
-      for (let item = heap.pop(({ live }) => live); item !== undefined; item = heap.pop(({ live }) => live)) popped.push(item.key)
-      expect(popped).toEqual(items.filter(({ live }) => live).map(({ key }) => key).sort((a, b) => a - b))
+      for (let item = heap.pop(({ live }) => live); item !== undefined; item = heap.pop(({ live }) => live))
+        popped.push(item.key)
+      expect(popped).toEqual(
+        items
+          .filter(({ live }) => live)
+          .map(({ key }) => key)
+          .sort((a, b) => a - b),
+      )
       expect(heap.size).toBe(0)
     }),
   )

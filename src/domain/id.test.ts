@@ -29,7 +29,13 @@ describe('ids', () => {
   })
 
   it('what is no task id is parsed to null', () => {
-    for (const text of ['', 'a', numberedPlanId(1), `${numberedPlanId(1)}0`, numberedPlanId(1).toUpperCase().replace(/0$/, 'A')]) {
+    for (const text of [
+      '',
+      'a',
+      numberedPlanId(1),
+      `${numberedPlanId(1)}0`,
+      numberedPlanId(1).toUpperCase().replace(/0$/, 'A'),
+    ]) {
       expect(parseTaskId(text)).toBeNull()
     }
   })
@@ -49,16 +55,41 @@ describe('ids', () => {
 describe('names', () => {
   it('are plain, bounded, and never those of the object machinery', () => {
     const good = ['a', 'retry-core', 'v1.2_x', 'A9', 'toString']
-    const bad = ['', '-a', 'a-', '.a', 'a..b', 'a b', 'ä', 'a'.repeat(101), '__proto__', 'constructor', 'prototype', numberedPlanId(1), 'a\u0000']
+    const bad = [
+      '',
+      '-a',
+      'a-',
+      '.a',
+      'a..b',
+      'a b',
+      'ä',
+      'a'.repeat(101),
+      '__proto__',
+      'constructor',
+      'prototype',
+      numberedPlanId(1),
+      'a\u0000',
+    ]
     expect(good.filter(text => !isTaskName(text) || !isPlanName(text))).toEqual([])
     expect(bad.filter(text => isTaskName(text) || isPlanName(text))).toEqual([])
   })
 
   it('of expanded tasks may hold a slash, of plans not', () => {
-    expect([isTaskName('check-db/1'), isTaskName('a//b'), isTaskName('/a'), isPlanName('check-db/1')]).toEqual([true, false, false, false])
+    expect([isTaskName('check-db/1'), isTaskName('a//b'), isTaskName('/a'), isPlanName('check-db/1')]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ])
   })
 
   it('of actors are free text without control characters', () => {
-    expect([isActor('Ana <ana@example.com>'), isActor(''), isActor('a\nb'), isActor('a\u2028b'), isActor('x'.repeat(201))]).toEqual([true, false, false, false, false])
+    expect([
+      isActor('Ana <ana@example.com>'),
+      isActor(''),
+      isActor('a\nb'),
+      isActor('a\u2028b'),
+      isActor('x'.repeat(201)),
+    ]).toEqual([true, false, false, false, false])
   })
 })

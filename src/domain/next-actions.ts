@@ -29,7 +29,11 @@ export function nextActions(state: PlanState, now: Millis): NextActions {
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined
   const wakeAt = timer?.at ?? null
   const compensate = compensation(state)
-  const canCompensate = state.compensating !== null && state.compensation === null && state.running.size === 0 && state.compensating.length > 0
+  const canCompensate =
+    state.compensating !== null &&
+    state.compensation === null &&
+    state.running.size === 0 &&
+    state.compensating.length > 0
   return {
     perform: state.running,
     prepare,

@@ -94,7 +94,13 @@ export type ActionType = Action['type']
 /** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
 export type Edit = { readonly sha256?: string } & (
   | { readonly type: 'create'; readonly file: string; readonly content: string; readonly mode?: number }
-  | { readonly type: 'replace'; readonly file: string; readonly find: string; readonly replace: string; readonly all?: true }
+  | {
+      readonly type: 'replace'
+      readonly file: string
+      readonly find: string
+      readonly replace: string
+      readonly all?: true
+    }
   | { readonly type: 'patch'; readonly file: string; readonly diff: string }
   | { readonly type: 'move'; readonly file: string; readonly to: string }
   | { readonly type: 'delete'; readonly file: string }

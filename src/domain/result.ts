@@ -1,8 +1,8 @@
 // How an attempt ended. Made once, in `engine/perform`, and journaled as it is; nothing classifies a second time.
 
-import type { EffectClass } from './plan.ts'
 import type { Millis, Sha256 } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { EffectClass } from './plan.ts'
 
 export type Result = Succeeded | Failed
 

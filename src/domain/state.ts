@@ -94,4 +94,3 @@ export interface TaskState {
   /** Who needs this task. */
   dependants: TaskState[]
 }
-

@@ -19,7 +19,15 @@ export type TaskStatus =
   | 'abandoned'
   | 'cancelled'
 
-export const PLAN_STATUSES: readonly PlanStatus[] = ['draft', 'active', 'paused', 'blocked', 'completed', 'failed', 'cancelled']
+export const PLAN_STATUSES: readonly PlanStatus[] = [
+  'draft',
+  'active',
+  'paused',
+  'blocked',
+  'completed',
+  'failed',
+  'cancelled',
+]
 export const TASK_STATUSES: readonly TaskStatus[] = [
   'pending',
   'ready',

@@ -21,7 +21,8 @@ export const newReadyHeap = (): Heap<TaskState> =>
   })
 
 /** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
-export const newTimerHeap = (): Heap<Timer> => new Heap((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
+export const newTimerHeap = (): Heap<Timer> =>
+  new Heap((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
 /** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
 export const NOBODY: readonly TaskName[] = []
@@ -117,17 +118,23 @@ export function index(state: PlanState, task: TaskState): void {
   else if (task.status === 'ready') (isEngines(task) ? state.ready : state.claimable).push(task)
 }
 
-export const isStartable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && isEngines(task)
-export const isClaimable = (task: TaskState): boolean => task.status === 'ready' && task.retryAt === null && !isEngines(task)
+export const isStartable = (task: TaskState): boolean =>
+  task.status === 'ready' && task.retryAt === null && isEngines(task)
+export const isClaimable = (task: TaskState): boolean =>
+  task.status === 'ready' && task.retryAt === null && !isEngines(task)
 export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
 /** Does the engine have to move it on? An external task waits for a claim, except for the judging of its `when`. */
 function isEngines(task: TaskState): boolean {
-  return task.definition.action.type !== 'external' || (task.definition.when !== undefined && task.prepared?.when === undefined)
+  return (
+    task.definition.action.type !== 'external' ||
+    (task.definition.when !== undefined && task.prepared?.when === undefined)
+  )
 }
 
 /** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */
-export const runningInOrder = (state: PlanState): readonly TaskState[] => [...state.running].sort((a, b) => a.ordinal - b.ordinal)
+export const runningInOrder = (state: PlanState): readonly TaskState[] =>
+  [...state.running].sort((a, b) => a.ordinal - b.ordinal)
 
 /** Needs not satisfied and needs that block, with the `needs` on tasks that led here waived. */
 export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {

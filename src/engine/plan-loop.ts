@@ -48,6 +48,7 @@ export class PlanLoop {
   #prepared: Preparation[] = []
   #compensated: NonNullable<Turn['compensated']>[number][] = []
   #stale = false
+  #unknowns = 0
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions) {
     this.#rooms = rooms
@@ -208,9 +209,11 @@ export class PlanLoop {
     try {
       const updated = await this.#rooms.store.update(this.#plan, command, { actor: ENGINE, lease: this.#lease })
       if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
+      this.#unknowns = 0
       return updated.state
     } catch (error) {
-      if (!(error instanceof CommitUnknown)) throw error
+      // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.
+      if (!(error instanceof CommitUnknown) || ++this.#unknowns > UNKNOWNS_MAX) throw error
       onUnknown?.()
       return await this.#read()
     }
@@ -233,3 +236,4 @@ export class PlanLoop {
 }
 
 const COMPENSATION = '~compensation'
+const UNKNOWNS_MAX = 5

@@ -1,7 +1,7 @@
 // Drives plans in this process, each in a loop of its own, all under one lease.
 
 import type { PlanId } from '../domain/id.ts'
-import { LeaseLost, type Owner } from '../stores/store.ts'
+import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
 import type { Driven, DriveOptions, Worker } from './engine.ts'
 import { PlanLoop } from './plan-loop.ts'
 import type { Rooms } from './rooms.ts'
@@ -41,6 +41,37 @@ export class WorkerLocal implements Worker {
     await owner?.stop()
   }
 
+  /** The lease of this process. One that was lost, or could not be had, is not kept: the next drive asks for another. */
+  #open(): Promise<Owner> {
+    if (this.#owner !== null) return this.#owner
+    const forget = () => {
+      if (this.#owner === opened) this.#owner = null
+    }
+    const opened: Promise<Owner> = this.#rooms.store.leases.open({ leaseMs: this.#rooms.leaseMs }).then(
+      owner => {
+        owner.lost.addEventListener('abort', forget)
+        return owner
+      },
+      error => {
+        forget()
+        throw error
+      },
+    )
+    this.#owner = opened
+    return opened
+  }
+
+  /** Null when our lease ran out before anybody told us. */
+  async #claim(plan: PlanId, owner: Owner, over: string | null): Promise<Claimed | null> {
+    try {
+      return await this.#rooms.store.leases.claim(plan, owner, { over })
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+      this.#owner = null
+      return null
+    }
+  }
+
   async #heldHere(plan: PlanId): Promise<Driven> {
     const { store, clock } = this.#rooms
     const here = { owner: '', host: '', pid: 0, alive: true, since: clock.now() }
@@ -48,16 +79,16 @@ export class WorkerLocal implements Worker {
   }
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
-    const { store, processes, leaseMs } = this.#rooms
-    this.#owner ??= store.leases.open({ leaseMs })
-    const owner = await this.#owner
-    const claimed = await store.leases.claim(plan, owner)
+    const { store, processes } = this.#rooms
+    const owner = await this.#open()
+    // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
+    // over from us would be told of us, and never of them.
+    const holder = await store.leases.holder(plan)
+    const over = holder === null || holder.alive ? null : holder
+    if (over !== null && (await processes.endOwner(over.owner)).left > 0) return { status: 'held', holder: over }
+    const claimed = await this.#claim(plan, owner, over?.owner ?? null)
+    if (claimed === null) return { status: 'lost' }
     if (!claimed.ok) return { status: 'held', holder: claimed.holder }
-    // What is left of the old owner's processes ends before anything of ours begins.
-    if (claimed.tookOver !== null && (await processes.endOwner(claimed.tookOver.owner)).left > 0) {
-      await store.leases.release(plan, owner)
-      return { status: 'held', holder: claimed.tookOver }
-    }
     const loop = new PlanLoop(this.#rooms, plan, claimed.lease, options)
     try {
       return await loop.run(owner.lost)

@@ -13,7 +13,7 @@ import { type BodyBlobs, sealEntry } from './entry.ts'
 import type { Clock, Host } from './host.ts'
 import { doneCount, planRecord, project } from './projection.ts'
 import { emptyKept, type Kept, type States } from './states.ts'
-import { type Asked, LeaseLost, type UpdateOptions, type Updated } from './store.ts'
+import { type Asked, LeaseLost, type Updated, type UpdateOptions } from './store.ts'
 import type { Head, Tables } from './tables.ts'
 
 export interface Appending {
@@ -33,7 +33,14 @@ export function createPlan(tables: Tables, room: Appending, command: CommandOf<'
     return { ok: false, refusal: refuse('exists', `plan ${command.plan} exists already`) }
   }
   if (tables.journal.named(name) !== null) {
-    return { ok: false, refusal: refuse('exists', `a plan named '${name}' exists already`, 'choose another name, or use the plan there is') }
+    return {
+      ok: false,
+      refusal: refuse(
+        'exists',
+        `a plan named '${name}' exists already`,
+        'choose another name, or use the plan there is',
+      ),
+    }
   }
   const now = room.clock.now()
   const kept = emptyKept(0)
@@ -45,7 +52,13 @@ export function createPlan(tables: Tables, room: Appending, command: CommandOf<'
   return append(tables, room, command.plan, plan, { command, events: decision.events, actor, now, fence: null })
 }
 
-export function updatePlan(tables: Tables, room: Appending, plan: PlanId, asked: Asked, options: UpdateOptions): Updated {
+export function updatePlan(
+  tables: Tables,
+  room: Appending,
+  plan: PlanId,
+  asked: Asked,
+  options: UpdateOptions,
+): Updated {
   const no = room.states.numberOf(plan) ?? tables.journal.planNo(plan)
   const head = no === null ? null : tables.journal.head(no)
   if (head === null) return { ok: false, refusal: refuse('not-found', `there is no plan ${plan}`) }
@@ -58,7 +71,11 @@ export function updatePlan(tables: Tables, room: Appending, plan: PlanId, asked:
   const command = typeof asked === 'function' ? asked() : asked
   if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {
     const taken = tables.journal.named(command.definition.name)
-    if (taken !== null) return { ok: false, refusal: refuse('exists', `a plan named '${taken.name}' exists already`, 'choose another name') }
+    if (taken !== null)
+      return {
+        ok: false,
+        refusal: refuse('exists', `a plan named '${taken.name}' exists already`, 'choose another name'),
+      }
   }
   // Time does not run backwards within a plan, whatever the wall clock does.
   const now = Math.max(room.clock.now(), head.at)
@@ -69,7 +86,13 @@ export function updatePlan(tables: Tables, room: Appending, plan: PlanId, asked:
     return { ok: true, version: head.version, position: tables.journal.lastPosition(), events, state: kept.state }
   }
   room.states.touch(plan)
-  return append(tables, room, plan, kept, { command, events, actor: options.actor, now, fence: options.lease?.fence ?? null })
+  return append(tables, room, plan, kept, {
+    command,
+    events,
+    actor: options.actor,
+    now,
+    fence: options.lease?.fence ?? null,
+  })
 }
 
 function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: number) {
@@ -83,7 +106,12 @@ function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: nu
 }
 
 /** The fence and the lease, looked at where nobody can change them any more (law L5). */
-function demandLease(head: Head, plan: PlanId, lease: { owner: string; fence: number }, { clock, host }: Appending): void {
+function demandLease(
+  head: Head,
+  plan: PlanId,
+  lease: { owner: string; fence: number },
+  { clock, host }: Appending,
+): void {
   if (head.owner !== lease.owner || head.fence !== lease.fence) {
     throw new LeaseLost(`plan ${plan} is driven by someone else now`)
   }

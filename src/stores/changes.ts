@@ -84,7 +84,10 @@ interface Watching {
  * Everything behind `after`, then live. It listens before it reads, so a commit between the two is never missed; it reads by
  * position, so none is seen twice.
  */
-export async function* watchEntries(room: Watching, options: { after: Position; plan?: PlanId; signal: AbortSignal }): AsyncGenerator<Entry> {
+export async function* watchEntries(
+  room: Watching,
+  options: { after: Position; plan?: PlanId; signal: AbortSignal },
+): AsyncGenerator<Entry> {
   const { plan, signal } = options
   let after = options.after
   let wake = () => {}

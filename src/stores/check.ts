@@ -48,7 +48,8 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
     plans++
     const plan = tables.journal.planOf(no)?.id ?? null
     attempt(plan, RESTORE, () => {
-      if (plan !== null) checked += checkPlan(tables, blobs, no, plan, (what, hint) => faults.push({ plan, what, hint }))
+      if (plan !== null)
+        checked += checkPlan(tables, blobs, no, plan, (what, hint) => faults.push({ plan, what, hint }))
     })
     yield
   }
@@ -66,7 +67,13 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
 }
 
 /** Returns how many entries it read. */
-function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, fault: (what: string, hint: string) => void): number {
+function checkPlan(
+  tables: Tables,
+  blobs: CheckBlobs,
+  no: number,
+  plan: PlanId,
+  fault: (what: string, hint: string) => void,
+): number {
   const head = tables.journal.head(no)
   if (head === null) throw new Error(`plan ${plan} has no head`)
   const fold = tables.journal.fold(no)
@@ -76,7 +83,8 @@ function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, 
     const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
     if (page.length === 0) break
     for (const stored of page) {
-      if (stored.version !== kept.state.version + 1) throw new Error(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      if (stored.version !== kept.state.version + 1)
+        throw new Error(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
       const entry = openEntry(kept.hash, plan, stored, blobs)
       foldEntry(kept, entry)
       for (const change of project(entry.events, entry.now, kept.state).attempts) {
@@ -84,7 +92,8 @@ function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, 
         attempts.set(key, attemptAfter(attempts.get(key), change))
       }
       for (const event of entry.events) {
-        for (const id of blobsOf(event)) if (!blobs.has(id)) fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
+        for (const id of blobsOf(event))
+          if (!blobs.has(id)) fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
       }
       if (fold?.version === entry.version) {
         const whole = foldHash(entry.hash, fold.body) === fold.hash
@@ -102,7 +111,8 @@ function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, 
   const expected = Array.from(attempts.values()).filter(record => ordinals.has(record.ordinal))
   const rows = tables.projections.records(no)
   if (head.at !== state.updatedAt) fault(`the head of plan ${plan} does not tell the time of its last entry`, REBUILD)
-  if (!isDeepStrictEqual({ ...rows.plan }, planRecord(state))) fault(`the row of plan ${plan} is not what its journal says`, REBUILD)
+  if (!isDeepStrictEqual({ ...rows.plan }, planRecord(state)))
+    fault(`the row of plan ${plan} is not what its journal says`, REBUILD)
   compare('task', rows.tasks, state.order.map(taskRecord), record => String(record.ordinal).padStart(10, '0'), fault)
   compare('attempt', rows.attempts, expected, attemptKey, fault)
   return state.version
@@ -111,12 +121,19 @@ function checkPlan(tables: Tables, blobs: CheckBlobs, no: number, plan: PlanId, 
 const attemptKey = ({ ordinal, visit, attempt }: AttemptRecord) =>
   [ordinal, visit, attempt].map(part => String(part).padStart(10, '0')).join('.')
 
-function compare<R>(what: string, found: readonly R[], expected: readonly R[], key: (row: R) => string, fault: (what: string, hint: string) => void): void {
+function compare<R>(
+  what: string,
+  found: readonly R[],
+  expected: readonly R[],
+  key: (row: R) => string,
+  fault: (what: string, hint: string) => void,
+): void {
   const rows = new Map(found.map(row => [key(row), row]))
   for (const row of expected) {
     const there = rows.get(key(row))
     if (there === undefined) fault(`the row of ${what} ${key(row)} is missing`, REBUILD)
-    else if (!isDeepStrictEqual({ ...there }, { ...row })) fault(`the row of ${what} ${key(row)} is not what the journal says`, REBUILD)
+    else if (!isDeepStrictEqual({ ...there }, { ...row }))
+      fault(`the row of ${what} ${key(row)} is not what the journal says`, REBUILD)
     rows.delete(key(row))
   }
   for (const extra of rows.keys()) fault(`the row of ${what} ${extra} comes from nowhere`, REBUILD)
@@ -135,8 +152,10 @@ function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) =>
         previous = streamHash(previous, kind, head.id, entry)
         return entry.version === at + 1 && entry.hash === previous
       })
-      if (!whole || previous !== head.hash || entries.length !== head.version) fault(`the stream of ${kind} ${head.id} does not match its hashes`)
-      else if (refold(kind, head.id, entries) !== head.row) fault(`the row of ${kind} ${head.id} is not what its stream says`)
+      if (!whole || previous !== head.hash || entries.length !== head.version)
+        fault(`the stream of ${kind} ${head.id} does not match its hashes`)
+      else if (refold(kind, head.id, entries) !== head.row)
+        fault(`the row of ${kind} ${head.id} is not what its stream says`)
     }
   }
 }

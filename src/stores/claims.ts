@@ -58,7 +58,12 @@ export function claimsOn(room: Keeping): Claims {
   }
 }
 
-export function claimUntil(room: { clock: Clock; host: Host }, ordinal: number, token: string, leaseMs: number): ClaimRecord {
+export function claimUntil(
+  room: { clock: Clock; host: Host },
+  ordinal: number,
+  token: string,
+  leaseMs: number,
+): ClaimRecord {
   const lease = leaseMs > 0 ? Math.min(leaseMs, CLAIM_LEASE_MAX_MS) : CLAIM_LEASE_DEFAULT_MS
   const { clock, host } = room
   return { ordinal, token, boot: host.boot, expires: Math.floor(clock.monotonic() + lease), until: clock.now() + lease }

@@ -23,11 +23,20 @@ export function openCursor(list: string, numbers: number, cursor: string | undef
 }
 
 /** Cuts a page from rows of which one more than `limit` was asked for. */
-export function pageOf<R, T>(list: string, rows: readonly R[], limit: number, show: (row: R) => T, key: (row: R) => readonly number[]): Page<T> {
+export function pageOf<R, T>(
+  list: string,
+  rows: readonly R[],
+  limit: number,
+  show: (row: R) => T,
+  key: (row: R) => readonly number[],
+): Page<T> {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const more = rows.length > limit && last !== undefined
-  return { items: shown.map(show), next: more ? Buffer.from(JSON.stringify([list, ...key(last)])).toString('base64url') : null }
+  return {
+    items: shown.map(show),
+    next: more ? Buffer.from(JSON.stringify([list, ...key(last)])).toString('base64url') : null,
+  }
 }
 
 function parse(cursor: string): unknown {

@@ -1,17 +1,17 @@
 // How one entry is written and chained. The body is JSON text `{v, command, events}`; the hash covers the hash before it,
 // everything that stands beside the body, and the body. Both stores write exactly this, so a journal can be carried from
-// one to the other. What an event says already is not said twice: a command points to it by its index (see `packCommand`).
+// one to the other. How command and events are kept short is told in pack.ts.
 
 import { hash } from 'node:crypto'
-import type { Command, CommandOf, Settlement, Turn } from '../domain/command.ts'
+import { deflateSync, inflateSync } from 'node:zlib'
+import type { Command } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256 } from '../domain/id.ts'
 import { PAYLOAD_MAX_BYTES } from '../domain/limits.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
-import type { Result } from '../domain/result.ts'
+import { type Packed, pack, unpack } from './pack.ts'
 import { type Entry, type Position, StoreDamaged } from './store.ts'
 
-/** What a table keeps of an entry. Exactly one of `body` and `blob` is set: large bodies stand in the content store. */
+/** What a table keeps of an entry. Exactly one of `body` and `blob` is set: large bodies stand deflated in the content store. */
 export interface StoredEntry {
   readonly position: Position
   readonly version: number
@@ -46,14 +46,10 @@ export interface NewEntry {
 
 /** Makes the row of an entry; a body too large for a row is durable in `blobs` when this returns. */
 export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
-  const text = JSON.stringify({
-    v: ENTRY_VERSION,
-    command: packCommand(entry.command, entry.events),
-    events: entry.events,
-  })
+  const text = JSON.stringify({ v: ENTRY_VERSION, ...pack(entry.command, entry.events) })
   // A string this short cannot be too long in bytes; only longer ones are measured.
   const large = text.length > PAYLOAD_MAX_BYTES / 3 && Buffer.byteLength(text) > PAYLOAD_MAX_BYTES
-  const blob = large ? blobs.putNow(Buffer.from(text)) : null
+  const blob = large ? blobs.putNow(deflateSync(text, { level: 3 })) : null
   const { position, version, now: at, actor, fence } = entry
   const row = { position, version, at, actor, fence, body: large ? null : text, blob }
   return { ...row, hash: entryHash(previous, entry.plan, row) }
@@ -82,8 +78,9 @@ function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
   let text = stored.body
   if (stored.blob !== null) {
     const bytes = blobs.getNow(stored.blob)
-    if (bytes === null) throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
-    text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+    if (bytes === null)
+      throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
+    text = inflateSync(bytes).toString()
   }
   try {
     return upcast(JSON.parse(text ?? 'null') as Body)
@@ -92,110 +89,10 @@ function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
   }
 }
 
-interface Body {
-  readonly v: number
-  readonly command: Packed
-  readonly events: readonly Event[]
-}
+type Body = Packed & { readonly v: number }
 
 /** The seat where bodies of older programs become today's. There is one version so far. */
 function upcast(body: Body): { readonly command: Command; readonly events: readonly Event[] } {
   if (body.v !== ENTRY_VERSION) throw new Error(`entry format ${body.v} is not known to this program`)
-  return { command: unpackCommand(body.command, body.events), events: body.events }
-}
-
-// ── not saying things twice ────────────────────────────────────────────────────────────────────────────────────────
-
-type Packed =
-  | Exclude<Command, Turn | CommandOf<'create'> | CommandOf<'revise'> | CommandOf<'report'>>
-  | (Omit<CommandOf<'report'>, 'result'> & { readonly result: Result | number })
-  | (Omit<Turn, 'settled' | 'compensated'> & {
-      readonly settled?: readonly (Settlement | number)[]
-      readonly compensated?: readonly (Compensated | number)[]
-    })
-  | (Omit<CommandOf<'create'>, 'definition'> & { readonly definition: PlanDefinition | number })
-  | (Omit<CommandOf<'revise'>, 'definition'> & { readonly definition: PlanDefinition | number })
-type Compensated = NonNullable<Turn['compensated']>[number]
-
-/**
- * A settlement whose result is the very object an event carries, for the same attempt, becomes the index of that event;
- * so do the result of `report` and the definition of `create` and `revise`. Anything the domain changed on the way stays written out.
- */
-function packCommand(command: Command, events: readonly Event[]): Packed {
-  switch (command.type) {
-    case 'turn': {
-      if (command.settled === undefined && command.compensated === undefined) return command
-      const told = new Map<unknown, number>()
-      for (const [index, event] of events.entries()) if ('result' in event) told.set(event.result, index)
-      const { settled, compensated, ...rest } = command
-      return {
-        ...rest,
-        ...(settled && { settled: settled.map(item => sameAttempt(item, events, told.get(item.result))) }),
-        ...(compensated && { compensated: compensated.map(item => sameTask(item, events, told.get(item.result))) }),
-      }
-    }
-    case 'create':
-    case 'revise': {
-      const index = events.findIndex(event => 'definition' in event && event.definition === command.definition)
-      return index < 0 ? command : { ...command, definition: index }
-    }
-    case 'report': {
-      const index = events.findIndex(event => 'result' in event && event.result === command.result)
-      return index < 0 ? command : { ...command, result: index }
-    }
-    default:
-      return command
-  }
-}
-
-function sameAttempt(item: Settlement, events: readonly Event[], index: number | undefined): Settlement | number {
-  const event = index === undefined ? undefined : events[index]
-  if (event?.type !== 'attempt.succeeded' && event?.type !== 'attempt.failed') return item
-  const same = event.task === item.task && event.visit === item.visit && event.attempt === item.attempt
-  return same ? index! : item
-}
-
-function sameTask(item: Compensated, events: readonly Event[], index: number | undefined): Compensated | number {
-  const event = index === undefined ? undefined : events[index]
-  return event?.type === 'compensation.finished' && event.task === item.task ? index! : item
-}
-
-function unpackCommand(packed: Packed, events: readonly Event[]): Command {
-  switch (packed.type) {
-    case 'turn': {
-      const { settled, compensated, ...rest } = packed
-      return {
-        ...rest,
-        ...(settled && { settled: settled.map(item => (typeof item === 'number' ? attemptOf(events[item]) : item)) }),
-        ...(compensated && {
-          compensated: compensated.map(item => (typeof item === 'number' ? compensatedBy(events[item]) : item)),
-        }),
-      }
-    }
-    case 'create':
-    case 'revise': {
-      const { definition } = packed
-      return { ...packed, definition: typeof definition === 'number' ? definitionOf(events[definition]) : definition }
-    }
-    case 'report':
-      return { ...packed, result: typeof packed.result === 'number' ? attemptOf(events[packed.result]).result : packed.result }
-    default:
-      return packed
-  }
-}
-
-function attemptOf(event: Event | undefined): Settlement & { readonly result: Result } {
-  if (event?.type !== 'attempt.succeeded' && event?.type !== 'attempt.failed') throw new Error('a settlement points nowhere')
-  const { task, visit, attempt, result } = event
-  return { task, visit, attempt, result }
-}
-
-function compensatedBy(event: Event | undefined): { task: Compensated['task']; result: Result } {
-  if (event?.type !== 'compensation.finished') throw new Error('a compensation points nowhere')
-  return { task: event.task, result: event.result }
-}
-
-function definitionOf(event: Event | undefined): PlanDefinition {
-  if (event === undefined || !('definition' in event)) throw new Error('a definition points nowhere')
-  return event.definition
+  return unpack(body)
 }

@@ -9,7 +9,10 @@ import { type Claimed, type Holder, LeaseLost, type Leases, type Owner } from '.
 import type { OwnerRecord, Tables, Transactions } from './tables.ts'
 
 /** Keeps a lease renewed from outside the event loop; calls `lost` when it could not. */
-export type Heartbeat = (lease: { readonly id: string; readonly leaseMs: number }, lost: () => void) => { stop(): Promise<void> }
+export type Heartbeat = (
+  lease: { readonly id: string; readonly leaseMs: number },
+  lost: () => void,
+) => { stop(): Promise<void> }
 
 export interface LeaseOptions {
   readonly transactions: Transactions
@@ -50,15 +53,17 @@ export class LeasesOnTables implements Leases {
     return { id, lost: lost.signal, stop }
   }
 
-  claim(plan: PlanId, owner: Owner): Promise<Claimed> {
+  claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed> {
     return this.#room.transactions.write(tables => {
       const head = headOf(tables, plan)
       if (head === null) throw new Error(`there is no plan ${plan} to claim`)
       const claimant = tables.owners.get(owner.id)
       if (claimant === null || !this.#holds(claimant)) throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
       const held = tables.owners.holder(head.no)
-      if (held?.owner.id === owner.id) return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
+      if (held?.owner.id === owner.id)
+        return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
       if (held !== null && this.#isAlive(held.owner)) return { ok: false, holder: this.#holder(held) }
+      if (held !== null && options !== undefined && held.owner.id !== options.over) return { ok: false, holder: this.#holder(held) }
       const fence = head.fence + 1
       tables.owners.hold(head.no, owner.id, fence, this.#room.clock.now())
       return { ok: true, lease: { owner: owner.id, fence }, tookOver: held === null ? null : this.#holder(held) }

@@ -15,7 +15,8 @@ export function logsOn(transactions: Transactions): Logs {
         const places = chunks.map(chunk => {
           const no = tables.journal.planNo(chunk.plan)
           const ordinal = no === null ? null : tables.projections.ordinal(no, chunk.task)
-          if (no === null || ordinal === null) throw new Error(`there is no task '${chunk.task}' in plan ${chunk.plan} to log for`)
+          if (no === null || ordinal === null)
+            throw new Error(`there is no task '${chunk.task}' in plan ${chunk.plan} to log for`)
           return { no, ordinal, chunk }
         })
         for (const { no, ordinal, chunk } of places) tables.logs.append(no, ordinal, chunk)

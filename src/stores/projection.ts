@@ -55,8 +55,20 @@ export interface Changes {
 
 /** A start makes the row of an attempt, an end completes it. An end nobody started stands for both. */
 export type AttemptChange =
-  | { readonly type: 'started'; readonly ordinal: number; readonly visit: number; readonly attempt: number; readonly at: Millis }
-  | ({ readonly type: 'ended'; readonly ordinal: number; readonly visit: number; readonly attempt: number; readonly at: Millis } & Ending)
+  | {
+      readonly type: 'started'
+      readonly ordinal: number
+      readonly visit: number
+      readonly attempt: number
+      readonly at: Millis
+    }
+  | ({
+      readonly type: 'ended'
+      readonly ordinal: number
+      readonly visit: number
+      readonly attempt: number
+      readonly at: Millis
+    } & Ending)
 
 interface Ending {
   readonly status: 'succeeded' | 'failed' | 'lost'
@@ -142,7 +154,17 @@ function attemptChange(event: AttemptEvent, at: Millis, state: PlanState): Attem
     case 'attempt.started':
       return { type: 'started', ordinal, visit, attempt, at }
     case 'attempt.lost':
-      return { type: 'ended', ordinal, visit, attempt, at, status: 'lost', durationMs: null, exit: null, failureClass: null }
+      return {
+        type: 'ended',
+        ordinal,
+        visit,
+        attempt,
+        at,
+        status: 'lost',
+        durationMs: null,
+        exit: null,
+        failureClass: null,
+      }
     case 'attempt.succeeded':
     case 'attempt.failed': {
       const { result } = event
@@ -217,7 +239,17 @@ export function attemptAfter(before: AttemptRecord | undefined, change: AttemptC
     }
   }
   const { status, durationMs, exit, failureClass } = change
-  return { ordinal, visit, attempt, status, startedAt: before?.startedAt ?? at, endedAt: at, durationMs, exit, failureClass }
+  return {
+    ordinal,
+    visit,
+    attempt,
+    status,
+    startedAt: before?.startedAt ?? at,
+    endedAt: at,
+    durationMs,
+    exit,
+    failureClass,
+  }
 }
 
 /** As it is shown: the runner's own measure, or else the time between start and end. */

@@ -4,6 +4,7 @@
 
 import type { Millis, Sha256 } from '../domain/id.ts'
 import type { CheckBlobs } from './check.ts'
+import { readEntry } from './entry.ts'
 import type { Pruned } from './store.ts'
 import type { Tables, Transactions } from './tables.ts'
 
@@ -57,17 +58,22 @@ export async function prune(
 function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {
   const found = new Set<Sha256>()
   const name = (text: string) => {
-    for (const [word] of text.matchAll(WORD)) if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
+    for (const [word] of text.matchAll(WORD))
+      if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
   }
   for (const no of tables.upkeep.plans()) {
-    if (gone.has(no)) continue
+    const plan = tables.journal.planOf(no)
+    if (plan === null || gone.has(no)) continue
     for (let after = 0; ; ) {
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
       if (page.length === 0) break
       for (const entry of page) {
         after = entry.version
         if (entry.body !== null) name(entry.body)
-        if (entry.blob !== null) found.add(entry.blob)
+        if (entry.blob !== null) {
+          found.add(entry.blob)
+          name(JSON.stringify(readEntry(plan.id, entry, blobs).events))
+        }
       }
     }
   }

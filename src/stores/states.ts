@@ -119,7 +119,8 @@ function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: 
     const page = tables.journal.entries(kept.no, kept.state.version, upTo, PAGE)
     if (page.length === 0) return
     for (const stored of page) {
-      if (stored.version !== kept.state.version + 1) throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      if (stored.version !== kept.state.version + 1)
+        throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
       foldEntry(kept, openEntry(kept.hash, plan, stored, blobs))
     }
   }
@@ -157,7 +158,10 @@ function lastDefinition(entry: Entry): PlanDefinition {
 export const foldText = (state: PlanState): string => JSON.stringify(packFold(state))
 
 /** A stored fold from its text; the state may move on meanwhile. */
-export async function packStored(text: string, at: { version: number; definitionVersion: number; hash: string }): Promise<StoredFold> {
+export async function packStored(
+  text: string,
+  at: { version: number; definitionVersion: number; hash: string },
+): Promise<StoredFold> {
   const body = await new Promise<Buffer>((resolve, reject) => {
     deflate(text, { level: 3 }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
   })
@@ -167,5 +171,5 @@ export async function packStored(text: string, at: { version: number; definition
 export const foldHash = (entryHash: string, body: Uint8Array): Sha256 =>
   digest('sha256', Buffer.concat([Buffer.from(entryHash), body])) as Sha256
 
-export const unpackStored = (fold: StoredFold): JsonObject => JSON.parse(inflateSync(fold.body).toString()) as JsonObject
-
+export const unpackStored = (fold: StoredFold): JsonObject =>
+  JSON.parse(inflateSync(fold.body).toString()) as JsonObject

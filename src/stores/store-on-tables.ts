@@ -56,7 +56,11 @@ export class StoreOnTables implements door.Store {
   constructor(parts: Parts) {
     this.#parts = parts
     const { transactions, clock, host, heartbeat, newId } = parts
-    this.#appending = { ...parts, foldEvery: parts.foldEvery ?? FOLD_EVERY, foldDue: (plan, kept) => this.#storeFold(plan, kept) }
+    this.#appending = {
+      ...parts,
+      foldEvery: parts.foldEvery ?? FOLD_EVERY,
+      foldDue: (plan, kept) => this.#storeFold(plan, kept),
+    }
     this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
     this.claims = claimsOn(parts)
     this.logs = logsOn(transactions)

@@ -65,7 +65,10 @@ export async function carryOut(store: Store, id: PlanId, turns = Number.POSITIVE
   }
 }
 
-export function storeContract(what: string, setup: (options?: { readonly foldEvery: number }) => Promise<Harness>): void {
+export function storeContract(
+  what: string,
+  setup: (options?: { readonly foldEvery: number }) => Promise<Harness>,
+): void {
   async function one() {
     const harness = await setup()
     return { ...harness, store: await harness.open() }
@@ -100,13 +103,23 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       clock.pass(10)
       const started = await must(store, id, { type: 'start' })
       const turned = await must(store, id, { type: 'turn' })
-      const command: Command = { type: 'turn', settled: [{ task: name('a'), visit: 1, attempt: 1, result: succeeded({ outputs: { x: 'ä' } }) }] }
+      const command: Command = {
+        type: 'turn',
+        settled: [{ task: name('a'), visit: 1, attempt: 1, result: succeeded({ outputs: { x: 'ä' } }) }],
+      }
       const settled = await must(store, id, command)
       const entries = await store.read(id)
       expect(entries.map(entry => entry.version)).toEqual([1, 2, 3, 4])
       expect(entries.map(entry => entry.position)).toEqual([1, 2, 3, 4])
       expect(entries[0]!.command).toEqual({ type: 'create', plan: id, definition: two('first'), hash: numberedSha(1) })
-      expect(entries[1]).toMatchObject({ plan: id, actor: 'ana', now: clock.wall, fence: null, command: { type: 'start' }, events: started.events })
+      expect(entries[1]).toMatchObject({
+        plan: id,
+        actor: 'ana',
+        now: clock.wall,
+        fence: null,
+        command: { type: 'start' },
+        events: started.events,
+      })
       expect(entries[2]!.events).toEqual(turned.events)
       expect(entries[3]).toMatchObject({ command, events: settled.events })
       expect(await store.read(id, { after: 2, limit: 1 })).toEqual([entries[2]])
@@ -153,7 +166,9 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
 
     it('an unknown plan is refused, and has no state', async () => {
       const { store } = await one()
-      expect(await store.update(numberedPlanId(9), { type: 'start' }, { actor: ana })).toMatchObject({ refusal: { code: 'not-found' } })
+      expect(await store.update(numberedPlanId(9), { type: 'start' }, { actor: ana })).toMatchObject({
+        refusal: { code: 'not-found' },
+      })
       expect(await store.state(numberedPlanId(9))).toBeNull()
       expect(await store.read(numberedPlanId(9))).toEqual([])
     })
@@ -203,7 +218,11 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       const { store } = await one()
       const id = await given(store, two('first'))
       await given(store, two('second'), 2)
-      const revised = await store.update(id, { type: 'revise', definition: two('second'), hash: numberedSha(2), rationale: 'x' }, { actor: ana })
+      const revised = await store.update(
+        id,
+        { type: 'revise', definition: two('second'), hash: numberedSha(2), rationale: 'x' },
+        { actor: ana },
+      )
       expect(revised).toMatchObject({ ok: false })
       expect((await store.check()).faults).toEqual([])
     })
@@ -253,11 +272,16 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       })()
       const second = await given(right, two('second'), 2)
       for (let round = 0; round < 20; round++) {
-        await Promise.all([must(left, first, { type: 'note', text: `${round}` }), must(right, second, { type: 'note', text: `${round}` })])
+        await Promise.all([
+          must(left, first, { type: 'note', text: `${round}` }),
+          must(right, second, { type: 'note', text: `${round}` }),
+        ])
       }
       await watching
       expect(seen.map(entry => entry.position)).toEqual(Array.from({ length: 42 }, (_, at) => at + 1))
-      expect(seen.filter(entry => entry.plan === first).map(entry => entry.version)).toEqual(Array.from({ length: 21 }, (_, at) => at + 1))
+      expect(seen.filter(entry => entry.plan === first).map(entry => entry.version)).toEqual(
+        Array.from({ length: 21 }, (_, at) => at + 1),
+      )
       expect(await left.position()).toBe(42)
     })
 
@@ -306,19 +330,50 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
   describe(`${what}: query tables`, () => {
     it('rows follow the journal', async () => {
       const { store, clock } = await one()
-      const id = await given(store, plan('first', task('a', { kind: 'research', title: 'A' }), task('b', { needs: ['a'] }), { title: 'T', goal: 'G' }))
+      const id = await given(
+        store,
+        plan('first', task('a', { kind: 'research', title: 'A' }), task('b', { needs: ['a'] }), {
+          title: 'T',
+          goal: 'G',
+        }),
+      )
       clock.pass(5)
       await carryOut(store, id)
       const at = clock.wall
       expect((await store.plans({})).items).toEqual([
-        { id, name: 'first', title: 'T', goal: 'G', status: 'completed', revision: 1, version: 5, session: null, tasks: 2, done: 2, archived: false, createdAt: at - 5, updatedAt: at, startedAt: at, endedAt: at },
+        {
+          id,
+          name: 'first',
+          title: 'T',
+          goal: 'G',
+          status: 'completed',
+          revision: 1,
+          version: 5,
+          session: null,
+          tasks: 2,
+          done: 2,
+          archived: false,
+          createdAt: at - 5,
+          updatedAt: at,
+          startedAt: at,
+          endedAt: at,
+        },
       ])
       const row = { plan: id, status: 'completed', visit: 1, attempt: 1, startedAt: at, endedAt: at }
       expect((await store.tasks({ plan: id })).items).toEqual([
         { id: taskId(id, 1), name: 'a', ordinal: 1, title: 'A', kind: 'research', ...row },
         { id: taskId(id, 2), name: 'b', ordinal: 2, title: null, kind: null, ...row },
       ])
-      const attempt = { visit: 1, attempt: 1, status: 'succeeded', startedAt: at, endedAt: at, durationMs: 5, exit: 0, failureClass: null }
+      const attempt = {
+        visit: 1,
+        attempt: 1,
+        status: 'succeeded',
+        startedAt: at,
+        endedAt: at,
+        durationMs: 5,
+        exit: 0,
+        failureClass: null,
+      }
       expect((await store.attempts({ plan: id })).items).toEqual([
         { task: 'a', ...attempt },
         { task: 'b', ...attempt },
@@ -367,7 +422,14 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       const id = await given(store, two('first'))
       await given(store, two('second'), 2)
       const { next } = await store.tasks({ limit: 1 })
-      for (const cursor of [next!, '', 'rubbish', 'W10', 'bnVsbA', Buffer.from('["plans","1"]').toString('base64url')]) {
+      for (const cursor of [
+        next!,
+        '',
+        'rubbish',
+        'W10',
+        'bnVsbA',
+        Buffer.from('["plans","1"]').toString('base64url'),
+      ]) {
         await expect(store.plans({ cursor })).rejects.toThrow(BadCursor)
       }
       await expect(store.attempts({ plan: id, cursor: next! })).rejects.toThrow(BadCursor)
@@ -378,7 +440,8 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       const id = await given(store, plan('retry-core', task('a'), { title: '100% done', session: 's1' }))
       await given(store, plan('other', task('a'), { goal: 'a_b' }), 2)
       await must(store, id, { type: 'start' })
-      const names = async (query: Parameters<Store['plans']>[0]) => (await store.plans(query)).items.map(row => row.name)
+      const names = async (query: Parameters<Store['plans']>[0]) =>
+        (await store.plans(query)).items.map(row => row.name)
       expect(await names({ status: 'active' })).toEqual(['retry-core'])
       expect(await names({ session: 's1' })).toEqual(['retry-core'])
       expect(await names({ text: '100%' })).toEqual(['retry-core'])
@@ -394,7 +457,12 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
     it('a task that a revision takes out leaves the tables', async () => {
       const { store } = await one()
       const id = await given(store, two('first'))
-      await must(store, id, { type: 'revise', definition: plan('first', task('b'), task('c')), hash: numberedSha(2), rationale: 'less' })
+      await must(store, id, {
+        type: 'revise',
+        definition: plan('first', task('b'), task('c')),
+        hash: numberedSha(2),
+        rationale: 'less',
+      })
       expect((await store.tasks({ plan: id })).items.map(row => [row.name, row.ordinal])).toEqual([
         ['b', 2],
         ['c', 3],
@@ -452,7 +520,11 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       clock.pass(1_000)
       expect(await other.leases.orphans()).toEqual([id])
       const claimed = await other.leases.claim(id, rescuer)
-      expect(claimed).toMatchObject({ ok: true, lease: { fence: lease.fence + 1 }, tookOver: { pid: 100, alive: false } })
+      expect(claimed).toMatchObject({
+        ok: true,
+        lease: { fence: lease.fence + 1 },
+        tookOver: { pid: 100, alive: false },
+      })
       await expect(fenced(store, id, lease)).rejects.toThrow(LeaseLost)
       expect((await store.read(id)).length).toBe(2)
     })
@@ -473,7 +545,10 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
     it('a lease lost in a group does not stop the others of that group', async () => {
       const { store, clock, id, lease } = await driven()
       clock.pass(1_000)
-      const [lost, note] = await Promise.allSettled([fenced(store, id, lease), must(store, id, { type: 'note', text: 'x' })])
+      const [lost, note] = await Promise.allSettled([
+        fenced(store, id, lease),
+        must(store, id, { type: 'note', text: 'x' }),
+      ])
       expect([lost.status, note.status]).toEqual(['rejected', 'fulfilled'])
     })
 
@@ -569,11 +644,23 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
     it('output is kept in order and read by plan, by task and from where one stands', async () => {
       const { store } = await one()
       const id = await given(store, two('first'))
-      const chunk = (task: string, text: string): LogChunk => ({ plan: id, task: name(task), visit: 1, attempt: 1, stream: 'stdout', at: 5, text })
+      const chunk = (task: string, text: string): LogChunk => ({
+        plan: id,
+        task: name(task),
+        visit: 1,
+        attempt: 1,
+        stream: 'stdout',
+        at: 5,
+        text,
+      })
       await store.logs.append([chunk('a', 'one\n'), chunk('b', 'two\n')])
       await store.logs.append([chunk('a', 'three\n')])
       const all = await store.logs.read({ plan: id })
-      expect(all.map(({ seq: _, ...log }) => log)).toEqual([chunk('a', 'one\n'), chunk('b', 'two\n'), chunk('a', 'three\n')])
+      expect(all.map(({ seq: _, ...log }) => log)).toEqual([
+        chunk('a', 'one\n'),
+        chunk('b', 'two\n'),
+        chunk('a', 'three\n'),
+      ])
       expect((await store.logs.read({ plan: id, task: name('a') })).map(log => log.text)).toEqual(['one\n', 'three\n'])
       expect(await store.logs.read({ plan: id, after: all[0]!.seq, limit: 1 })).toEqual([all[1]])
       expect(await store.logs.read({ plan: numberedPlanId(9) })).toEqual([])
@@ -584,13 +671,31 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
     it('a session holds its messages; a stale writer is refused', async () => {
       const { store, clock } = await one()
       const opened = clock.wall
-      expect(await store.sessions.append('s1', [{ type: 'session.opened', title: 'Talk' }], { actor: ana })).toEqual({ ok: true, version: 1 })
+      expect(await store.sessions.append('s1', [{ type: 'session.opened', title: 'Talk' }], { actor: ana })).toEqual({
+        ok: true,
+        version: 1,
+      })
       clock.pass(5)
       const message = { type: 'message.added', role: 'user', text: 'hi' } as const
-      expect(await store.sessions.append('s1', [message, message], { actor: ana, expectedVersion: 1 })).toEqual({ ok: true, version: 3 })
-      expect(await store.sessions.append('s1', [message], { actor: ana, expectedVersion: 1 })).toMatchObject({ refusal: { code: 'conflict' } })
-      expect(await store.sessions.get('s1')).toEqual({ id: 's1', title: 'Talk', status: 'open', messages: 2, version: 3, createdAt: opened, updatedAt: clock.wall })
-      expect(await store.sessions.read('s1', { after: 2 })).toEqual([{ version: 3, at: clock.wall, actor: 'ana', event: message }])
+      expect(await store.sessions.append('s1', [message, message], { actor: ana, expectedVersion: 1 })).toEqual({
+        ok: true,
+        version: 3,
+      })
+      expect(await store.sessions.append('s1', [message], { actor: ana, expectedVersion: 1 })).toMatchObject({
+        refusal: { code: 'conflict' },
+      })
+      expect(await store.sessions.get('s1')).toEqual({
+        id: 's1',
+        title: 'Talk',
+        status: 'open',
+        messages: 2,
+        version: 3,
+        createdAt: opened,
+        updatedAt: clock.wall,
+      })
+      expect(await store.sessions.read('s1', { after: 2 })).toEqual([
+        { version: 3, at: clock.wall, actor: 'ana', event: message },
+      ])
       expect(await store.sessions.get('s2')).toBeNull()
       expect((await store.check()).faults).toEqual([])
     })
@@ -600,9 +705,13 @@ export function storeContract(what: string, setup: (options?: { readonly foldEve
       const goal = (title: string) => ({ type: 'goal.set', title, parent: null, priority: 1, criteria: ['c'] }) as const
       for (const id of ['g1', 'g2', 'g3']) await store.goals.append(id, [goal(id)], { actor: ana })
       const changed = { type: 'goal.changed', changes: { title: 'New', priority: 'no number' } } as const
-      await store.goals.append('g1', [changed, { type: 'goal.closed', status: 'achieved', reason: 'done' }], { actor: ana })
+      await store.goals.append('g1', [changed, { type: 'goal.closed', status: 'achieved', reason: 'done' }], {
+        actor: ana,
+      })
       expect(await store.goals.get('g1')).toMatchObject({ title: 'New', priority: 1, status: 'achieved', version: 3 })
-      expect(await store.goals.append('g9', [changed], { actor: ana })).toMatchObject({ refusal: { code: 'not-found' } })
+      expect(await store.goals.append('g9', [changed], { actor: ana })).toMatchObject({
+        refusal: { code: 'not-found' },
+      })
       const page = await store.goals.list({ limit: 2 })
       expect(page.items.map(row => row.id)).toEqual(['g3', 'g2'])
       expect((await store.goals.list({ limit: 2, cursor: page.next! })).items.map(row => row.id)).toEqual(['g1'])

@@ -23,7 +23,11 @@ export interface Store {
 
   read(plan: PlanId, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly Entry[]>
   /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
-  watch(options: { readonly after: Position; readonly plan?: PlanId; readonly signal: AbortSignal }): AsyncIterable<Entry>
+  watch(options: {
+    readonly after: Position
+    readonly plan?: PlanId
+    readonly signal: AbortSignal
+  }): AsyncIterable<Entry>
   /** Calls back soon after any commit, by this process or another; returns how to stop. Never called inside a commit. */
   onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void
   position(): Promise<Position>
@@ -59,7 +63,13 @@ export interface UpdateOptions {
 }
 
 export type Updated =
-  | { readonly ok: true; readonly version: number; readonly position: Position; readonly events: readonly Event[]; readonly state: PlanState }
+  | {
+      readonly ok: true
+      readonly version: number
+      readonly position: Position
+      readonly events: readonly Event[]
+      readonly state: PlanState
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** One append: what was asked, by whom, when, and what then happened. */
@@ -123,8 +133,11 @@ export interface Found {
 export interface Leases {
   /** Registers this process; renewed from outside the event loop until `stop`. */
   open(options: { readonly leaseMs: number }): Promise<Owner>
-  /** Takes the plan, or says who has it. A dead owner on this host is taken over at once, any other after its lease. */
-  claim(plan: PlanId, owner: Owner): Promise<Claimed>
+  /**
+   * Takes the plan, or says who has it. A dead owner on this host is taken over at once, any other after its lease. With
+   * `over`, a dead owner is taken over only when it is that one: the one whose processes the claimant has already ended.
+   */
+  claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed>
   release(plan: PlanId, owner: Owner): Promise<void>
   /** Who drives it now; null when nobody does. */
   holder(plan: PlanId): Promise<Holder | null>
@@ -170,7 +183,12 @@ export interface Claims {
 
 export interface Logs {
   append(chunks: readonly LogChunk[]): Promise<void>
-  read(query: { readonly plan: PlanId; readonly task?: TaskName; readonly after?: number; readonly limit?: number }): Promise<readonly StoredLog[]>
+  read(query: {
+    readonly plan: PlanId
+    readonly task?: TaskName
+    readonly after?: number
+    readonly limit?: number
+  }): Promise<readonly StoredLog[]>
 }
 
 export interface LogChunk {
@@ -190,16 +208,30 @@ export interface StoredLog extends LogChunk {
 
 export interface Streams<E, R> {
   /** Appends to the stream, making it when new. A stale `expectedVersion` is refused with code `conflict`. */
-  append(id: string, events: readonly E[], options: { readonly actor: Actor; readonly expectedVersion?: number }): Promise<StreamUpdated>
-  read(id: string, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly { readonly version: number; readonly at: Millis; readonly actor: Actor; readonly event: E }[]>
+  append(
+    id: string,
+    events: readonly E[],
+    options: { readonly actor: Actor; readonly expectedVersion?: number },
+  ): Promise<StreamUpdated>
+  read(
+    id: string,
+    options?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly { readonly version: number; readonly at: Millis; readonly actor: Actor; readonly event: E }[]>
   get(id: string): Promise<R | null>
   list(query: { readonly limit?: number; readonly cursor?: string }): Promise<Page<R>>
 }
-export type StreamUpdated = { readonly ok: true; readonly version: number } | { readonly ok: false; readonly refusal: Refusal }
+export type StreamUpdated =
+  | { readonly ok: true; readonly version: number }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 export type SessionEvent =
   | { readonly type: 'session.opened'; readonly title: string }
-  | { readonly type: 'message.added'; readonly role: 'user' | 'agent' | 'system'; readonly text: string; readonly data?: Json }
+  | {
+      readonly type: 'message.added'
+      readonly role: 'user' | 'agent' | 'system'
+      readonly text: string
+      readonly data?: Json
+    }
   | { readonly type: 'session.closed' }
 export interface SessionRow {
   readonly id: string
@@ -211,7 +243,13 @@ export interface SessionRow {
   readonly updatedAt: Millis
 }
 export type GoalEvent =
-  | { readonly type: 'goal.set'; readonly title: string; readonly parent: string | null; readonly priority: number; readonly criteria: readonly string[] }
+  | {
+      readonly type: 'goal.set'
+      readonly title: string
+      readonly parent: string | null
+      readonly priority: number
+      readonly criteria: readonly string[]
+    }
   | { readonly type: 'goal.changed'; readonly changes: JsonObject }
   | { readonly type: 'goal.closed'; readonly status: 'achieved' | 'dropped'; readonly reason: string }
 export interface GoalRow {

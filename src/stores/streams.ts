@@ -13,14 +13,22 @@ const READ_DEFAULT = 200
 const READ_MAX = 2_000
 
 /** The row after an event; a refusal when the event makes no sense there. */
-type Fold<E, R> = (before: R | null, event: E, at: { readonly id: string; readonly version: number; readonly now: Millis }) => R | Refusal
+type Fold<E, R> = (
+  before: R | null,
+  event: E,
+  at: { readonly id: string; readonly version: number; readonly now: Millis },
+) => R | Refusal
 
 interface Row {
   readonly version: number
   readonly updatedAt: Millis
 }
 
-export function streamsOn<E, R extends Row>(kind: StreamKind, fold: Fold<E, R>, room: { transactions: Transactions; clock: Clock }): Streams<E, R> {
+export function streamsOn<E, R extends Row>(
+  kind: StreamKind,
+  fold: Fold<E, R>,
+  room: { transactions: Transactions; clock: Clock },
+): Streams<E, R> {
   const { transactions, clock } = room
   return {
     append: (id, events, options) =>
@@ -40,7 +48,12 @@ export function streamsOn<E, R extends Row>(kind: StreamKind, fold: Fold<E, R>, 
           const next = fold(row, event, { id, version, now })
           if ('code' in next) return { ok: false, refusal: next }
           row = next
-          const entry = sealStreamEntry(previous, kind, id, { version, at: now, actor: options.actor, body: JSON.stringify(event) })
+          const entry = sealStreamEntry(previous, kind, id, {
+            version,
+            at: now,
+            actor: options.actor,
+            body: JSON.stringify(event),
+          })
           entries.push(entry)
           previous = entry.hash
         }
@@ -65,7 +78,13 @@ export function streamsOn<E, R extends Row>(kind: StreamKind, fold: Fold<E, R>, 
       const limit = limitOf(query.limit)
       const [before] = openCursor(`${kind}s`, 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
       const heads = transactions.read(tables => tables.streams.heads(kind, before!, limit + 1))
-      return pageOf(`${kind}s`, heads, limit, head => JSON.parse(head.row) as R, head => [head.no])
+      return pageOf(
+        `${kind}s`,
+        heads,
+        limit,
+        head => JSON.parse(head.row) as R,
+        head => [head.no],
+      )
     },
   }
 }
@@ -76,7 +95,12 @@ export function sealStreamEntry(previous: string, kind: StreamKind, id: string, 
   return { ...entry, hash: streamHash(previous, kind, id, entry) }
 }
 
-export function streamHash(previous: string, kind: StreamKind, id: string, { version, at, actor, body }: Unsealed): Sha256 {
+export function streamHash(
+  previous: string,
+  kind: StreamKind,
+  id: string,
+  { version, at, actor, body }: Unsealed,
+): Sha256 {
   return hash('sha256', `${previous}\n${JSON.stringify([kind, id, version, at, actor])}\n${body}`) as Sha256
 }
 
@@ -100,7 +124,17 @@ export const foldSession: Fold<SessionEvent, SessionRow> = (before, event, { id,
 export const foldGoal: Fold<GoalEvent, GoalRow> = (before, event, { id, version, now }) => {
   if (event.type === 'goal.set') {
     const { title, parent, priority, criteria } = event
-    return { id, title, parent, priority, criteria, status: 'open', version, createdAt: before?.createdAt ?? now, updatedAt: now }
+    return {
+      id,
+      title,
+      parent,
+      priority,
+      criteria,
+      status: 'open',
+      version,
+      createdAt: before?.createdAt ?? now,
+      updatedAt: now,
+    }
   }
   if (before === null) return refuse('not-found', `there is no goal ${id}`, 'set it first')
   switch (event.type) {
@@ -112,7 +146,9 @@ export const foldGoal: Fold<GoalEvent, GoalRow> = (before, event, { id, version,
         ...(typeof title === 'string' && { title }),
         ...((typeof parent === 'string' || parent === null) && { parent }),
         ...(typeof priority === 'number' && { priority }),
-        ...(Array.isArray(criteria) && { criteria: criteria.filter((item): item is string => typeof item === 'string') }),
+        ...(Array.isArray(criteria) && {
+          criteria: criteria.filter((item): item is string => typeof item === 'string'),
+        }),
         version,
         updatedAt: now,
       }
@@ -123,7 +159,11 @@ export const foldGoal: Fold<GoalEvent, GoalRow> = (before, event, { id, version,
 }
 
 /** Folds a whole stream again, for `check`. */
-export function refold(kind: StreamKind, id: string, entries: readonly { version: number; at: Millis; actor: Actor; body: string }[]): string {
+export function refold(
+  kind: StreamKind,
+  id: string,
+  entries: readonly { version: number; at: Millis; actor: Actor; body: string }[],
+): string {
   let row: SessionRow | GoalRow | null = null
   for (const { version, at, body } of entries) {
     const place = { id, version, now: at }

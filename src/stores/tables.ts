@@ -91,7 +91,11 @@ export interface ProjectionTables {
   attempts(query: AttemptQuery, no: number): Page<AttemptRow>
   metrics(no: number): readonly MetricRow[]
   /** Everything kept about one plan, for `check`. */
-  records(no: number): { readonly plan: PlanRecord; readonly tasks: readonly TaskRecord[]; readonly attempts: readonly AttemptRecord[] }
+  records(no: number): {
+    readonly plan: PlanRecord
+    readonly tasks: readonly TaskRecord[]
+    readonly attempts: readonly AttemptRecord[]
+  }
 }
 
 // ── owners and claims ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,13 @@ const seeds = fc.record({
   when: fc.integer({ min: 0, max: 4 }),
   attempts: fc.integer({ min: 0, max: 3 }),
   priority: fc.integer({ min: 0, max: 2 }),
-  on: fc.array(fc.tuple(fc.constantFrom('success', 'failure', 'approved', 'rejected', 'default', 'x'), fc.array(fc.nat(TASKS_MAX), { maxLength: 2 })), { maxLength: 2 }),
+  on: fc.array(
+    fc.tuple(
+      fc.constantFrom('success', 'failure', 'approved', 'rejected', 'default', 'x'),
+      fc.array(fc.nat(TASKS_MAX), { maxLength: 2 }),
+    ),
+    { maxLength: 2 },
+  ),
   visits: fc.integer({ min: 0, max: 3 }),
   compensate: fc.integer({ min: 0, max: 3 }),
   file: fc.nat(2),
@@ -42,19 +48,36 @@ export const plans: fc.Arbitrary<PlanDefinition> = fc
         ...(seed.when === 0 ? { when: 'true' } : {}),
         ...(seed.attempts === 0 ? {} : { retry: { attempts: seed.attempts, backoffMs: { min: 100, max: 1_000 } } }),
         ...(seed.priority === 0 ? {} : { priority: seed.priority }),
-        ...(seed.on.length === 0 ? {} : { on: Object.fromEntries(seed.on.map(([outcome, to]) => [outcome, to.map(target => `t${target % list.length}`)])) }),
+        ...(seed.on.length === 0
+          ? {}
+          : {
+              on: Object.fromEntries(
+                seed.on.map(([outcome, to]) => [outcome, to.map(target => `t${target % list.length}`)]),
+              ),
+            }),
         ...(seed.visits === 0 ? {} : { visits: seed.visits }),
         ...(seed.compensate === 0 ? { compensate: { type: 'run', command: { argv: ['undo'] } } as const } : {}),
-        ...(seed.compensate === 1 ? { compensate: { type: 'edit', edits: [{ type: 'delete', file: 'x' }] } as const } : {}),
+        ...(seed.compensate === 1
+          ? { compensate: { type: 'edit', edits: [{ type: 'delete', file: 'x' }] } as const }
+          : {}),
       }
       return task(`t${at}`, options)
     })
     const first = turn % tasks.length
-    const options: PlanOptions = { ...(concurrency === 0 ? {} : { concurrency }), ...(done ? { done: [{ type: 'prose', text: 'it is good' }] } : {}) }
+    const options: PlanOptions = {
+      ...(concurrency === 0 ? {} : { concurrency }),
+      ...(done ? { done: [{ type: 'prose', text: 'it is good' }] } : {}),
+    }
     return plan('random', ...tasks.slice(first), ...tasks.slice(0, first), options)
   })
 
-function actionOf({ action, file }: { readonly action: string; readonly file: number }): Pick<TaskOptions, 'action' | 'write'> {
+function actionOf({
+  action,
+  file,
+}: {
+  readonly action: string
+  readonly file: number
+}): Pick<TaskOptions, 'action' | 'write'> {
   switch (action) {
     case 'edit':
       return { action: { type: 'edit', edits: [{ type: 'create', file: `f${file}`, content: '' }] } }
@@ -70,14 +93,31 @@ function actionOf({ action, file }: { readonly action: string; readonly file: nu
 }
 
 /** One thing that may happen; the numbers choose among what is possible when it happens. */
-export type Move = { readonly kind: string; readonly pick: number; readonly luck: number; readonly definition: PlanDefinition }
+export type Move = {
+  readonly kind: string
+  readonly pick: number
+  readonly luck: number
+  readonly definition: PlanDefinition
+}
 
 const KINDS = [
   ...Array<string>(16).fill('turn'),
   ...Array<string>(3).fill('decide'),
   ...Array<string>(2).fill('claim'),
   ...Array<string>(3).fill('report'),
-  'lapse', 'recover', 'retry', 'retry', 'skip', 'pause', 'resume', 'resume', 'cancel', 'note', 'revise', 'stale', 'stop',
+  'lapse',
+  'recover',
+  'retry',
+  'retry',
+  'skip',
+  'pause',
+  'resume',
+  'resume',
+  'cancel',
+  'note',
+  'revise',
+  'stale',
+  'stop',
 ]
 
 export const moves: fc.Arbitrary<readonly Move[]> = fc.array(
@@ -94,16 +134,31 @@ export function commandOf(state: PlanState, { kind, pick, luck, definition }: Mo
   switch (kind) {
     case 'decide': {
       const asked = waiting[pick % Math.max(1, waiting.length)]?.definition.id ?? task
-      return { type: 'decide', task: asked, verdict: (['approved', 'rejected', 'done', 'again'] as const)[luck % 4]!, rationale: 'so it is' }
+      return {
+        type: 'decide',
+        task: asked,
+        verdict: (['approved', 'rejected', 'done', 'again'] as const)[luck % 4]!,
+        rationale: 'so it is',
+      }
     }
     case 'claim':
       return { type: 'claim', token: `k${luck % 3}`, by: `agent-${luck % 3}`, ...(luck % 2 === 0 ? {} : { task }) }
     case 'report': {
       const held = claimed[pick % Math.max(1, claimed.length)]
-      return { type: 'report', task: held?.definition.id ?? task, by: held?.claim?.by ?? 'ana', result: resultOf(held ?? any, luck) }
+      return {
+        type: 'report',
+        task: held?.definition.id ?? task,
+        by: held?.claim?.by ?? 'ana',
+        result: resultOf(held ?? any, luck),
+      }
     }
     case 'lapse':
-      return { type: 'lapse', task: claimed[0]?.definition.id ?? task, token: claimed[0]?.claim?.token ?? 'k0', reason: 'silence' }
+      return {
+        type: 'lapse',
+        task: claimed[0]?.definition.id ?? task,
+        token: claimed[0]?.claim?.token ?? 'k0',
+        reason: 'silence',
+      }
     case 'recover':
       return { type: 'recover', reason: 'its owner died' }
     case 'retry':
@@ -119,7 +174,15 @@ export function commandOf(state: PlanState, { kind, pick, luck, definition }: Mo
     case 'revise':
       return { type: 'revise', definition, hash: numberedSha(luck), rationale: 'better' }
     case 'stale':
-      return { type: 'turn', settled: state.order.map(other => ({ task: other.definition.id, visit: other.visit - (luck % 2), attempt: other.attempt + 1, result: succeeded() })) }
+      return {
+        type: 'turn',
+        settled: state.order.map(other => ({
+          task: other.definition.id,
+          visit: other.visit - (luck % 2),
+          attempt: other.attempt + 1,
+          result: succeeded(),
+        })),
+      }
     default:
       return turnOf(state, pick, luck, now, kind === 'stop')
   }
@@ -134,8 +197,15 @@ function turnOf(state: PlanState, pick: number, luck: number, now: number, stopp
     const result = (luck + task.ordinal) % 11 === 0 ? interrupted() : resultOf(task, luck + task.ordinal)
     settled.push({ task: task.definition.id, visit, attempt, result })
   }
-  const prepared = next.prepare.map(task => ({ task: task.definition.id, visit: task.visit, prepared: preparedOf(task, luck + task.ordinal) }))
-  const compensated = next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: luck % 3 === 0 ? failed() : succeeded() }]
+  const prepared = next.prepare.map(task => ({
+    task: task.definition.id,
+    visit: task.visit,
+    prepared: preparedOf(task, luck + task.ordinal),
+  }))
+  const compensated =
+    next.compensate === null
+      ? []
+      : [{ task: next.compensate.task.definition.id, result: luck % 3 === 0 ? failed() : succeeded() }]
   return { type: 'turn', settled, prepared, compensated, ...(stopping ? { start: false } : {}) }
 }
 
@@ -149,7 +219,8 @@ function resultOf(task: TaskState, luck: number): Result {
   if (luck % 3 === 0) return failed({ retryable: luck % 2 === 0 })
   const outcomes = Object.keys(task.definition.on ?? {})
   const outcome = outcomes[luck % Math.max(1, outcomes.length)]
-  if (task.definition.action.type === 'verify') return succeeded({ verdicts: [{ criterion: 'it is good', holds: luck % 5 === 0 ? null : true }] })
+  if (task.definition.action.type === 'verify')
+    return succeeded({ verdicts: [{ criterion: 'it is good', holds: luck % 5 === 0 ? null : true }] })
   return succeeded(outcome === undefined || luck % 5 === 0 ? {} : { outcome })
 }
 
@@ -161,15 +232,30 @@ export function kindCommand(state: PlanState, now: number): Command | null {
   if (next.rest === 'ended') return null
   const asked = state.order.find(task => task.gate !== null)
   if (asked !== undefined && next.rest === 'waiting') {
-    return { type: 'decide', task: asked.definition.id, verdict: asked.gate!.asks.type === 'unknown-outcome' ? 'done' : 'approved', rationale: '' }
+    return {
+      type: 'decide',
+      task: asked.definition.id,
+      verdict: asked.gate!.asks.type === 'unknown-outcome' ? 'done' : 'approved',
+      rationale: '',
+    }
   }
   const claimed = state.order.find(task => task.claim !== null)
-  if (claimed !== undefined) return { type: 'report', task: claimed.definition.id, by: claimed.claim!.by, result: kindResult(claimed) }
+  if (claimed !== undefined)
+    return { type: 'report', task: claimed.definition.id, by: claimed.claim!.by, result: kindResult(claimed) }
   if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana' }
   return {
     type: 'turn',
-    settled: Array.from(next.perform, task => ({ task: task.definition.id, visit: task.visit, attempt: task.attempt, result: kindResult(task) })),
-    prepared: next.prepare.map(task => ({ task: task.definition.id, visit: task.visit, prepared: { ...(task.definition.when === undefined ? {} : { when: true }), preimage: numberedSha(7) } })),
+    settled: Array.from(next.perform, task => ({
+      task: task.definition.id,
+      visit: task.visit,
+      attempt: task.attempt,
+      result: kindResult(task),
+    })),
+    prepared: next.prepare.map(task => ({
+      task: task.definition.id,
+      visit: task.visit,
+      prepared: { ...(task.definition.when === undefined ? {} : { when: true }), preimage: numberedSha(7) },
+    })),
     compensated: next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: succeeded() }],
   }
 }

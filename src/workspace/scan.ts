@@ -55,16 +55,17 @@ interface Place {
 async function scanDirectory(options: ScanOptions, scan: Scan, place: Place): Promise<void> {
   const files: (() => Promise<void>)[] = []
   for (const name of (await place.directory.list()).toSorted(Buffer.compare)) {
+    // Whatever the patterns say: a scope of single files holds none of the temporary names beside them.
+    if (writerOf(name) !== null) {
+      await sweep(place.directory, name)
+      continue
+    }
     const path = place.path === '' ? name.toString('latin1') : `${place.path}/${name.toString('latin1')}`
     const text = textOf(path)
     const expected = options.expected?.(path)
     const inside = place.whole || expected !== undefined || inScope(options.patterns, text)
     const above = place.whole || mayHold(options.patterns, text)
     if (!inside && !above) continue
-    if (writerOf(name) !== null) {
-      await sweep(place.directory, name)
-      continue
-    }
     if (protectedBy(text.split('/'), options.state) !== null) {
       scan.left.push({ path, reason: PROTECTED })
       continue

@@ -10,7 +10,10 @@ import { join, resolve } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Event } from '../../src/domain/event.ts'
+import type { PlanId } from '../../src/domain/id.ts'
 import { parsePlan } from '../../src/format/parse.ts'
+import { readEntry, type StoredEntry } from '../../src/stores/entry.ts'
+import type { Entry } from '../../src/stores/store.ts'
 
 const here = import.meta.dirname
 /** The built package; another folder while several people build at once. */
@@ -49,8 +52,10 @@ export class Real {
         this.#wake()
       })
     })
-    started.add(this)
-    void this.ended.catch(() => {}).then(() => started.delete(this))
+    if (options.stdin === undefined) {
+      started.add(this)
+      void this.ended.catch(() => {}).then(() => started.delete(this))
+    }
   }
 
   get pid(): number {
@@ -96,7 +101,7 @@ export class Real {
 
 const started = new Set<Real>()
 
-/** Ends what a failed test left behind; only what was started here. */
+/** Ends what a failed test left behind: only what was started here, and not the recorder, which ends with us. */
 export function endAll(): void {
   for (const one of started) {
     one.kill('SIGCONT')
@@ -199,7 +204,7 @@ export class Ground {
     return done.stdout.slice(0, 64)
   }
 
-  /** The journal as SQLite alone shows it, without any of our code. */
+  /** The store as SQLite alone shows it. */
   query<T = Record<string, unknown>>(sql: string): readonly T[] {
     const database = new DatabaseSync(this.path('.planfold/planfold.db'), { readOnly: true })
     try {
@@ -209,13 +214,14 @@ export class Ground {
     }
   }
 
-  journal(): readonly JournalEntry[] {
-    const rows = this.query<{ version: number; at: number; fence: number | null; actor: string; body: string; hash: string }>('SELECT version, at, fence, actor, body, lower(hex(hash)) AS hash FROM entries ORDER BY position')
-    return rows.map(({ body, ...row }) => ({ ...row, events: (JSON.parse(body) as { events: Event[] }).events }))
+  journal(): readonly Entry[] {
+    const plan = this.plan() as PlanId
+    const rows = this.query<StoredEntry>('SELECT position, version, at, actor, fence, body, NULL AS blob, lower(hex(hash)) AS hash FROM entries ORDER BY position')
+    return rows.map(row => readEntry(plan, row, NO_BLOBS))
   }
 
   events<T extends Event['type']>(type: T): readonly (Extract<Event, { type: T }> & { readonly at: number })[] {
-    return this.journal().flatMap(({ at, events }) => events.flatMap(event => (event.type === type ? [{ ...(event as Extract<Event, { type: T }>), at }] : [])))
+    return this.journal().flatMap(({ now: at, events }) => events.flatMap(event => (event.type === type ? [{ ...(event as Extract<Event, { type: T }>), at }] : [])))
   }
 
   plan(): string {
@@ -231,13 +237,9 @@ export class Ground {
   }
 }
 
-export interface JournalEntry {
-  readonly version: number
-  readonly at: number
-  readonly fence: number | null
-  readonly actor: string
-  readonly hash: string
-  readonly events: readonly Event[]
+const NO_BLOBS = { putNow: () => unreachable(), getNow: () => unreachable() }
+const unreachable = (): never => {
+  throw new Error('the journals of these tests hold no large entries')
 }
 
 /** What the driver said last. */

@@ -68,7 +68,10 @@ function header(
   paint: Paint,
 ): string {
   const time = startedAt === null ? '' : `  ${elapsed(now - startedAt)}`
-  const right = ` ${bar(progress.ratio)} ${progress.done}/${progress.total}${time}`
+  const right = cut(
+    `${columns < 50 ? '' : ` ${bar(progress.ratio)}`} ${progress.done}/${progress.total}${time}`,
+    columns - 2,
+  )
   const room = columns - width(right) - 2
   const left = cut(escapeForTerminal(title === null ? name : `${name}  ${title}`), room)
   const painted = left.startsWith(name) ? paint.bold(name) + paint.dim(left.slice(name.length)) : paint.bold(left)

@@ -6,7 +6,11 @@ describe('the end', () => {
     const journal = started(plan('p', task('a'), task('b')))
     journal.fail('a')
     expect(journal.state.status).toBe('active')
-    expect(journal.succeed('b').at(-1)).toEqual({ type: 'plan.finished', status: 'failed', reason: "task 'a' failed: it said no" })
+    expect(journal.succeed('b').at(-1)).toEqual({
+      type: 'plan.finished',
+      status: 'failed',
+      reason: "task 'a' failed: it said no",
+    })
   })
 
   it('of a plan that failed names the failure, not what it blocked', () => {
@@ -48,12 +52,20 @@ describe('the definition of done', () => {
   })
 
   it('in prose waits for the verdict of a person', () => {
-    for (const [verdict, status] of [['approved', 'completed'], ['rejected', 'failed']] as const) {
+    for (const [verdict, status] of [
+      ['approved', 'completed'],
+      ['rejected', 'failed'],
+    ] as const) {
       const journal = started(definition)
       journal.succeed('b')
       journal.succeed('a')
       expect(journal.succeed('done', { verdicts: unjudged }).slice(1)).toEqual([
-        { type: 'gate.opened', task: 'done', asks: { type: 'verdict', criteria: ['no caller has to change'] }, hash: numberedSha(1) },
+        {
+          type: 'gate.opened',
+          task: 'done',
+          asks: { type: 'verdict', criteria: ['no caller has to change'] },
+          hash: numberedSha(1),
+        },
       ])
       expect(journal.status('done')).toBe('waiting')
       journal.must({ type: 'decide', task: name('done'), verdict, rationale: 'I looked' })

@@ -13,18 +13,25 @@ export function conclude(draft: Draft): void {
   while (state.status === 'active' && isQuiet(state)) {
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
-      return emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
+      emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
+      return
     }
     if (skipUnrouted(draft)) continue
-    const failed = state.counts.failed + state.counts.blocked + state.counts.abandoned + state.counts.cancelled > 0 ? worst(state) : null
-    if (failed !== null) return emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
+    const failed =
+      state.counts.failed + state.counts.blocked + state.counts.abandoned + state.counts.cancelled > 0
+        ? worst(state)
+        : null
+    if (failed !== null) {
+      emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
+      return
+    }
     const done = state.tasks.get(DONE_TASK)
     if (done?.status === 'pending' && done.definition.action.type === 'verify') {
       emit(draft, { type: 'task.routed', task: DONE_TASK, outcome: 'done', to: [DONE_TASK] })
       readyUp(draft, [done])
       return
     }
-    return emit(draft, { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
+    emit(draft, { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
   }
 }
 
@@ -37,7 +44,9 @@ function isQuiet({ counts, compensating }: PlanState): boolean {
 function skipUnrouted(draft: Draft): boolean {
   const { state } = draft
   if (state.counts.pending === 0) return false
-  const skipped = state.order.filter(task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify')
+  const skipped = state.order.filter(
+    task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify',
+  )
   for (let at = 0; at < skipped.length; at++) {
     const task = skipped[at]!
     emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })

@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { create, edit, external, gate, given, interrupted, Journal, name, numberedPlanId, numberedSha, plan, started, succeeded, task } from '../../testing/index.ts'
+import {
+  create,
+  edit,
+  external,
+  gate,
+  given,
+  interrupted,
+  Journal,
+  name,
+  numberedPlanId,
+  numberedSha,
+  plan,
+  started,
+  succeeded,
+  task,
+} from '../../testing/index.ts'
 import { nextActions } from '../next-actions.ts'
 import { type Action, LATER_ACTIONS } from '../plan.ts'
 
@@ -11,14 +26,25 @@ const code = (journal: Journal, command: Parameters<Journal['submit']>[0]): stri
 
 describe('a plan', () => {
   it('is created once, and nothing else can happen before', () => {
-    given(create(plan('p', task('a')))).when(create(plan('p', task('a')))).thenRefused('exists')
+    given(create(plan('p', task('a'))))
+      .when(create(plan('p', task('a'))))
+      .thenRefused('exists')
     given().when({ type: 'start' }).thenRefused('not-found')
     given()
       .when({ ...create(plan('p', task('a'))), origin: numberedPlanId(2), session: 's', goal: 'g' } as never)
-      .then({ type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1), origin: numberedPlanId(2), session: 's', goal: 'g' })
+      .then({
+        type: 'plan.created',
+        plan: numberedPlanId(1),
+        definition: plan('p', task('a')),
+        hash: numberedSha(1),
+        origin: numberedPlanId(2),
+        session: 's',
+        goal: 'g',
+      })
   })
 
   it('regression 30: a goal may contain any characters', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: exactly such text must pass unharmed.
     const goal = '`${x}` "quotes" \'and\' \\ <b> \u0000 \u202e 目标 🎯\n---\n# {{x}}'
     const journal = new Journal()
     journal.must({ ...create(plan('p', task('a'), { goal, title: goal })), goal } as never)
@@ -26,7 +52,9 @@ describe('a plan', () => {
   })
 
   it('is started once, from draft', () => {
-    const refusal = given(create(plan('p', task('a'))), { type: 'start' }).when({ type: 'start' }).thenRefused('illegal-transition')
+    const refusal = given(create(plan('p', task('a'))), { type: 'start' })
+      .when({ type: 'start' })
+      .thenRefused('illegal-transition')
     expect(refusal).toEqual({
       code: 'illegal-transition',
       message: 'cannot start: only a draft can be started (it is active)',
@@ -36,19 +64,33 @@ describe('a plan', () => {
   })
 
   it.each(LATER_ACTIONS)("regression 37: with the action '%s' it is kept, but not started", type => {
-    given(create(plan('p', task('a', { action: { type, spec: {} } as Action })))).when({ type: 'start' }).thenRefused('not-supported')
+    given(create(plan('p', task('a', { action: { type, spec: {} } as Action }))))
+      .when({ type: 'start' })
+      .thenRefused('not-supported')
   })
 
   it('regression 37: with for_each or a matrix it is kept, but not started', () => {
-    given(create(plan('p', task('a', { forEach: [1] })))).when({ type: 'start' }).thenRefused('not-supported')
-    given(create(plan('p', task('a', { matrix: {} })))).when({ type: 'start' }).thenRefused('not-supported')
+    given(create(plan('p', task('a', { forEach: [1] }))))
+      .when({ type: 'start' })
+      .thenRefused('not-supported')
+    given(create(plan('p', task('a', { matrix: {} }))))
+      .when({ type: 'start' })
+      .thenRefused('not-supported')
   })
 
   it('is archived when it is a draft or has ended, and then only that', () => {
-    given(create(plan('p', task('a')))).when({ type: 'archive' }).then({ type: 'plan.archived' })
-    given(create(plan('p', task('a'))), { type: 'start' }).when({ type: 'archive' }).thenRefused('illegal-transition')
-    given(create(plan('p', task('a'))), { type: 'archive' }).when({ type: 'archive' }).then()
-    given(create(plan('p', task('a'))), { type: 'archive' }).when({ type: 'start' }).thenRefused('not-allowed')
+    given(create(plan('p', task('a'))))
+      .when({ type: 'archive' })
+      .then({ type: 'plan.archived' })
+    given(create(plan('p', task('a'))), { type: 'start' })
+      .when({ type: 'archive' })
+      .thenRefused('illegal-transition')
+    given(create(plan('p', task('a'))), { type: 'archive' })
+      .when({ type: 'archive' })
+      .then()
+    given(create(plan('p', task('a'))), { type: 'archive' })
+      .when({ type: 'start' })
+      .thenRefused('not-allowed')
   })
 })
 
@@ -58,7 +100,10 @@ describe('pause', () => {
     expect(journal.must({ type: 'pause', reason: 'lunch' })).toEqual([{ type: 'plan.paused', reason: 'lunch' }])
     expect(journal.must({ type: 'pause' })).toEqual([])
     expect(journal.succeed('a')).toHaveLength(2)
-    expect([journal.statuses(), nextActions(journal.state, journal.clock.now())]).toMatchObject([{ a: 'completed', b: 'ready' }, { rest: 'paused', turn: false, prepare: [] }])
+    expect([journal.statuses(), nextActions(journal.state, journal.clock.now())]).toMatchObject([
+      { a: 'completed', b: 'ready' },
+      { rest: 'paused', turn: false, prepare: [] },
+    ])
     expect(journal.must({ type: 'resume' })).toEqual([{ type: 'plan.resumed' }])
     expect(journal.must({ type: 'resume' })).toEqual([])
     journal.turn()
@@ -74,15 +119,23 @@ describe('pause', () => {
   })
 
   it('only what is active can be paused, only what is paused resumed', () => {
-    given(create(plan('p', task('a')))).when({ type: 'pause' }).thenRefused('illegal-transition')
-    given(create(plan('p', task('a')))).when({ type: 'resume' }).thenRefused('illegal-transition')
+    given(create(plan('p', task('a'))))
+      .when({ type: 'pause' })
+      .thenRefused('illegal-transition')
+    given(create(plan('p', task('a'))))
+      .when({ type: 'resume' })
+      .thenRefused('illegal-transition')
   })
 
   it('timers do not wake a paused plan', () => {
     const journal = started(plan('p', task('a', { retry: { attempts: 2, backoffMs: { min: 5, max: 5 } } })))
     journal.fail('a', { retryable: true })
     journal.must({ type: 'pause' })
-    expect(nextActions(journal.state, journal.clock.now() + 10)).toMatchObject({ turn: false, wakeAt: null, rest: 'paused' })
+    expect(nextActions(journal.state, journal.clock.now() + 10)).toMatchObject({
+      turn: false,
+      wakeAt: null,
+      rest: 'paused',
+    })
   })
 })
 
@@ -103,23 +156,53 @@ describe('cancel', () => {
   })
 
   it('while it lasts nothing else begins: no retry, no route, no way back', () => {
-    const journal = started(plan('p', task('x'), task('a', { needs: ['x'], on: { success: 'x', failure: 'x' }, retry: { attempts: 3, backoffMs: { min: 1, max: 1 } } }), task('b', { on: { success: 'x' } })))
+    const journal = started(
+      plan(
+        'p',
+        task('x'),
+        task('a', {
+          needs: ['x'],
+          on: { success: 'x', failure: 'x' },
+          retry: { attempts: 3, backoffMs: { min: 1, max: 1 } },
+        }),
+        task('b', { needs: ['x'], on: { success: 'x' } }),
+      ),
+    )
     journal.succeed('x')
     journal.must({ type: 'cancel' })
-    for (const command of [{ type: 'retry', task: name('x') }, { type: 'skip', task: name('x'), reason: '' }, { type: 'pause' }, { type: 'revise', definition: plan('p', task('x')), hash: numberedSha(2), rationale: '' }] as const) {
+    for (const command of [
+      { type: 'retry', task: name('x') },
+      { type: 'skip', task: name('x'), reason: '' },
+      { type: 'pause' },
+      { type: 'revise', definition: plan('p', task('x')), hash: numberedSha(2), rationale: '' },
+    ] as const) {
       expect([command.type, code(journal, command)]).toEqual([command.type, 'illegal-transition'])
     }
     journal.succeed('b')
-    expect(journal.fail('a', { retryable: true }).slice(1)).toEqual([{ type: 'plan.finished', status: 'cancelled', reason: 'cancelled' }])
+    expect(journal.fail('a', { retryable: true }).slice(1)).toEqual([
+      { type: 'plan.finished', status: 'cancelled', reason: 'cancelled' },
+    ])
   })
 
   it('compensates what was completed, one by one, last first, and only when nothing runs any more', () => {
-    const journal = started(plan('p', task('a', { compensate: undo }), task('b', { compensate: undo }), task('plain'), task('c', { compensate: undo }), task('z', { needs: ['c'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { compensate: undo }),
+        task('b', { compensate: undo }),
+        task('plain'),
+        task('c', { compensate: undo }),
+        task('z', { needs: ['c'] }),
+      ),
+    )
     for (const one of ['b', 'plain', 'a']) journal.succeed(one)
     journal.must({ type: 'cancel' })
     expect(journal.turn()).toEqual([])
     expect(journal.succeed('c').slice(1)).toEqual([{ type: 'compensation.started', task: 'c', action: undo }])
-    expect(nextActions(journal.state, journal.clock.now())).toMatchObject({ compensate: { task: { definition: { id: 'c' } }, action: undo }, rest: null })
+    expect(nextActions(journal.state, journal.clock.now())).toMatchObject({
+      compensate: { task: { definition: { id: 'c' } }, action: undo },
+      rest: null,
+    })
     const finish = (one: string) => journal.turn({ compensated: [{ task: name(one), result: succeeded() }] })
     expect(finish('b')).toEqual([])
     expect(finish('c')).toEqual([
@@ -131,19 +214,37 @@ describe('cancel', () => {
   })
 
   it('a crash in a compensation that may have happened is said aloud, and the others go on', () => {
-    const journal = started(plan('p', task('a', { compensate: undo }), task('b', { compensate: undo, needs: ['a'] }), task('z', { needs: ['b'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { compensate: undo }),
+        task('b', { compensate: undo, needs: ['a'] }),
+        task('z', { needs: ['b'] }),
+      ),
+    )
     journal.succeed('a')
     journal.succeed('b')
     journal.must({ type: 'cancel' })
     journal.settle('z', interrupted())
-    expect(journal.must({ type: 'recover', reason: 'died' })).toMatchObject([{ type: 'compensation.finished', task: 'b', result: { failure: { class: 'unknown', message: 'died; nobody knows whether the compensation happened' } } }])
+    expect(journal.must({ type: 'recover', reason: 'died' })).toMatchObject([
+      {
+        type: 'compensation.finished',
+        task: 'b',
+        result: { failure: { class: 'unknown', message: 'died; nobody knows whether the compensation happened' } },
+      },
+    ])
     expect(journal.turn()).toEqual([{ type: 'compensation.started', task: 'a', action: undo }])
     journal.turn({ compensated: [{ task: name('a'), result: succeeded() }] })
-    expect([journal.state.status, journal.state.reason]).toEqual(['cancelled', 'compensation of b failed: died; nobody knows whether the compensation happened'])
+    expect([journal.state.status, journal.state.reason]).toEqual([
+      'cancelled',
+      'compensation of b failed: died; nobody knows whether the compensation happened',
+    ])
   })
 
   it('a crash in a compensation that only edits files leaves it to be made again', () => {
-    const journal = started(plan('p', edit('a', 'f', { compensate: { type: 'edit', edits: [] } }), task('z', { needs: ['a'] })))
+    const journal = started(
+      plan('p', edit('a', 'f', { compensate: { type: 'edit', edits: [] } }), task('z', { needs: ['a'] })),
+    )
     journal.prepare('a', { preimage: numberedSha(5) })
     journal.succeed('a')
     journal.must({ type: 'cancel' })
@@ -155,7 +256,12 @@ describe('cancel', () => {
   it('a compensation that a revision took away is not waited for', () => {
     const journal = started(plan('p', task('a', { compensate: undo }), task('b', { needs: ['a'] })))
     journal.succeed('a')
-    journal.must({ type: 'revise', definition: plan('p', task('a'), task('b', { needs: ['a'] })), hash: numberedSha(2), rationale: 'no undo' })
+    journal.must({
+      type: 'revise',
+      definition: plan('p', task('a'), task('b', { needs: ['a'] })),
+      hash: numberedSha(2),
+      rationale: 'no undo',
+    })
     journal.must({ type: 'cancel' })
     journal.settle('b', interrupted())
     expect(journal.state.status).toBe('cancelled')
@@ -171,7 +277,11 @@ describe('cancel', () => {
       { type: 'task.abandoned', task: 'e', reason: 'plan cancelled by force' },
       { type: 'plan.finished', status: 'cancelled', reason: 'cancelled' },
     ])
-    expect(nextActions(journal.state, journal.clock.now())).toMatchObject({ compensate: null, turn: false, rest: 'ended' })
+    expect(nextActions(journal.state, journal.clock.now())).toMatchObject({
+      compensate: null,
+      turn: false,
+      rest: 'ended',
+    })
   })
 
   it('by force also ends a cancelling that takes too long', () => {
@@ -179,12 +289,19 @@ describe('cancel', () => {
     journal.succeed('a')
     journal.must({ type: 'cancel' })
     expect(journal.must({ type: 'cancel' })).toEqual([])
-    expect(journal.must({ type: 'cancel', force: true }).at(-1)).toMatchObject({ type: 'plan.finished', status: 'cancelled' })
+    expect(journal.must({ type: 'cancel', force: true }).at(-1)).toMatchObject({
+      type: 'plan.finished',
+      status: 'cancelled',
+    })
   })
 
   it('of a draft ends it; of an ended plan is refused; nothing of a cancelled plan is taken up again', () => {
     const journal = new Journal().create(plan('p', task('a')))
     expect(journal.must({ type: 'cancel' })).toHaveLength(2)
-    expect([code(journal, { type: 'cancel' }), code(journal, { type: 'retry', task: name('a') }), code(journal, { type: 'skip', task: name('a'), reason: '' })]).toEqual(['illegal-transition', 'illegal-transition', 'illegal-transition'])
+    expect([
+      code(journal, { type: 'cancel' }),
+      code(journal, { type: 'retry', task: name('a') }),
+      code(journal, { type: 'skip', task: name('a'), reason: '' }),
+    ]).toEqual(['illegal-transition', 'illegal-transition', 'illegal-transition'])
   })
 })

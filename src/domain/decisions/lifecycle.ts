@@ -41,7 +41,8 @@ export function start(draft: Draft): Refusal | undefined {
 
 export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
   if (draft.state.status === 'paused') return undefined
-  if (draft.state.status !== 'active' || draft.state.compensating !== null) return illegal(draft.state, 'pause', 'only an active plan can be paused')
+  if (draft.state.status !== 'active' || draft.state.compensating !== null)
+    return illegal(draft.state, 'pause', 'only an active plan can be paused')
   emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused' })
   return undefined
 }
@@ -64,15 +65,24 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
   }
   if (force) {
     for (const task of runningInOrder(state)) {
-      emit(draft, { type: 'attempt.lost', task: task.definition.id, visit: task.visit, attempt: task.attempt, reason: 'plan cancelled by force', byUs: true })
+      emit(draft, {
+        type: 'attempt.lost',
+        task: task.definition.id,
+        visit: task.visit,
+        attempt: task.attempt,
+        reason: 'plan cancelled by force',
+        byUs: true,
+      })
     }
     for (const task of state.order) {
-      if (task.status === 'running') emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled by force' })
+      if (task.status === 'running')
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled by force' })
     }
     emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
   } else {
     for (const task of state.order) {
-      if (task.status === 'running' && task.claim !== null) emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled' })
+      if (task.status === 'running' && task.claim !== null)
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled' })
     }
     conclude(draft)
   }
@@ -82,7 +92,8 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
 export function archive(draft: Draft): Refusal | undefined {
   const { state } = draft
   if (state.archived) return undefined
-  if (state.status !== 'draft' && !PLAN_ENDED.has(state.status)) return illegal(state, 'archive', 'a plan that is still open cannot be archived')
+  if (state.status !== 'draft' && !PLAN_ENDED.has(state.status))
+    return illegal(state, 'archive', 'a plan that is still open cannot be archived')
   emit(draft, { type: 'plan.archived' })
   return undefined
 }
@@ -96,13 +107,24 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
     failed: ['retry', 'skip', 'archive'],
     cancelled: ['archive'],
   }
-  return refuse('illegal-transition', `cannot ${verb}: ${message} (it is ${state.status})`, `from here you can: ${allowed[state.status].join(', ')}`, allowed[state.status])
+  return refuse(
+    'illegal-transition',
+    `cannot ${verb}: ${message} (it is ${state.status})`,
+    `from here you can: ${allowed[state.status].join(', ')}`,
+    allowed[state.status],
+  )
 }
 
 export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
   const fault = checkGraph(definition)[0]
   if (fault === undefined) return undefined
-  const codes: Record<GraphFault['code'], Refusal['code']> = { empty: 'invalid', limit: 'limit', duplicate: 'duplicate', 'unknown-reference': 'unknown-reference', cycle: 'cycle' }
+  const codes: Record<GraphFault['code'], Refusal['code']> = {
+    empty: 'invalid',
+    limit: 'limit',
+    duplicate: 'duplicate',
+    'unknown-reference': 'unknown-reference',
+    cycle: 'cycle',
+  }
   return refuse(codes[fault.code], fault.message, fault.hint)
 }
 
@@ -111,10 +133,18 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
   for (const task of definition.tasks) {
     const { type } = task.action
     if ((LATER_ACTIONS as readonly string[]).includes(type)) {
-      return refuse('not-supported', `task '${task.id}' has the action '${type}', which this release does not carry out yet`, 'use run, edit, decide or gate, or leave the action out and let an agent claim the task')
+      return refuse(
+        'not-supported',
+        `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
+        'use run, edit, decide or gate, or leave the action out and let an agent claim the task',
+      )
     }
     if (task.forEach !== undefined || task.matrix !== undefined) {
-      return refuse('not-supported', `task '${task.id}' uses ${task.forEach !== undefined ? 'for_each' : 'matrix'}, which this release does not expand yet`, 'write the tasks out')
+      return refuse(
+        'not-supported',
+        `task '${task.id}' uses ${task.forEach !== undefined ? 'for_each' : 'matrix'}, which this release does not expand yet`,
+        'write the tasks out',
+      )
     }
   }
   return undefined

@@ -1,8 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { create, edit, external, failed, given, type Journal, name, numberedSha, plan, started, succeeded, task } from '../../testing/index.ts'
+import {
+  create,
+  edit,
+  external,
+  failed,
+  given,
+  type Journal,
+  name,
+  numberedSha,
+  plan,
+  started,
+  succeeded,
+  task,
+} from '../../testing/index.ts'
 
-const claim = (one?: string, by = 'ana') => ({ type: 'claim', token: `token-of-${by}`, by, ...(one === undefined ? {} : { task: name(one) }) }) as const
-const report = (one: string, by = 'ana', result = succeeded()) => ({ type: 'report', task: name(one), by, result }) as const
+const claim = (one?: string, by = 'ana') =>
+  ({ type: 'claim', token: `token-of-${by}`, by, ...(one === undefined ? {} : { task: name(one) }) }) as const
+const report = (one: string, by = 'ana', result = succeeded()) =>
+  ({ type: 'report', task: name(one), by, result }) as const
 const code = (journal: Journal, command: Parameters<Journal['submit']>[0]): string => {
   const decided = journal.submit(command)
   return decided.ok ? 'ok' : decided.refusal.code
@@ -11,17 +26,26 @@ const code = (journal: Journal, command: Parameters<Journal['submit']>[0]): stri
 describe('an external task', () => {
   it('is claimed, reported, and lets others go on without any engine', () => {
     const journal = started(plan('p', external('a'), external('b', { needs: ['a'] })))
-    expect(journal.must(claim('a'))).toEqual([{ type: 'attempt.started', task: 'a', visit: 1, attempt: 1, claim: { token: 'token-of-ana', by: 'ana' } }])
+    expect(journal.must(claim('a'))).toEqual([
+      { type: 'attempt.started', task: 'a', visit: 1, attempt: 1, claim: { token: 'token-of-ana', by: 'ana' } },
+    ])
     expect(journal.must(report('a'))).toEqual([
       { type: 'attempt.succeeded', task: 'a', visit: 1, attempt: 1, result: { status: 'succeeded' } },
       { type: 'task.readied', tasks: ['b'] },
     ])
-    expect(journal.must(report('b')).at(-1)).toEqual({ type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
+    expect(journal.must(report('b')).at(-1)).toEqual({
+      type: 'plan.finished',
+      status: 'completed',
+      reason: 'every required task is completed',
+    })
   })
 
   it('is chosen by priority when none is named', () => {
     const journal = started(plan('p', external('a'), external('b', { priority: 1 })))
-    expect([journal.must(claim())[0], journal.must(claim(undefined, 'bo'))[0]]).toMatchObject([{ task: 'b' }, { task: 'a' }])
+    expect([journal.must(claim())[0], journal.must(claim(undefined, 'bo'))[0]]).toMatchObject([
+      { task: 'b' },
+      { task: 'a' },
+    ])
     expect(code(journal, claim(undefined, 'cy'))).toBe('not-ready')
   })
 
@@ -30,7 +54,11 @@ describe('an external task', () => {
     journal.must(claim('a'))
     expect(journal.submit(claim('a', 'bo'))).toEqual({
       ok: false,
-      refusal: { code: 'conflict', message: "task 'a' is claimed by ana", hint: 'wait until the claim ends or lapses, or claim another task' },
+      refusal: {
+        code: 'conflict',
+        message: "task 'a' is claimed by ana",
+        hint: 'wait until the claim ends or lapses, or claim another task',
+      },
     })
     expect(code(journal, report('a', 'bo'))).toBe('conflict')
     expect(code(journal, { ...report('a', 'ana'), token: 'forged' })).toBe('conflict')
@@ -68,9 +96,13 @@ describe('an external task', () => {
 
   it('is the only kind that can be claimed or reported, in a plan that is active', () => {
     const journal = started(plan('p', task('a'), external('b', { needs: ['a'] })))
-    expect([code(journal, claim('a')), code(journal, report('a')), code(journal, claim('b')), code(journal, claim('ghost')), code(journal, report('ghost'))]).toEqual([
-      'not-allowed', 'not-allowed', 'not-ready', 'not-found', 'not-found',
-    ])
+    expect([
+      code(journal, claim('a')),
+      code(journal, report('a')),
+      code(journal, claim('b')),
+      code(journal, claim('ghost')),
+      code(journal, report('ghost')),
+    ]).toEqual(['not-allowed', 'not-allowed', 'not-ready', 'not-found', 'not-found'])
     journal.must({ type: 'pause' })
     expect(code(journal, claim('b'))).toBe('illegal-transition')
   })
@@ -85,7 +117,11 @@ describe('retry', () => {
       { type: 'task.reopened', tasks: ['a', 'b'], reason: 'better now' },
       { type: 'task.readied', tasks: ['a'] },
     ])
-    expect(journal.state.order.map(({ visit, attempt, status }) => [visit, attempt, status])).toEqual([[2, 0, 'ready'], [2, 0, 'pending'], [1, 1, 'completed']])
+    expect(journal.state.order.map(({ visit, attempt, status }) => [visit, attempt, status])).toEqual([
+      [2, 0, 'ready'],
+      [2, 0, 'pending'],
+      [1, 1, 'completed'],
+    ])
   })
 
   it('makes a task that waits for its back-off ready at once', () => {
@@ -97,10 +133,16 @@ describe('retry', () => {
 
   it('is refused for what has not ended, and while something unsafe that came after it runs', () => {
     const journal = started(plan('p', task('a'), task('b', { needs: ['a'] })))
-    expect([code(journal, { type: 'retry', task: name('a') }), code(journal, { type: 'retry', task: name('b') }), code(journal, { type: 'retry', task: name('ghost') })]).toEqual(['not-ready', 'not-ready', 'not-found'])
+    expect([
+      code(journal, { type: 'retry', task: name('a') }),
+      code(journal, { type: 'retry', task: name('b') }),
+      code(journal, { type: 'retry', task: name('ghost') }),
+    ]).toEqual(['not-ready', 'not-ready', 'not-found'])
     journal.succeed('a')
     expect(code(journal, { type: 'retry', task: name('a') })).toBe('not-allowed')
-    given(create(plan('p', task('a')))).when({ type: 'retry', task: name('a') }).thenRefused('illegal-transition')
+    given(create(plan('p', task('a'))))
+      .when({ type: 'retry', task: name('a') })
+      .thenRefused('illegal-transition')
   })
 
   it('captures the files anew: what was prepared belonged to the visit before', () => {
@@ -129,7 +171,11 @@ describe('skip', () => {
     journal.succeed('b')
     const skip = (one: string) => code(journal, { type: 'skip', task: name(one), reason: '' })
     expect([skip('a'), skip('b'), skip('ghost')]).toEqual(['not-ready', 'not-ready', 'not-found'])
-    given(create(plan('p', task('a'), task('b', { needs: ['a'] }))), { type: 'skip', task: name('a'), reason: 'done by hand' }, { type: 'start' })
+    given(
+      create(plan('p', task('a'), task('b', { needs: ['a'] }))),
+      { type: 'skip', task: name('a'), reason: 'done by hand' },
+      { type: 'start' },
+    )
       .when({ type: 'turn' })
       .then({ type: 'attempt.started', task: name('b'), visit: 1, attempt: 1 })
   })
@@ -138,7 +184,9 @@ describe('skip', () => {
 it('a note is kept, on the plan or on a task it has; an unknown task gets the nearest name', () => {
   const journal = started(plan('p', task('alpha')))
   expect(journal.must({ type: 'note', text: 'hm' })).toEqual([{ type: 'note.added', text: 'hm' }])
-  expect(journal.must({ type: 'note', text: 'hm', task: name('alpha') })).toEqual([{ type: 'note.added', text: 'hm', task: 'alpha' }])
+  expect(journal.must({ type: 'note', text: 'hm', task: name('alpha') })).toEqual([
+    { type: 'note.added', text: 'hm', task: 'alpha' },
+  ])
   expect(journal.submit({ type: 'note', text: 'hm', task: name('alpa') })).toEqual({
     ok: false,
     refusal: { code: 'not-found', message: "the plan has no task 'alpa'", hint: "did you mean 'alpha'?" },

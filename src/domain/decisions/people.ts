@@ -17,14 +17,36 @@ import { reopen } from './routing.ts'
 import { afterFailure, afterSuccess, lose, settle } from './settle.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
-  if (draft.state.status !== 'active') return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
-  const task = command.task === undefined ? draft.state.claimable.peek(isClaimable) : draft.state.tasks.get(command.task)
-  if (task === undefined) return command.task === undefined ? refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`') : unknownTask(draft, command.task)
+  if (draft.state.status !== 'active')
+    return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
+  const task =
+    command.task === undefined ? draft.state.claimable.peek(isClaimable) : draft.state.tasks.get(command.task)
+  if (task === undefined)
+    return command.task === undefined
+      ? refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`')
+      : unknownTask(draft, command.task)
   const { id } = task.definition
-  if (task.definition.action.type !== 'external') return refuse('not-allowed', `task '${id}' is carried out by the engine, not claimed`, 'claim a task without an action')
-  if (task.claim !== null) return refuse('conflict', `task '${id}' is claimed by ${task.claim.by}`, 'wait until the claim ends or lapses, or claim another task')
-  if (!isClaimable(task)) return refuse('not-ready', `task '${id}' is ${task.status}, not ready`, 'see `planfold next --explain`')
-  emit(draft, { type: 'attempt.started', task: id, visit: task.visit, attempt: task.attempt + 1, claim: { token: command.token, by: command.by } })
+  if (task.definition.action.type !== 'external')
+    return refuse(
+      'not-allowed',
+      `task '${id}' is carried out by the engine, not claimed`,
+      'claim a task without an action',
+    )
+  if (task.claim !== null)
+    return refuse(
+      'conflict',
+      `task '${id}' is claimed by ${task.claim.by}`,
+      'wait until the claim ends or lapses, or claim another task',
+    )
+  if (!isClaimable(task))
+    return refuse('not-ready', `task '${id}' is ${task.status}, not ready`, 'see `planfold next --explain`')
+  emit(draft, {
+    type: 'attempt.started',
+    task: id,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    claim: { token: command.token, by: command.by },
+  })
   return undefined
 }
 
@@ -32,7 +54,12 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   const task = draft.state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
-  if (task.definition.action.type !== 'external') return refuse('not-allowed', `task '${id}' is carried out by the engine, not reported`, 'to pass over it, use `planfold skip`')
+  if (task.definition.action.type !== 'external')
+    return refuse(
+      'not-allowed',
+      `task '${id}' is carried out by the engine, not reported`,
+      'to pass over it, use `planfold skip`',
+    )
   if (task.claim === null) {
     const refusal = claim(draft, { type: 'claim', task: command.task, token: command.token ?? '', by: command.by })
     if (refusal !== undefined) return refusal
@@ -47,7 +74,8 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
 /** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
 export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
-  if (task?.status === 'running' && task.claim?.token === command.token) lose(draft, task, command.reason, 'by the world')
+  if (task?.status === 'running' && task.claim?.token === command.token)
+    lose(draft, task, command.reason, 'by the world')
   return undefined
 }
 
@@ -56,10 +84,21 @@ export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal 
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (PLAN_ENDED.has(draft.state.status)) return illegal(draft.state, 'decide', 'the plan has ended')
-  if (task.gate === null) return refuse('not-ready', `task '${id}' is ${task.status} and asks for no decision`, 'see `planfold status` for what waits for a person')
+  if (task.gate === null)
+    return refuse(
+      'not-ready',
+      `task '${id}' is ${task.status} and asks for no decision`,
+      'see `planfold status` for what waits for a person',
+    )
   const { asks } = task.gate
   const answers = ANSWERS[asks.type]
-  if (!answers.includes(command.verdict)) return refuse('not-allowed', `'${command.verdict}' is no answer to this gate`, `answer with ${answers.join(' or ')}`, answers)
+  if (!answers.includes(command.verdict))
+    return refuse(
+      'not-allowed',
+      `'${command.verdict}' is no answer to this gate`,
+      `answer with ${answers.join(' or ')}`,
+      answers,
+    )
   emit(draft, { type: 'gate.decided', task: id, verdict: command.verdict, rationale: command.rationale })
   if (command.verdict === 'again') emit(draft, { type: 'task.readied', tasks: [id] })
   else if (command.verdict === 'rejected') afterFailure(draft, task, ['rejected', 'failure'])
@@ -79,18 +118,36 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
-  if (state.status === 'draft' || state.status === 'cancelled') return illegal(state, 'retry', 'there is nothing to try again')
+  if (state.status === 'draft' || state.status === 'cancelled')
+    return illegal(state, 'retry', 'there is nothing to try again')
   if (state.compensating !== null) return illegal(state, 'retry', 'the plan is being cancelled')
   if (task.status === 'ready' && task.retryAt !== null) {
     emit(draft, { type: 'task.readied', tasks: [id] })
     return undefined
   }
   if (task.gate?.asks.type === 'unknown-outcome') {
-    return decideGate(draft, { type: 'decide', task: command.task, verdict: 'again', rationale: command.reason ?? 'tried again by hand' })
+    return decideGate(draft, {
+      type: 'decide',
+      task: command.task,
+      verdict: 'again',
+      rationale: command.reason ?? 'tried again by hand',
+    })
   }
-  if (!ENDED.has(task.status)) return refuse('not-ready', `task '${id}' is ${task.status}; only an ended task can be tried again`, 'see `planfold next --explain`')
-  const unsafe = [task, ...transitiveDependants([task])].find(other => other.status === 'running' && effectOf(state.definition, other.definition) === 'unsafe')
-  if (unsafe !== undefined) return refuse('not-allowed', `'${unsafe.definition.id}' comes after '${id}' and is running`, 'wait for it, or pause the plan first')
+  if (!ENDED.has(task.status))
+    return refuse(
+      'not-ready',
+      `task '${id}' is ${task.status}; only an ended task can be tried again`,
+      'see `planfold next --explain`',
+    )
+  const unsafe = [task, ...transitiveDependants([task])].find(
+    other => other.status === 'running' && effectOf(state.definition, other.definition) === 'unsafe',
+  )
+  if (unsafe !== undefined)
+    return refuse(
+      'not-allowed',
+      `'${unsafe.definition.id}' comes after '${id}' and is running`,
+      'wait for it, or pause the plan first',
+    )
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
   reopen(draft, [task], command.reason ?? 'tried again by hand')
   redoDone(draft)
@@ -105,8 +162,10 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
   const { id } = task.definition
   if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan has ended')
   if (state.compensating !== null) return illegal(state, 'skip', 'the plan is being cancelled')
-  if (task.status === 'running') return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
-  if (task.status === 'completed' || task.status === 'skipped') return refuse('not-ready', `task '${id}' is ${task.status} already`)
+  if (task.status === 'running')
+    return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
+  if (task.status === 'completed' || task.status === 'skipped')
+    return refuse('not-ready', `task '${id}' is ${task.status} already`)
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
   emit(draft, { type: 'task.skipped', task: id, reason: command.reason })
   if (state.status !== 'draft') {
@@ -126,7 +185,11 @@ export function redoDone(draft: Draft): void {
 
 export function unknownTask(draft: Draft, name: TaskName): Refusal {
   const near = suggest(name, draft.state.tasks.keys())
-  return refuse('not-found', `the plan has no task '${name}'`, near === null ? 'see `planfold show`' : `did you mean '${near}'?`)
+  return refuse(
+    'not-found',
+    `the plan has no task '${name}'`,
+    near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
+  )
 }
 
 /** After a revision every task is looked at once: new ones may be ready, old ones free. */

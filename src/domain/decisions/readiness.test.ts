@@ -13,11 +13,13 @@ describe('readiness', () => {
   })
 
   it('starting a plan readies what needs nothing, in one event, and opens its gates at once', () => {
-    given(create(plan('p', task('a'), gate('g'), task('b', { needs: ['a', 'a'] }), task('c')))).when({ type: 'start' }).then(
-      { type: 'plan.started' },
-      { type: 'task.readied', tasks: [name('a'), name('g'), name('c')] },
-      { type: 'gate.opened', task: name('g'), asks: { type: 'approval', show: [] }, hash: numberedSha(1) },
-    )
+    given(create(plan('p', task('a'), gate('g'), task('b', { needs: ['a', 'a'] }), task('c'))))
+      .when({ type: 'start' })
+      .then(
+        { type: 'plan.started' },
+        { type: 'task.readied', tasks: [name('a'), name('g'), name('c')] },
+        { type: 'gate.opened', task: name('g'), asks: { type: 'approval', show: [] }, hash: numberedSha(1) },
+      )
   })
 
   it('a skipped task satisfies those that need it', () => {
@@ -31,44 +33,78 @@ describe('readiness', () => {
 
 describe('blocking', () => {
   it('regression 16: failure blocks all transitive dependants and only those; independent branches finish', () => {
-    const journal = started(plan('p', task('a'), task('b', { needs: ['a'] }), task('c', { needs: ['b'] }), task('x'), task('y', { needs: ['x'] }), task('both', { needs: ['y', 'c'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a'),
+        task('b', { needs: ['a'] }),
+        task('c', { needs: ['b'] }),
+        task('x'),
+        task('y', { needs: ['x'] }),
+        task('both', { needs: ['y', 'c'] }),
+      ),
+    )
     expect(journal.fail('a')).toEqual([
-      { type: 'attempt.failed', task: 'a', visit: 1, attempt: 1, result: { status: 'failed', failure: { class: 'logic', message: 'it said no', retryable: false } } },
+      {
+        type: 'attempt.failed',
+        task: 'a',
+        visit: 1,
+        attempt: 1,
+        result: { status: 'failed', failure: { class: 'logic', message: 'it said no', retryable: false } },
+      },
       { type: 'task.blocked', tasks: ['b', 'c', 'both'], by: 'a' },
     ])
     journal.succeed('x')
     journal.succeed('y')
-    expect(journal.statuses()).toEqual({ a: 'failed', b: 'blocked', c: 'blocked', x: 'completed', y: 'completed', both: 'blocked' })
+    expect(journal.statuses()).toEqual({
+      a: 'failed',
+      b: 'blocked',
+      c: 'blocked',
+      x: 'completed',
+      y: 'completed',
+      both: 'blocked',
+    })
     expect(journal.state.status).toBe('failed')
   })
 
   it('regression 16: in any graph, the blocked are those that can reach a failure', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(fc.nat(11), { maxLength: 3 }), { minLength: 1, maxLength: 12 }), fc.uniqueArray(fc.nat(11), { maxLength: 3 }), (list, bad) => {
-        const needs = list.map((some, at) => (at === 0 ? [] : [...new Set(some.map(need => need % at))]))
-        const journal = started(plan('p', ...needs.map((some, at) => task(`t${at}`, { needs: some.map(need => `t${need}`) })), { concurrency: 12 }))
-        for (let at = 0; at < needs.length; at++) {
-          if (journal.status(`t${at}`) !== 'running') continue
-          if (bad.includes(at)) journal.fail(`t${at}`)
-          else journal.succeed(`t${at}`)
-        }
-        const hurt: boolean[] = []
-        const expected = needs.map((some, at) => {
-          const blocked = some.some(need => hurt[need] || (bad.includes(need) && !hurt[need]))
-          hurt[at] = blocked
-          return blocked ? 'blocked' : bad.includes(at) ? 'failed' : 'completed'
-        })
-        expect(Object.values(journal.statuses())).toEqual(expected)
-        expect(journal.state.status).toBe(expected.every(status => status === 'completed') ? 'completed' : 'failed')
-        // Whoever skips the failures frees exactly what they held.
-        for (const at of bad) if (expected[at] === 'failed') journal.must({ type: 'skip', task: name(`t${at}`), reason: 'enough' })
-        expect(Object.values(journal.statuses()).includes('blocked')).toBe(false)
-      }),
+      fc.property(
+        fc.array(fc.array(fc.nat(11), { maxLength: 3 }), { minLength: 1, maxLength: 12 }),
+        fc.uniqueArray(fc.nat(11), { maxLength: 3 }),
+        (list, bad) => {
+          const needs = list.map((some, at) => (at === 0 ? [] : [...new Set(some.map(need => need % at))]))
+          const journal = started(
+            plan('p', ...needs.map((some, at) => task(`t${at}`, { needs: some.map(need => `t${need}`) })), {
+              concurrency: 12,
+            }),
+          )
+          for (let at = 0; at < needs.length; at++) {
+            if (journal.status(`t${at}`) !== 'running') continue
+            if (bad.includes(at)) journal.fail(`t${at}`)
+            else journal.succeed(`t${at}`)
+          }
+          const hurt: boolean[] = []
+          const expected = needs.map((some, at) => {
+            const blocked = some.some(need => hurt[need] || (bad.includes(need) && !hurt[need]))
+            hurt[at] = blocked
+            return blocked ? 'blocked' : bad.includes(at) ? 'failed' : 'completed'
+          })
+          expect(Object.values(journal.statuses())).toEqual(expected)
+          expect(journal.state.status).toBe(expected.every(status => status === 'completed') ? 'completed' : 'failed')
+          // Whoever skips the failures frees exactly what they held.
+          for (const at of bad)
+            if (expected[at] === 'failed') journal.must({ type: 'skip', task: name(`t${at}`), reason: 'enough' })
+          expect(Object.values(journal.statuses()).includes('blocked')).toBe(false)
+        },
+      ),
     )
   })
 
   it('a task blocked twice is free only when both are gone, by retry or by skip', () => {
-    const journal = started(plan('p', task('a'), task('b'), task('c', { needs: ['a', 'b'] }), task('d', { needs: ['c'] })))
+    const journal = started(
+      plan('p', task('a'), task('b'), task('c', { needs: ['a', 'b'] }), task('d', { needs: ['c'] })),
+    )
     journal.fail('a')
     journal.fail('b')
     expect(journal.must({ type: 'skip', task: name('a'), reason: 'enough' })).toEqual([
@@ -108,6 +144,10 @@ describe('optional', () => {
 
   it('but what is required and needs it is blocked, and the plan has failed', () => {
     const journal = started(plan('p', task('b', { optional: true }), task('c', { needs: ['b'] })))
-    expect(journal.fail('b').at(-1)).toEqual({ type: 'plan.finished', status: 'failed', reason: "task 'c' is blocked by b" })
+    expect(journal.fail('b').at(-1)).toEqual({
+      type: 'plan.finished',
+      status: 'failed',
+      reason: "task 'c' is blocked by b",
+    })
   })
 })

@@ -31,7 +31,12 @@ export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
 export function openGate(draft: Draft, task: TaskState): void {
   const { action } = task.definition
   if (action.type !== 'gate' || task.status !== 'ready') return
-  emit(draft, { type: 'gate.opened', task: task.definition.id, asks: { type: 'approval', show: action.show ?? [] }, hash: draft.state.hash })
+  emit(draft, {
+    type: 'gate.opened',
+    task: task.definition.id,
+    asks: { type: 'approval', show: action.show ?? [] },
+    hash: draft.state.hash,
+  })
 }
 
 /** Blocks every transitive dependant that has not begun, and only those. */
@@ -55,7 +60,9 @@ export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void 
   for (const task of candidates) {
     if (task.status !== 'pending' || openNeeds(state, task).blockers === 0) continue
     const needs = (task.definition.needs ?? []).map(name => state.tasks.get(name))
-    const by = needs.find(need => need !== undefined && BLOCKS.has(need.status) && !task.routedBy.includes(need.definition.id))
+    const by = needs.find(
+      need => need !== undefined && BLOCKS.has(need.status) && !task.routedBy.includes(need.definition.id),
+    )
     if (by !== undefined) block(draft, by)
   }
 }

@@ -1,9 +1,26 @@
 import { describe, expect, it } from 'vitest'
-import { create, external, gate, given, type Journal, name, numberedSha, plan, started, task } from '../../testing/index.ts'
+import {
+  create,
+  external,
+  gate,
+  given,
+  type Journal,
+  name,
+  numberedSha,
+  plan,
+  started,
+  task,
+} from '../../testing/index.ts'
 import type { PlanDefinition } from '../plan.ts'
 
 const revise = (definition: PlanDefinition, number = 2, expectedRevision?: number) =>
-  ({ type: 'revise', definition, hash: numberedSha(number), rationale: 'better', ...(expectedRevision === undefined ? {} : { expectedRevision }) }) as const
+  ({
+    type: 'revise',
+    definition,
+    hash: numberedSha(number),
+    rationale: 'better',
+    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+  }) as const
 const code = (journal: Journal, command: Parameters<Journal['submit']>[0]): string => {
   const decided = journal.submit(command)
   return decided.ok ? 'ok' : decided.refusal.code
@@ -31,11 +48,38 @@ describe('a revision', () => {
   })
 
   it('blocks what it adds behind a failure, handled or optional or not', () => {
-    const journal = started(plan('p', task('a', { on: { failure: 'x' } }), task('x'), task('o', { optional: true }), task('p', { optional: true, needs: ['o'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { on: { failure: 'x' } }),
+        task('x'),
+        task('o', { optional: true }),
+        task('p', { optional: true, needs: ['o'] }),
+      ),
+    )
     journal.fail('a')
     journal.fail('o')
-    journal.must(revise(plan('p', task('a', { on: { failure: 'x' } }), task('x'), task('o', { optional: true }), task('p', { optional: true, needs: ['o'] }), task('n', { needs: ['a'] }), task('m', { needs: ['p'] }))))
-    expect(journal.statuses()).toEqual({ a: 'failed', x: 'running', o: 'failed', p: 'blocked', n: 'blocked', m: 'blocked' })
+    journal.must(
+      revise(
+        plan(
+          'p',
+          task('a', { on: { failure: 'x' } }),
+          task('x'),
+          task('o', { optional: true }),
+          task('p', { optional: true, needs: ['o'] }),
+          task('n', { needs: ['a'] }),
+          task('m', { needs: ['p'] }),
+        ),
+      ),
+    )
+    expect(journal.statuses()).toEqual({
+      a: 'failed',
+      x: 'running',
+      o: 'failed',
+      p: 'blocked',
+      n: 'blocked',
+      m: 'blocked',
+    })
     expect(journal.succeed('x').at(-1)).toMatchObject({ type: 'plan.finished', status: 'failed' })
   })
 
@@ -75,7 +119,15 @@ describe('a revision', () => {
   })
 
   it('of a draft starts nothing; of an ended plan is refused', () => {
-    given(create(plan('p', task('a')))).when(revise(plan('p', task('b')))).then({ type: 'plan.revised', revision: 2, definition: plan('p', task('b')), hash: numberedSha(2), rationale: 'better' })
+    given(create(plan('p', task('a'))))
+      .when(revise(plan('p', task('b'))))
+      .then({
+        type: 'plan.revised',
+        revision: 2,
+        definition: plan('p', task('b')),
+        hash: numberedSha(2),
+        rationale: 'better',
+      })
     const journal = started(plan('p', task('a')))
     journal.succeed('a')
     expect(code(journal, revise(plan('p', task('b'))))).toBe('illegal-transition')

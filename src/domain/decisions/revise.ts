@@ -19,10 +19,15 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   const { definition, hash, rationale, expectedRevision } = command
   if (PLAN_ENDED.has(state.status) || state.compensating !== null) return illegal(state, 'revise', 'the plan has ended')
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
-    return refuse('conflict', `the plan is at revision ${state.revision}, not ${expectedRevision}`, 'read it again, then revise')
+    return refuse(
+      'conflict',
+      `the plan is at revision ${state.revision}, not ${expectedRevision}`,
+      'read it again, then revise',
+    )
   }
   if (hash === state.hash) return undefined
-  if (definition.name !== state.definition.name) return refuse('invalid', `a revision cannot rename the plan to '${definition.name}'`, 'make another plan')
+  if (definition.name !== state.definition.name)
+    return refuse('invalid', `a revision cannot rename the plan to '${definition.name}'`, 'make another plan')
   const refusal = refuseGraph(definition) ?? (state.status === 'draft' ? undefined : refuseUnsupported(definition))
   if (refusal !== undefined) return refusal
   const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
@@ -30,21 +35,43 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
     if (task.status !== 'running' && task.gate === null) continue
     const { id, action } = task.definition
     const written = kept.get(id)
-    if (written === undefined) return refuse('not-allowed', `the revision removes '${id}', which is ${task.status}`, 'let it end first, or keep it')
+    if (written === undefined)
+      return refuse(
+        'not-allowed',
+        `the revision removes '${id}', which is ${task.status}`,
+        'let it end first, or keep it',
+      )
     if (written.action.type !== action.type) {
-      return refuse('not-allowed', `the revision makes '${id}' a task of type ${written.action.type} while it is ${task.status}`, 'let it end first, or give the new task another id')
+      return refuse(
+        'not-allowed',
+        `the revision makes '${id}' a task of type ${written.action.type} while it is ${task.status}`,
+        'let it end first, or give the new task another id',
+      )
     }
-    const late = written.needs?.find(name => !task.definition.needs?.includes(name) && !SATISFIES.has(state.tasks.get(name)?.status ?? 'pending'))
-    if (late !== undefined) return refuse('not-allowed', `the revision makes '${id}', which is ${task.status}, need '${late}', which is not done`, 'let it end first, or leave its needs as they are')
+    const late = written.needs?.find(
+      name => !task.definition.needs?.includes(name) && !SATISFIES.has(state.tasks.get(name)?.status ?? 'pending'),
+    )
+    if (late !== undefined)
+      return refuse(
+        'not-allowed',
+        `the revision makes '${id}', which is ${task.status}, need '${late}', which is not done`,
+        'let it end first, or leave its needs as they are',
+      )
   }
   const changed = state.order.filter(task => {
     const written = kept.get(task.definition.id)
-    return task.status === 'failed' && written !== undefined && JSON.stringify(written) !== JSON.stringify(task.definition)
+    return (
+      task.status === 'failed' && written !== undefined && JSON.stringify(written) !== JSON.stringify(task.definition)
+    )
   })
   emit(draft, { type: 'plan.revised', revision: state.revision + 1, definition, hash, rationale })
   if (state.status === 'draft') return undefined
   reopen(draft, changed, 'its definition changed')
-  reopen(draft, state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0), 'its needs changed')
+  reopen(
+    draft,
+    state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0),
+    'its needs changed',
+  )
   refresh(draft, state.order)
   blockHeld(draft, state.order)
   if (state.order.some(task => task.definition.action.type !== 'verify' && !ENDED.has(task.status))) redoDone(draft)

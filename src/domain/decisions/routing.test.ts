@@ -3,7 +3,9 @@ import { decision, gate, name, numberedSha, plan, started, task } from '../../te
 
 describe('outcome edges', () => {
   it('a task reached only by an outcome edge is dormant until an outcome leads there', () => {
-    const journal = started(plan('p', task('a', { on: { failure: 'fix' } }), task('fix'), task('after', { needs: ['fix'] })))
+    const journal = started(
+      plan('p', task('a', { on: { failure: 'fix' } }), task('fix'), task('after', { needs: ['fix'] })),
+    )
     expect(journal.statuses()).toEqual({ a: 'running', fix: 'pending', after: 'pending' })
     expect(journal.fail('a').slice(1)).toEqual([
       { type: 'task.routed', task: 'a', outcome: 'failure', to: ['fix'] },
@@ -16,17 +18,32 @@ describe('outcome edges', () => {
     const journal = started(plan('p', task('a', { on: { failure: 'fix' } }), task('fix')))
     journal.fail('a')
     journal.succeed('fix')
-    expect([journal.state.status, journal.statuses(), journal.state.order[0]!.handled]).toEqual(['completed', { a: 'failed', fix: 'completed' }, true])
+    expect([journal.state.status, journal.statuses(), journal.state.order[0]!.handled]).toEqual([
+      'completed',
+      { a: 'failed', fix: 'completed' },
+      true,
+    ])
   })
 
   it('what needs a handled failure is blocked all the same', () => {
     const journal = started(plan('p', task('a', { on: { failure: 'fix' } }), task('fix'), task('b', { needs: ['a'] })))
     journal.fail('a')
-    expect(journal.succeed('fix').at(-1)).toEqual({ type: 'plan.finished', status: 'failed', reason: "task 'b' is blocked by a" })
+    expect(journal.succeed('fix').at(-1)).toEqual({
+      type: 'plan.finished',
+      status: 'failed',
+      reason: "task 'b' is blocked by a",
+    })
   })
 
   it('a task may need what leads to it: the need is waived, for each of several that failed', () => {
-    const journal = started(plan('p', task('a', { on: { failure: 'clean' } }), task('b', { on: { failure: 'clean' } }), task('clean', { needs: ['a', 'b'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { on: { failure: 'clean' } }),
+        task('b', { on: { failure: 'clean' } }),
+        task('clean', { needs: ['a', 'b'] }),
+      ),
+    )
     journal.fail('a')
     expect(journal.status('clean')).toBe('pending')
     journal.fail('b')
@@ -46,11 +63,26 @@ describe('outcome edges', () => {
   })
 
   it('an edge may point back: the target and all that came after it open their next visit', () => {
-    const journal = started(plan('p', task('harvest'), task('sum', { needs: ['harvest'] }), task('side', { needs: ['harvest'] }), task('review', { needs: ['sum'], on: { more: 'harvest' } }), task('ship', { needs: ['review'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('harvest'),
+        task('sum', { needs: ['harvest'] }),
+        task('side', { needs: ['harvest'] }),
+        task('review', { needs: ['sum'], on: { more: 'harvest' } }),
+        task('ship', { needs: ['review'] }),
+      ),
+    )
     journal.succeed('harvest')
     journal.succeed('sum')
     expect(journal.succeed('review', { outcome: 'more' })).toEqual([
-      { type: 'attempt.succeeded', task: 'review', visit: 1, attempt: 1, result: { status: 'succeeded', outcome: 'more' } },
+      {
+        type: 'attempt.succeeded',
+        task: 'review',
+        visit: 1,
+        attempt: 1,
+        result: { status: 'succeeded', outcome: 'more' },
+      },
       { type: 'attempt.lost', task: 'side', visit: 1, attempt: 1, reason: 'superseded: review: more', byUs: true },
       { type: 'task.reopened', tasks: ['harvest', 'sum', 'side', 'review'], reason: 'review: more' },
       { type: 'task.readied', tasks: ['harvest'] },
@@ -111,7 +143,13 @@ describe('outcome edges', () => {
 })
 
 describe('a decision', () => {
-  const branches = plan('p', decision('pick', { on: { left: 'l', right: 'r' } }), task('l'), task('r'), task('join', { needs: ['l', 'r'] }))
+  const branches = plan(
+    'p',
+    decision('pick', { on: { left: 'l', right: 'r' } }),
+    task('l'),
+    task('r'),
+    task('join', { needs: ['l', 'r'] }),
+  )
 
   it('takes the edge it picked; what was never led to is skipped, and joins go on', () => {
     const journal = started(branches)
@@ -129,7 +167,15 @@ describe('a decision', () => {
     journal.succeed('pick', { outcome: 'up' })
     expect([journal.state.status, journal.state.order[0]!.result]).toEqual([
       'failed',
-      { status: 'failed', failure: { class: 'logic', message: "decided 'up', but the task has no edge for it", hint: "add 'on: { up: <task> }', or 'on: { default: <task> }'", retryable: false } },
+      {
+        status: 'failed',
+        failure: {
+          class: 'logic',
+          message: "decided 'up', but the task has no edge for it",
+          hint: "add 'on: { up: <task> }', or 'on: { default: <task> }'",
+          retryable: false,
+        },
+      },
     ])
   })
 
@@ -148,7 +194,17 @@ describe('a decision', () => {
   })
 
   it('a whole branch that was never led to is skipped, its dependants written before or after it included', () => {
-    const journal = started(plan('p', task('late', { needs: ['r'] }), task('later', { needs: ['late'] }), decision('pick', { on: { left: 'l', right: 'r' } }), task('l'), task('r'), task('r2', { needs: ['r', 'late'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('late', { needs: ['r'] }),
+        task('later', { needs: ['late'] }),
+        decision('pick', { on: { left: 'l', right: 'r' } }),
+        task('l'),
+        task('r'),
+        task('r2', { needs: ['r', 'late'] }),
+      ),
+    )
     journal.succeed('pick', { outcome: 'left' })
     journal.succeed('l')
     expect([journal.state.status, journal.statuses()]).toEqual([
@@ -159,8 +215,15 @@ describe('a decision', () => {
 })
 
 describe('a gate', () => {
-  const gated = plan('p', task('a'), gate('g', { needs: ['a'], on: { rejected: 'a' } }), task('b', { needs: ['g'] }), task('free'))
-  const decide = (verdict: 'approved' | 'rejected', rationale = '') => ({ type: 'decide', task: name('g'), verdict, rationale }) as const
+  const gated = plan(
+    'p',
+    task('a'),
+    gate('g', { needs: ['a'], on: { rejected: 'a' } }),
+    task('b', { needs: ['g'] }),
+    task('free'),
+  )
+  const decide = (verdict: 'approved' | 'rejected', rationale = '') =>
+    ({ type: 'decide', task: name('g'), verdict, rationale }) as const
 
   it('blocks only what needs it, and lets that go on when it is approved', () => {
     const journal = started(gated)
@@ -203,7 +266,10 @@ describe('a gate', () => {
     const journal = started(gated)
     expect(journal.submit(decide('approved'))).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
     journal.succeed('a')
-    expect(journal.submit({ type: 'decide', task: name('g'), verdict: 'done', rationale: '' })).toMatchObject({ ok: false, refusal: { code: 'not-allowed', allowed: ['approved', 'rejected'] } })
+    expect(journal.submit({ type: 'decide', task: name('g'), verdict: 'done', rationale: '' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'not-allowed', allowed: ['approved', 'rejected'] },
+    })
     journal.must(decide('approved'))
     expect(journal.submit(decide('approved'))).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
   })

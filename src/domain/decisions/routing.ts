@@ -1,8 +1,8 @@
 // Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
 // open their next visit. Every way round is bounded by the target's visit limit.
 
-import { VISITS_DEFAULT } from '../limits.ts'
 import type { TaskName } from '../id.ts'
+import { VISITS_DEFAULT } from '../limits.ts'
 import type { TaskState } from '../state.ts'
 import { ENDED } from '../status.ts'
 import { transitiveDependants } from '../task-graph.ts'
@@ -10,7 +10,11 @@ import { type Draft, emit } from './draft.ts'
 import { blockHeld, readyUp, unblock } from './readiness.ts'
 
 /** The tasks an outcome leads to; null when the task has no edge for it. */
-export function edges(draft: Draft, task: TaskState, outcomes: readonly string[]): { outcome: string; to: readonly TaskState[] } | null {
+export function edges(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+): { outcome: string; to: readonly TaskState[] } | null {
   for (const outcome of outcomes) {
     const { on } = task.definition
     // An outcome is somebody's text: `constructor` must find no edge.
@@ -46,10 +50,20 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
 export function reopen(draft: Draft, roots: readonly TaskState[], reason: string): void {
   if (roots.length === 0) return
   const after = transitiveDependants(roots)
-  const again = [...roots, ...after.filter(task => wouldReopen(task) || task.status === 'running' || task.status === 'ready')]
+  const again = [
+    ...roots,
+    ...after.filter(task => wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
+  ]
   for (const task of again) {
     if (task.status !== 'running') continue
-    emit(draft, { type: 'attempt.lost', task: task.definition.id, visit: task.visit, attempt: task.attempt, reason: `superseded: ${reason}`, byUs: true })
+    emit(draft, {
+      type: 'attempt.lost',
+      task: task.definition.id,
+      visit: task.visit,
+      attempt: task.attempt,
+      reason: `superseded: ${reason}`,
+      byUs: true,
+    })
   }
   emit(draft, { type: 'task.reopened', tasks: again.map(task => task.definition.id), reason })
   unblock(draft, after)

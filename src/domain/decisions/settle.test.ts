@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { edit, external, failed, interrupted, name, numberedSha, plan, started, succeeded, task, type TaskOptions } from '../../testing/index.ts'
+import {
+  edit,
+  external,
+  failed,
+  interrupted,
+  name,
+  numberedSha,
+  plan,
+  started,
+  succeeded,
+  type TaskOptions,
+  task,
+} from '../../testing/index.ts'
 import { LOST_MAX } from '../limits.ts'
 import { nextActions } from '../next-actions.ts'
 import type { EffectClass } from '../plan.ts'
@@ -46,7 +58,14 @@ describe('retries', () => {
   })
 
   it('the soonest of several timers wakes the plan, also after one of them was overtaken by hand', () => {
-    const journal = started(plan('p', task('a', { retry: { attempts: 9, backoffMs: { min: 100, max: 100 } } }), task('b', { retry: { attempts: 9, backoffMs: { min: 200, max: 200 } } }), task('c', { retry: { attempts: 9, backoffMs: { min: 900, max: 900 } } })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { retry: { attempts: 9, backoffMs: { min: 100, max: 100 } } }),
+        task('b', { retry: { attempts: 9, backoffMs: { min: 200, max: 200 } } }),
+        task('c', { retry: { attempts: 9, backoffMs: { min: 900, max: 900 } } }),
+      ),
+    )
     const start = journal.clock.now()
     const wakeAt = () => nextActions(journal.state, journal.clock.now()).wakeAt! - start
     for (const one of ['c', 'b', 'a']) journal.fail(one, { retryable: true })
@@ -126,7 +145,12 @@ describe('an unknown outcome', () => {
     journal.must(recover)
     expect(journal.submit({ type: 'decide', task: name('a'), verdict: 'approved', rationale: '' })).toEqual({
       ok: false,
-      refusal: { code: 'not-allowed', message: "'approved' is no answer to this gate", hint: 'answer with done or again or rejected', allowed: ['done', 'again', 'rejected'] },
+      refusal: {
+        code: 'not-allowed',
+        message: "'approved' is no answer to this gate",
+        hint: 'answer with done or again or rejected',
+        allowed: ['done', 'again', 'rejected'],
+      },
     })
     expect(journal.must({ type: 'retry', task: name('a') })).toEqual([
       { type: 'gate.decided', task: 'a', verdict: 'again', rationale: 'tried again by hand' },
@@ -141,7 +165,10 @@ describe('an unknown outcome', () => {
       journal.turn()
       expect(journal.status('a')).toBe('running')
     }
-    expect(journal.must(recover).at(-1)).toMatchObject({ type: 'attempt.parked', evidence: { reason: `its owner died; this is the ${LOST_MAX}th time in this visit` } })
+    expect(journal.must(recover).at(-1)).toMatchObject({
+      type: 'attempt.parked',
+      evidence: { reason: `its owner died; this is the ${LOST_MAX}th time in this visit` },
+    })
   })
 
   it('what we interrupted ourselves does not count as lost', () => {
@@ -150,7 +177,11 @@ describe('an unknown outcome', () => {
       expect(journal.settle('a', interrupted())[0]).toMatchObject({ type: 'attempt.lost', byUs: true })
       journal.turn()
     }
-    expect([journal.status('a'), journal.state.order[0]!.lost, journal.state.order[0]!.failures]).toEqual(['running', 0, 0])
+    expect([journal.status('a'), journal.state.order[0]!.lost, journal.state.order[0]!.failures]).toEqual([
+      'running',
+      0,
+      0,
+    ])
   })
 
   it('what we interrupted and is unsafe is parked all the same', () => {
@@ -169,8 +200,15 @@ describe('a settlement that is stale', () => {
   it('late, duplicate or for a visit long gone changes nothing', () => {
     const journal = started(plan('p', task('a', { effect: 'pure' }), external('e')))
     journal.must({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })
-    const settled = (one: string, visit: number, attempt: number) => journal.turn({ settled: [{ task: name(one), visit, attempt, result: succeeded() }] })
-    expect([settled('a', 1, 2), settled('a', 2, 1), settled('a', 1, 0), settled('e', 1, 1), settled('ghost', 1, 1)]).toEqual([[], [], [], [], []])
+    const settled = (one: string, visit: number, attempt: number) =>
+      journal.turn({ settled: [{ task: name(one), visit, attempt, result: succeeded() }] })
+    expect([
+      settled('a', 1, 2),
+      settled('a', 2, 1),
+      settled('a', 1, 0),
+      settled('e', 1, 1),
+      settled('ghost', 1, 1),
+    ]).toEqual([[], [], [], [], []])
     journal.must({ type: 'recover', reason: 'died' })
     expect(settled('a', 1, 1)).toEqual([{ type: 'attempt.started', task: 'a', visit: 1, attempt: 2 }])
     const twice = { task: name('a'), visit: 1, attempt: 2, result: succeeded() }

@@ -37,25 +37,19 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
   const unjudged = result.verdicts?.filter(verdict => verdict.holds === null) ?? []
   const taken = edges(draft, task, outcomesOf(task, result))
   if (taken === null && task.definition.action.type === 'decide') {
-    const picked = result.outcome ?? 'success'
-    return fail(draft, task, {
-      status: 'failed',
-      failure: {
-        class: 'logic',
-        message: `decided '${picked}', but the task has no edge for it`,
-        hint: `add 'on: { ${picked}: <task> }', or 'on: { default: <task> }'`,
-        retryable: false,
-      },
-    })
+    fail(draft, task, noEdge(result.outcome ?? 'success'))
+    return
   }
   const over = taken === null || draft.state.compensating !== null ? null : exhausted(task, taken.to)
-  if (taken !== null && over !== null) return fail(draft, task, tooOften(taken.outcome, over))
+  if (taken !== null && over !== null) {
+    fail(draft, task, tooOften(taken.outcome, over))
+    return
+  }
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
   if (unjudged.length > 0) {
-    const criteria = unjudged.map(verdict => verdict.criterion)
-    return emit(draft, { type: 'gate.opened', task: task.definition.id, asks: { type: 'verdict', criteria }, hash: draft.state.hash })
-  }
-  afterSuccess(draft, task)
+    const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
+    emit(draft, { type: 'gate.opened', task: task.definition.id, asks, hash: draft.state.hash })
+  } else afterSuccess(draft, task)
 }
 
 /** A completed task takes its outcome edge, then lets its dependants go on. */
@@ -71,9 +65,8 @@ function fail(draft: Draft, task: TaskState, result: Failed): void {
   const cancelling = draft.state.compensating !== null
   if (result.failure.retryable && task.failures < retry.attempts && !cancelling) {
     const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
-    return emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
-  }
-  afterFailure(draft, task, ['failure'])
+    emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
+  } else afterFailure(draft, task, ['failure'])
 }
 
 /** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
@@ -93,6 +86,18 @@ function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
       return ['approved', 'success']
     default:
       return picked === 'success' ? ['success'] : [picked, 'success']
+  }
+}
+
+function noEdge(picked: string): Failed {
+  return {
+    status: 'failed',
+    failure: {
+      class: 'logic',
+      message: `decided '${picked}', but the task has no edge for it`,
+      hint: `add 'on: { ${picked}: <task> }', or 'on: { default: <task> }'`,
+      retryable: false,
+    },
   }
 }
 

@@ -1,15 +1,40 @@
 import { describe, expect, it } from 'vitest'
-import { edit, external, gate, name, numberedSha, plan, started, succeeded, type Journal, type PlanOptions, task, type TaskOptions } from '../../testing/index.ts'
-import type { TaskDefinition } from '../plan.ts'
+import {
+  edit,
+  external,
+  gate,
+  type Journal,
+  name,
+  numberedSha,
+  type PlanOptions,
+  plan,
+  started,
+  succeeded,
+  type TaskOptions,
+  task,
+} from '../../testing/index.ts'
 import { nextActions } from '../next-actions.ts'
+import type { TaskDefinition } from '../plan.ts'
 
 const running = (journal: Journal): readonly string[] => Array.from(journal.state.running, one => one.definition.id)
-const preparing = (journal: Journal): readonly string[] => nextActions(journal.state, journal.clock.now()).prepare.map(one => one.definition.id)
-const many = (count: number, options: TaskOptions = {}): TaskDefinition[] => Array.from({ length: count }, (_, at) => task(`t${at}`, options))
+const preparing = (journal: Journal): readonly string[] =>
+  nextActions(journal.state, journal.clock.now()).prepare.map(one => one.definition.id)
+const many = (count: number, options: TaskOptions = {}): TaskDefinition[] =>
+  Array.from({ length: count }, (_, at) => task(`t${at}`, options))
 
 describe('the line', () => {
   it('higher priority goes first, then the order of the document', () => {
-    const journal = started(plan('p', task('a'), task('b', { priority: 1 }), task('c', { priority: 2 }), task('d', { priority: 1 }), task('e', { priority: -1 }), { concurrency: 1 }))
+    const journal = started(
+      plan(
+        'p',
+        task('a'),
+        task('b', { priority: 1 }),
+        task('c', { priority: 2 }),
+        task('d', { priority: 1 }),
+        task('e', { priority: -1 }),
+        { concurrency: 1 },
+      ),
+    )
     const order: string[] = []
     for (let at = 0; at < 5; at++) {
       order.push(...running(journal))
@@ -41,13 +66,25 @@ describe('the line', () => {
 
   it('regression 14: a running task is not started again, however many turns are taken', () => {
     const journal = started(plan('p', task('a')))
-    expect([journal.turn(), journal.turn(), nextActions(journal.state, journal.clock.now()).turn]).toEqual([[], [], false])
+    expect([journal.turn(), journal.turn(), nextActions(journal.state, journal.clock.now()).turn]).toEqual([
+      [],
+      [],
+      false,
+    ])
     expect(journal.submit({ type: 'start' })).toMatchObject({ ok: false, refusal: { code: 'illegal-transition' } })
   })
 
   it('a task whose write scope overlaps one that runs, or is before it in line, waits; others pass by', () => {
     const pure = { effect: 'idempotent' } as const
-    const journal = started(plan('p', task('a', { ...pure, write: ['src/**'] }), task('b', { ...pure, write: ['src/x.ts'] }), task('c', { ...pure, write: ['test/**'] }), task('d', { ...pure, write: ['src/y.ts'] })))
+    const journal = started(
+      plan(
+        'p',
+        task('a', { ...pure, write: ['src/**'] }),
+        task('b', { ...pure, write: ['src/x.ts'] }),
+        task('c', { ...pure, write: ['test/**'] }),
+        task('d', { ...pure, write: ['src/y.ts'] }),
+      ),
+    )
     expect(running(journal)).toEqual(['a', 'c'])
     journal.succeed('c')
     expect(running(journal)).toEqual(['a'])
@@ -76,7 +113,11 @@ describe('preparation', () => {
   })
 
   it('an unprepared task holds its place in line, so that lesser ones cannot starve it', () => {
-    const journal = started(plan('p', edit('a', 'f'), task('b', { priority: -1 }), task('c', { priority: -2 }), edit('d', 'f'), { concurrency: 2 }))
+    const journal = started(
+      plan('p', edit('a', 'f'), task('b', { priority: -1 }), task('c', { priority: -2 }), edit('d', 'f'), {
+        concurrency: 2,
+      }),
+    )
     expect([running(journal), preparing(journal)]).toEqual([['b'], ['a']])
     journal.turn()
     expect([running(journal), preparing(journal)]).toEqual([['b'], ['a']])
@@ -109,9 +150,16 @@ describe('preparation', () => {
 
   it('regression 37: a condition is judged once in a visit, and again when its judging failed', () => {
     const retry = { attempts: 3, backoffMs: { min: 1, max: 1 } }
-    for (const one of [task('a', { when: 'x', retry, effect: 'pure' }), gate('a', { when: 'x', retry }), external('a', { when: 'x', retry })]) {
+    for (const one of [
+      task('a', { when: 'x', retry, effect: 'pure' }),
+      gate('a', { when: 'x', retry }),
+      external('a', { when: 'x', retry }),
+    ]) {
       const journal = started(plan('p', one))
-      journal.prepare('a', { failure: { class: 'resource', message: 'no memory', retryable: true }, inputHash: numberedSha(6) })
+      journal.prepare('a', {
+        failure: { class: 'resource', message: 'no memory', retryable: true },
+        inputHash: numberedSha(6),
+      })
       journal.clock.advance(10)
       journal.turn()
       expect([one.action.type, journal.status('a'), preparing(journal)]).toEqual([one.action.type, 'ready', ['a']])
@@ -135,11 +183,22 @@ describe('preparation', () => {
 
   it('what was prepared for an earlier visit is stale', () => {
     const journal = started(plan('p', edit('a', 'f')))
-    expect(journal.turn({ prepared: [{ task: name('a'), visit: 2, prepared: { preimage: numberedSha(5) } }] })).toEqual([])
+    expect(journal.turn({ prepared: [{ task: name('a'), visit: 2, prepared: { preimage: numberedSha(5) } }] })).toEqual(
+      [],
+    )
   })
 
   it('a failure of one in line that leads back past another does not start the other', () => {
-    const journal = started(plan('p', task('root'), task('a', { needs: ['root'], when: 'x', on: { failure: 'root' } }), task('b', { needs: ['root'] }), task('c', { needs: ['root'] }), { concurrency: 4 }))
+    const journal = started(
+      plan(
+        'p',
+        task('root'),
+        task('a', { needs: ['root'], when: 'x', on: { failure: 'root' } }),
+        task('b', { needs: ['root'] }),
+        task('c', { needs: ['root'] }),
+        { concurrency: 4 },
+      ),
+    )
     const failure = { class: 'logic', message: 'no', retryable: false } as const
     journal.turn({
       settled: [{ task: name('root'), visit: 1, attempt: 1, result: succeeded() }],
@@ -150,7 +209,10 @@ describe('preparation', () => {
 
   it('a gate with a condition opens when it holds; an external task can then be claimed', () => {
     const journal = started(plan('p', gate('g', { when: 'x' }), external('e', { when: 'y' })))
-    expect(journal.submit({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+    expect(journal.submit({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'not-ready' },
+    })
     expect(journal.prepare('g', { when: true })).toEqual([
       { type: 'criterion.judged', task: 'g', criterion: 'x', holds: true },
       { type: 'gate.opened', task: 'g', asks: { type: 'approval', show: [] }, hash: numberedSha(1) },

@@ -57,7 +57,10 @@ const isUnjudged = (task: TaskState): boolean => task.definition.when !== undefi
 export function capturesScope(state: PlanState, task: TaskState): boolean {
   const { type } = task.definition.action
   if (type !== 'run' && type !== 'edit') return false
-  return effectOf(state.definition, task.definition) === 'workspace' && (scopeOf(state.definition, task.definition)?.length ?? 0) > 0
+  return (
+    effectOf(state.definition, task.definition) === 'workspace' &&
+    (scopeOf(state.definition, task.definition)?.length ?? 0) > 0
+  )
 }
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
@@ -76,14 +79,22 @@ export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepa
 function start(draft: Draft, task: TaskState, prepared: Prepared): void {
   const name = task.definition.id
   if (prepared.when === false) {
-    emit(draft, { type: 'task.skipped', task: name, reason: `its condition does not hold: ${task.definition.when ?? ''}` })
-    return propagate(draft, task)
+    emit(draft, {
+      type: 'task.skipped',
+      task: name,
+      reason: `its condition does not hold: ${task.definition.when ?? ''}`,
+    })
+    propagate(draft, task)
+    return
   }
   if (prepared.failure === undefined && isUnjudged(task)) {
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
   }
   const { type } = task.definition.action
-  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) return openGate(draft, task)
+  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
+    openGate(draft, task)
+    return
+  }
   emit(draft, {
     type: 'attempt.started',
     task: name,

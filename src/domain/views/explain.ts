@@ -36,7 +36,8 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
 
 function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
   const { id } = task.definition
-  if (task.retryAt !== null) return `'${id}' is tried again in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s: ${task.reason ?? 'its last attempt failed'}`
+  if (task.retryAt !== null)
+    return `'${id}' is tried again in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s: ${task.reason ?? 'its last attempt failed'}`
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
   if (isClaimable(task)) return `'${id}' is ready to be claimed`
   if (inLine(state).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`

@@ -12,7 +12,12 @@ export interface Moment {
   readonly text: string
 }
 
-export function timeline(entry: { readonly now: Millis; readonly version: number; readonly actor: string; readonly events: readonly Event[] }): readonly Moment[] {
+export function timeline(entry: {
+  readonly now: Millis
+  readonly version: number
+  readonly actor: string
+  readonly events: readonly Event[]
+}): readonly Moment[] {
   return entry.events.map(event => ({
     at: entry.now,
     version: entry.version,
@@ -96,6 +101,9 @@ function names(tasks: readonly TaskName[]): string {
 const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)} s`)
 
 function again(event: { readonly visit: number; readonly attempt: number }): string {
-  const parts = [event.attempt > 1 ? `attempt ${event.attempt}` : '', event.visit > 1 ? `visit ${event.visit}` : ''].filter(Boolean)
+  const parts = [
+    event.attempt > 1 ? `attempt ${event.attempt}` : '',
+    event.visit > 1 ? `visit ${event.visit}` : '',
+  ].filter(Boolean)
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }

@@ -22,30 +22,34 @@ export function matchesPattern(pattern: Pattern, text: string, spend: (states: n
   if (text.length > TEXT_MAX) throw new PatternError(`the text is longer than ${TEXT_MAX} characters`)
   const { states } = pattern
   const seenAt = new Int32Array(states.length).fill(-1)
-  let current: number[] = []
+  // A state is pushed at most once by each of its neighbours, and no state has more than two ways out.
+  const stack = new Int32Array(states.length * 3 + 1)
+  const ready = new Int32Array(states.length)
+  let waiting = 0
   for (let at = 0; ; at++) {
-    // Every position may begin a match; the start state joins the set that came from earlier ones.
-    const stack = [pattern.start, ...current.reverse()]
-    const ready: number[] = []
+    // Every position may begin a match: the start state joins those that came from earlier positions.
+    stack[waiting++] = pattern.start
+    let count = 0
     let visited = 0
-    while (stack.length > 0) {
-      const index = stack.pop() as number
+    while (waiting > 0) {
+      const index = stack[--waiting] as number
       if (seenAt[index] === at) continue
       seenAt[index] = at
       visited++
       const state = states[index] as State
       if (state.type === 'match') return true
-      if (state.type === 'split') stack.push(state.next, state.other)
-      else if (state.type === 'char') ready.push(index)
-      else if (state.holds(text, at)) stack.push(state.next)
+      if (state.type === 'char') ready[count++] = index
+      else if (state.type === 'split') {
+        stack[waiting++] = state.next
+        stack[waiting++] = state.other
+      } else if (state.holds(text, at)) stack[waiting++] = state.next
     }
     spend(visited)
     if (at >= text.length) return false
     const code = text.charCodeAt(at)
-    current = []
-    for (const index of ready) {
-      const state = states[index] as State & { type: 'char' }
-      if (state.test(code)) current.push(state.next)
+    for (let one = 0; one < count; one++) {
+      const state = states[ready[one] as number] as State & { type: 'char' }
+      if (state.test(code)) stack[waiting++] = state.next
     }
   }
 }

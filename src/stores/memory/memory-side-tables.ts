@@ -3,7 +3,17 @@
 import type { Millis, PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { LogChunk } from '../store.ts'
-import type { ClaimTable, LogTable, OwnerRecord, OwnerTable, StreamEntry, StreamHead, StreamKind, StreamTable, Upkeep } from '../tables.ts'
+import type {
+  ClaimTable,
+  LogTable,
+  OwnerRecord,
+  OwnerTable,
+  StreamEntry,
+  StreamHead,
+  StreamKind,
+  StreamTable,
+  Upkeep,
+} from '../tables.ts'
 import type { MemoryDisk, MemoryStream } from './memory-disk.ts'
 
 export function memoryOwners(disk: MemoryDisk): OwnerTable {
@@ -55,7 +65,9 @@ export function memoryClaims(disk: MemoryDisk): ClaimTable {
     put: (no, claim) => disk.put(disk.plans.get(no)!.claims, claim.ordinal, claim),
     all(no) {
       const plans = no === null ? [...disk.plans.values()] : [disk.plans.get(no)!]
-      return plans.flatMap(plan => Array.from(plan.claims.values(), claim => ({ ...claim, plan: plan.id, no: plan.no })))
+      return plans.flatMap(plan =>
+        Array.from(plan.claims.values(), claim => ({ ...claim, plan: plan.id, no: plan.no })),
+      )
     },
     remove: (no, ordinal) => disk.take(disk.plans.get(no)!.claims, ordinal),
   }
@@ -122,7 +134,10 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
         () => void disk.journal.splice(0, Number.POSITIVE_INFINITY, ...before.filter(item => item.no !== no)),
         () => void disk.journal.splice(0, Number.POSITIVE_INFINITY, ...before),
       )
-      return { entries: plan.entries.length, bytes: plan.entries.reduce((sum, entry) => sum + (entry.body?.length ?? 0), 0) }
+      return {
+        entries: plan.entries.length,
+        bytes: plan.entries.reduce((sum, entry) => sum + (entry.body?.length ?? 0), 0),
+      }
     },
     integrity: () => (disk.journal.length + disk.pruned === disk.position ? [] : ['entries are missing']),
   }

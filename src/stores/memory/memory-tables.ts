@@ -3,7 +3,15 @@
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import type { StoredEntry } from '../entry.ts'
-import { type AttemptRecord, attemptAfter, attemptRow, type Changes, type PlanRecord, planRecord, taskRecord } from '../projection.ts'
+import {
+  type AttemptRecord,
+  attemptAfter,
+  attemptRow,
+  type Changes,
+  type PlanRecord,
+  planRecord,
+  taskRecord,
+} from '../projection.ts'
 import type { AttemptQuery, MetricRow, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { Head, JournalTable, ProjectionTables, StoredFold } from '../tables.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
@@ -27,7 +35,15 @@ export class MemoryJournal implements JournalTable {
     if (plan === undefined) return null
     const owner = plan.owner === null ? undefined : this.#disk.owners.get(plan.owner)
     const { version, at, fence } = plan
-    return { no, version, at, fence, owner: plan.owner, ownerBoot: owner?.boot ?? null, ownerExpires: owner?.expires ?? null }
+    return {
+      no,
+      version,
+      at,
+      fence,
+      owner: plan.owner,
+      ownerBoot: owner?.boot ?? null,
+      ownerExpires: owner?.expires ?? null,
+    }
   }
 
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
@@ -122,7 +138,8 @@ export class MemoryProjections implements ProjectionTables {
     for (const task of tasks === 'all' ? state.order : tasks) disk.put(plan.tasks, task.ordinal, taskRecord(task))
   }
 
-  taskName = (no: number, ordinal: number): TaskName | null => this.#disk.plans.get(no)?.tasks.get(ordinal)?.name ?? null
+  taskName = (no: number, ordinal: number): TaskName | null =>
+    this.#disk.plans.get(no)?.tasks.get(ordinal)?.name ?? null
 
   ordinal(no: number, task: TaskName): number | null {
     for (const record of this.#disk.plans.get(no)?.tasks.values() ?? []) if (record.name === task) return record.ordinal
@@ -140,7 +157,8 @@ export class MemoryProjections implements ProjectionTables {
         (query.session === undefined || record.session === query.session) &&
         (query.goal === undefined || record.goal === query.goal) &&
         (query.archived === undefined || record.archived === query.archived) &&
-        (text === undefined || [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text))),
+        (text === undefined ||
+          [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text))),
     )
     return pageOf('plans', rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
   }
@@ -150,7 +168,9 @@ export class MemoryProjections implements ProjectionTables {
     const [planAt, ordinalAt] = openCursor('tasks', 2, query.cursor) ?? [Number.MAX_SAFE_INTEGER, 0]
     const rows = this.#newestFirst()
       .filter(plan => (no === null || plan.no === no) && plan.no <= planAt!)
-      .flatMap(plan => Array.from(plan.tasks.values(), task => ({ plan, task })).sort((a, b) => a.task.ordinal - b.task.ordinal))
+      .flatMap(plan =>
+        Array.from(plan.tasks.values(), task => ({ plan, task })).sort((a, b) => a.task.ordinal - b.task.ordinal),
+      )
       .filter(
         ({ plan, task }) =>
           (plan.no < planAt! || task.ordinal > ordinalAt!) &&
@@ -172,7 +192,13 @@ export class MemoryProjections implements ProjectionTables {
       .filter(record => compareAttempts(place(record), after) > 0)
       .filter(record => query.task === undefined || plan.tasks.get(record.ordinal)?.name === query.task)
       .sort((a, b) => compareAttempts(place(a), place(b)))
-    return pageOf('attempts', rows.slice(0, limit + 1), limit, record => attemptRow(record, plan.tasks.get(record.ordinal)!.name), place)
+    return pageOf(
+      'attempts',
+      rows.slice(0, limit + 1),
+      limit,
+      record => attemptRow(record, plan.tasks.get(record.ordinal)!.name),
+      place,
+    )
   }
 
   metrics(no: number): readonly MetricRow[] {
@@ -205,7 +231,8 @@ export class MemoryProjections implements ProjectionTables {
   }
 }
 
-const attemptKey = ({ ordinal, visit, attempt }: { ordinal: number; visit: number; attempt: number }) => `${ordinal} ${visit} ${attempt}`
+const attemptKey = ({ ordinal, visit, attempt }: { ordinal: number; visit: number; attempt: number }) =>
+  `${ordinal} ${visit} ${attempt}`
 const place = ({ ordinal, visit, attempt }: AttemptRecord) => [ordinal, visit, attempt]
 const compareAttempts = (a: readonly number[], b: readonly number[]) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CommitUnknown, StoreDamaged } from '../store.ts'
-import { ana, FakeClock, fakeHost, given, must, storeContract } from '../store.contract.ts'
 import { plan, task } from '../../testing/index.ts'
+import { ana, FakeClock, fakeHost, given, must, storeContract } from '../store.contract.ts'
+import { CommitUnknown, StoreDamaged } from '../store.ts'
 import { MemoryDisk } from './memory-disk.ts'
 import { type Faults, StoreMemory } from './store-memory.ts'
 
@@ -15,7 +15,13 @@ function setup(faults: Faults = {}, options = {}) {
       commits++
       return faults.beforeCommit?.() ?? 'ok'
     }
-    const store = new StoreMemory(disk, { clock, host: fakeHost(host), newId: () => `owner-${++next}`, faults: { beforeCommit }, ...options })
+    const store = new StoreMemory(disk, {
+      clock,
+      host: fakeHost(host),
+      newId: () => `owner-${++next}`,
+      faults: { beforeCommit },
+      ...options,
+    })
     onTestFinished(() => store.close())
     return store
   }

@@ -1,16 +1,16 @@
 // The store that forgets: for tests, for trying out, and for the simulator, which makes its commits fail. Same rules, same
 // entries and hashes as on disk.
 
-import type { Heartbeat } from '../leases.ts'
 import { Changes } from '../changes.ts'
 import type { Clock, Host } from '../host.ts'
+import type { Heartbeat } from '../leases.ts'
 import { States } from '../states.ts'
 import { CommitUnknown } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type Request, rejectAll, runGroup } from '../transact.ts'
 import { BlobsMemory } from './blobs-memory.ts'
-import { MemoryDisk } from './memory-disk.ts'
+import type { MemoryDisk } from './memory-disk.ts'
 import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from './memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from './memory-tables.ts'
 
@@ -119,7 +119,8 @@ class MemoryTransactions implements Transactions {
       const fate = this.#disk.changes === before ? 'ok' : (this.#options.faults?.beforeCommit?.() ?? 'ok')
       if (fate === 'fail') throw new Error('the commit failed, as the simulation asked')
       this.#disk.commit()
-      if (fate === 'lose-reply') return rejectAll(requests, this.#states, new CommitUnknown('the reply was lost, as the simulation asked'))
+      if (fate === 'lose-reply')
+        return rejectAll(requests, this.#states, new CommitUnknown('the reply was lost, as the simulation asked'))
       this.#states.committed()
       for (const answer of answers) answer()
       this.#changes.announce()

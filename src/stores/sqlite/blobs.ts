@@ -2,7 +2,20 @@
 // folder synced, so it is there whole or not at all; what is read is verified against its name.
 
 import { hash } from 'node:crypto'
-import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  futimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
@@ -172,5 +185,7 @@ function absent(error: unknown): null {
 }
 
 function full(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new StoreFull('the disk is full; nothing was written', { cause: error }) : error
+  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
+    ? new StoreFull('the disk is full; nothing was written', { cause: error })
+    : error
 }

@@ -144,7 +144,9 @@ export class Commits implements Transactions {
       if (code === SQLITE_FULL || code === SQLITE_BUSY || code === SQLITE_CONSTRAINT) return named(error)
       // The record may be in the log although the sync failed, and a later sync would not tell: this process must not
       // write again. Whoever opens the file next sees what is true.
-      this.#broken = new CommitUnknown('the disk failed during a commit; nobody can say whether it happened', { cause: error })
+      this.#broken = new CommitUnknown('the disk failed during a commit; nobody can say whether it happened', {
+        cause: error,
+      })
       for (const { reject } of this.#queue.splice(0)) reject(this.#broken)
       return this.#broken
     }

@@ -55,7 +55,9 @@ export class SqliteJournal implements JournalTable {
   }
 
   lastHash(no: number): Sha256 | null {
-    const row = this.#sql.prepare('SELECT hash FROM entries JOIN heads USING (plan_no, version) WHERE plan_no = ?').get(no)
+    const row = this.#sql
+      .prepare('SELECT hash FROM entries JOIN heads USING (plan_no, version) WHERE plan_no = ?')
+      .get(no)
     return row === undefined ? null : hex(row.hash)
   }
 
@@ -70,7 +72,9 @@ export class SqliteJournal implements JournalTable {
 
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
     return this.#sql
-      .prepare(`SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?`)
+      .prepare(
+        `SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?`,
+      )
       .all(no, after, upTo, limit)
       .map(entryOf)
   }
@@ -101,7 +105,18 @@ export class SqliteJournal implements JournalTable {
     const { lastInsertRowid } = this.#sql
       .prepare(`INSERT INTO plans (id, name, title, goal_text, goal, session, status, revision, tasks, archived, created_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
-      .run(id, record.name, record.title, record.goalText, record.goal, record.session, record.status, record.revision, record.tasks, record.createdAt)
+      .run(
+        id,
+        record.name,
+        record.title,
+        record.goalText,
+        record.goal,
+        record.session,
+        record.status,
+        record.revision,
+        record.tasks,
+        record.createdAt,
+      )
     const no = Number(lastInsertRowid)
     this.#sql.prepare(`INSERT INTO heads (plan_no, version, at, done, fence) VALUES (?, 0, 0, 0, 0)`).run(no)
     return no
@@ -115,7 +130,9 @@ export class SqliteJournal implements JournalTable {
 
   saveFold(no: number, { version, definitionVersion, body, hash }: StoredFold): void {
     this.#wrote()
-    this.#sql.prepare('INSERT OR REPLACE INTO folds VALUES (?, ?, ?, ?, ?)').run(no, version, definitionVersion, body, bytes(hash))
+    this.#sql
+      .prepare('INSERT OR REPLACE INTO folds VALUES (?, ?, ?, ?, ?)')
+      .run(no, version, definitionVersion, body, bytes(hash))
   }
 }
 
@@ -132,7 +149,8 @@ function entryOf(row: Row): StoredEntry {
   }
 }
 
-const named = (row: Row | undefined) => (row === undefined ? null : { id: row.id as PlanId, name: row.name as PlanName })
+const named = (row: Row | undefined) =>
+  row === undefined ? null : { id: row.id as PlanId, name: row.name as PlanName }
 const number = (value: Value | undefined): number | null => (typeof value === 'number' ? value : null)
 
 export const bytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')

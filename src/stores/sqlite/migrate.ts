@@ -21,7 +21,10 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
   }
   const version = connection.pragma('user_version') as number
   if (version > known) {
-    throw new StoreRefused(`the store has schema ${version}, this program knows ${known}`, 'use the newer planfold that wrote it')
+    throw new StoreRefused(
+      `the store has schema ${version}, this program knows ${known}`,
+      'use the newer planfold that wrote it',
+    )
   }
 }
 

@@ -3,7 +3,16 @@
 import type { PlanName, TaskName } from '../../domain/id.ts'
 import type { PlanState, TaskState } from '../../domain/state.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import { type AttemptChange, type AttemptRecord, assigneeOf, type Changes, type PlanRecord, planRecord, type TaskRecord, taskRecord } from '../projection.ts'
+import {
+  type AttemptChange,
+  type AttemptRecord,
+  assigneeOf,
+  type Changes,
+  type PlanRecord,
+  planRecord,
+  type TaskRecord,
+  taskRecord,
+} from '../projection.ts'
 import type { AttemptRow } from '../store.ts'
 import type { Connection, Row, Statement } from './driver.ts'
 
@@ -18,12 +27,14 @@ export class SqliteProjections {
   constructor(sql: Connection, wrote: () => void) {
     this.#sql = sql
     this.#wrote = wrote
-    this.#moveTask = sql.prepare(`UPDATE tasks SET status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?
+    this.#moveTask =
+      sql.prepare(`UPDATE tasks SET status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?
       WHERE plan_no = ? AND ordinal = ?`)
     this.#addTask = sql.prepare('INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#startAttempt = sql.prepare(`INSERT INTO attempts (plan_no, ordinal, visit, attempt, status, started_at)
       VALUES (?, ?, ?, ?, 'running', ?)`)
-    this.#endAttempt = sql.prepare(`UPDATE attempts SET status = ?, ended_at = ?, duration_ms = ?, exit = ?, failure_class = ?
+    this.#endAttempt =
+      sql.prepare(`UPDATE attempts SET status = ?, ended_at = ?, duration_ms = ?, exit = ?, failure_class = ?
       WHERE plan_no = ? AND ordinal = ? AND visit = ? AND attempt = ?`)
   }
 
@@ -36,7 +47,9 @@ export class SqliteProjections {
   }
 
   records(no: number): { plan: PlanRecord; tasks: readonly TaskRecord[]; attempts: readonly AttemptRecord[] } {
-    const plan = this.#sql.prepare('SELECT p.*, h.at, h.done FROM plans p JOIN heads h USING (plan_no) WHERE plan_no = ?').get(no)
+    const plan = this.#sql
+      .prepare('SELECT p.*, h.at, h.done FROM plans p JOIN heads h USING (plan_no) WHERE plan_no = ?')
+      .get(no)
     if (plan === undefined) throw new Error(`plan number ${no} has no row`)
     return {
       plan: planOf(plan),
@@ -46,7 +59,8 @@ export class SqliteProjections {
   }
 
   #movePlan(no: number, state: PlanState): void {
-    const { name, title, goalText, goal, session, status, revision, tasks, archived, startedAt, endedAt } = planRecord(state)
+    const { name, title, goalText, goal, session, status, revision, tasks, archived, startedAt, endedAt } =
+      planRecord(state)
     this.#sql
       .prepare(`UPDATE plans SET name = ?, title = ?, goal_text = ?, goal = ?, session = ?, status = ?, revision = ?, tasks = ?,
         archived = ?, started_at = ?, ended_at = ? WHERE plan_no = ?`)
@@ -61,7 +75,8 @@ export class SqliteProjections {
   /** Writes only the rows that differ: a definition may be large and its change small. */
   #replaceTasks(no: number, state: PlanState): void {
     const there = new Map<number, TaskRecord>()
-    for (const row of this.#sql.prepare('SELECT * FROM tasks WHERE plan_no = ?').all(no)) there.set(row.ordinal as number, taskOf(row))
+    for (const row of this.#sql.prepare('SELECT * FROM tasks WHERE plan_no = ?').all(no))
+      there.set(row.ordinal as number, taskOf(row))
     for (const task of state.order) {
       const record = taskRecord(task)
       const before = there.get(record.ordinal)

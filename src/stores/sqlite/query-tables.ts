@@ -6,8 +6,7 @@ import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import { attemptRow } from '../projection.ts'
 import type { AttemptQuery, AttemptRow, MetricRow, Page, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { ProjectionTables } from '../tables.ts'
-import type { Row, Value } from './driver.ts'
-import type { Connection } from './driver.ts'
+import type { Connection, Row, Value } from './driver.ts'
 import { attemptOf, planOf, SqliteProjections, taskOf } from './projection-tables.ts'
 
 export class SqliteQueries extends SqliteProjections implements ProjectionTables {
@@ -38,10 +37,17 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     where.add('p.archived = ?', query.archived === undefined ? undefined : Number(query.archived))
     if (query.text !== undefined) {
       const pattern = `%${query.text.replaceAll(/[\\%_]/g, '\\$&')}%`
-      where.add(`(p.name LIKE ? ESCAPE '\\' OR p.title LIKE ? ESCAPE '\\' OR p.goal_text LIKE ? ESCAPE '\\')`, pattern, pattern, pattern)
+      where.add(
+        `(p.name LIKE ? ESCAPE '\\' OR p.title LIKE ? ESCAPE '\\' OR p.goal_text LIKE ? ESCAPE '\\')`,
+        pattern,
+        pattern,
+        pattern,
+      )
     }
     const rows = this.#sql
-      .prepare(`SELECT p.*, h.at, h.done, h.version FROM plans p JOIN heads h USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`)
+      .prepare(
+        `SELECT p.*, h.at, h.done, h.version FROM plans p JOIN heads h USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
+      )
       .all(...where.values, limit + 1)
     return pageOf('plans', rows, limit, planRow, row => [row.plan_no as number])
   }

@@ -22,7 +22,10 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x0bd00bd0, 'Lustre'],
 ])
 
-export function refuseNetworkFilesystem(folder: string, typeOf: (folder: string) => number = path => statfsSync(path).type): void {
+export function refuseNetworkFilesystem(
+  folder: string,
+  typeOf: (folder: string) => number = path => statfsSync(path).type,
+): void {
   const name = NETWORK.get(typeOf(folder) >>> 0)
   if (name === undefined) return
   throw new StoreRefused(`${folder} is on a network filesystem (${name})`, 'use --dir with a folder on a local disk')
@@ -48,7 +51,10 @@ export function applySettings(connection: Connection): void {
 export function assertSettings(connection: Connection): void {
   const version = String(connection.prepare('SELECT sqlite_version() AS version').get()?.version)
   if (!isAtLeast(version, SQLITE_MIN)) {
-    throw new StoreRefused(`SQLite ${version} is older than ${SQLITE_MIN.join('.')}`, 'install the version of planfold that brings its own')
+    throw new StoreRefused(
+      `SQLite ${version} is older than ${SQLITE_MIN.join('.')}`,
+      'install the version of planfold that brings its own',
+    )
   }
   demand(connection, 'journal_mode', 'wal')
   demand(connection, 'synchronous', 2)
@@ -58,7 +64,8 @@ export function assertSettings(connection: Connection): void {
   const mapped = connection.pragma('mmap_size')
   if (mapped !== 0 && mapped !== undefined) refuseSetting('mmap_size', mapped, 0)
   const pages = connection.pragma('wal_autocheckpoint')
-  if (typeof pages !== 'number' || pages < CHECKPOINT_PAGES) refuseSetting('wal_autocheckpoint', pages, CHECKPOINT_PAGES)
+  if (typeof pages !== 'number' || pages < CHECKPOINT_PAGES)
+    refuseSetting('wal_autocheckpoint', pages, CHECKPOINT_PAGES)
 }
 
 function demand(connection: Connection, name: string, value: Value): void {
@@ -67,7 +74,10 @@ function demand(connection: Connection, name: string, value: Value): void {
 }
 
 function refuseSetting(name: string, found: Value | undefined, wanted: Value): never {
-  throw new StoreRefused(`SQLite runs with ${name} = ${found} instead of ${wanted}`, 'the store would not be durable; report this with the output of `planfold check`')
+  throw new StoreRefused(
+    `SQLite runs with ${name} = ${found} instead of ${wanted}`,
+    'the store would not be durable; report this with the output of `planfold check`',
+  )
 }
 
 function isAtLeast(version: string, least: readonly number[]): boolean {

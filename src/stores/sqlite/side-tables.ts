@@ -80,11 +80,15 @@ export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
   return {
     put(no, { ordinal, token, boot, expires, until }) {
       wrote()
-      sql.prepare('INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?)').run(no, ordinal, token, boot, expires, until)
+      sql
+        .prepare('INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?)')
+        .run(no, ordinal, token, boot, expires, until)
     },
     all: no =>
       sql
-        .prepare(`SELECT c.*, p.id AS plan FROM task_claims c JOIN plans p USING (plan_no) WHERE ? IS NULL OR c.plan_no = ?`)
+        .prepare(
+          `SELECT c.*, p.id AS plan FROM task_claims c JOIN plans p USING (plan_no) WHERE ? IS NULL OR c.plan_no = ?`,
+        )
         .all(no, no)
         .map(row => ({
           plan: row.plan as PlanId,
@@ -107,7 +111,9 @@ export function sqliteLogs(sql: Connection, wrote: () => void): LogTable {
     append(no, ordinal, { visit, attempt, stream, at, text }) {
       wrote()
       sql
-        .prepare('INSERT INTO task_logs (plan_no, ordinal, visit, attempt, stream, at, text) VALUES (?, ?, ?, ?, ?, ?, ?)')
+        .prepare(
+          'INSERT INTO task_logs (plan_no, ordinal, visit, attempt, stream, at, text) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        )
         .run(no, ordinal, visit, attempt, stream, at, text)
     },
     read: (plan, no, ordinal, after, limit) =>

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import { external, plan, task } from '../../testing/index.ts'
 import { type Host, thisHost } from '../host.ts'
-import { LeaseLost, StoreBusy, StoreDamaged, StoreRefused } from '../store.ts'
 import { ana, carryOut, engine, FakeClock, fakeHost, given, must, ok, storeContract } from '../store.contract.ts'
+import { LeaseLost, StoreBusy, StoreDamaged, StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
@@ -76,7 +76,8 @@ describe('sqlite: tampering is detected', () => {
     'the time of an entry': 'UPDATE entries SET at = at + 1 WHERE version = 2',
     'the actor of an entry': "UPDATE entries SET actor = 'eve' WHERE version = 2",
     'the fence of an entry': 'UPDATE entries SET fence = 7 WHERE version = 2',
-    'the body of an entry': "UPDATE entries SET body = replace(body, 'attempt.started', 'attempt.startet') WHERE version = 3",
+    'the body of an entry':
+      "UPDATE entries SET body = replace(body, 'attempt.started', 'attempt.startet') WHERE version = 3",
     'the blob of an entry': `UPDATE entries SET blob = x'${'ab'.repeat(32)}' WHERE blob IS NOT NULL`,
     'the hash of an entry': `UPDATE entries SET hash = x'${'ab'.repeat(32)}' WHERE version = 2`,
     'the plan of an entry': 'UPDATE entries SET plan_no = 9 WHERE version = 2',
@@ -93,7 +94,8 @@ describe('sqlite: tampering is detected', () => {
     'the status of a task': "UPDATE tasks SET status = 'completed' WHERE ordinal = 2",
     'the name of a task': "UPDATE tasks SET name = 'x' WHERE ordinal = 2",
     'a task deleted': 'DELETE FROM tasks WHERE ordinal = 3',
-    'a task added': "INSERT INTO tasks SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1",
+    'a task added':
+      'INSERT INTO tasks SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
     'the end of an attempt': 'UPDATE attempts SET ended_at = 1 WHERE ordinal = 1',
     'an attempt deleted': 'DELETE FROM attempts WHERE ordinal = 1',
     'a whole plan deleted':
@@ -173,7 +175,9 @@ describe('sqlite: blobs on disk', () => {
     })
     const store = await open()
     await expect(store.blobs.put(Buffer.from('x'))).rejects.toThrow('no')
-    expect(readdirSync(join(folder, 'blobs'), { recursive: true }).filter(name => String(name).endsWith('.tmp'))).toEqual([])
+    expect(
+      readdirSync(join(folder, 'blobs'), { recursive: true }).filter(name => String(name).endsWith('.tmp')),
+    ).toEqual([])
     const id = await given(store, plan('first', task('a')))
     await expect(store.update(id, { type: 'note', text: 'x'.repeat(300_000) }, { actor: ana })).rejects.toThrow('no')
     expect((await store.state(id))!.version).toBe(1)
@@ -204,7 +208,13 @@ describe('sqlite: opening', () => {
   })
 
   it('unsafe settings are refused', () => {
-    for (const unsafe of ['synchronous = NORMAL', 'foreign_keys = OFF', 'wal_autocheckpoint = 250', 'journal_mode = DELETE', 'trusted_schema = ON']) {
+    for (const unsafe of [
+      'synchronous = NORMAL',
+      'foreign_keys = OFF',
+      'wal_autocheckpoint = 250',
+      'journal_mode = DELETE',
+      'trusted_schema = ON',
+    ]) {
       const connection = new Connection(join(temporaryFolder(), 'x.db'), { readOnly: false, busyMs: 0 })
       applySettings(connection)
       connection.exec(`PRAGMA ${unsafe}`)
@@ -214,7 +224,13 @@ describe('sqlite: opening', () => {
   })
 
   it('a network filesystem is refused', async () => {
-    for (const filesystemType of [() => 0x6969, () => 0x517b, () => 0xfe534d42, () => 0xff534d42 | 0, () => 0x01021997]) {
+    for (const filesystemType of [
+      () => 0x6969,
+      () => 0x517b,
+      () => 0xfe534d42,
+      () => 0xff534d42 | 0,
+      () => 0x01021997,
+    ]) {
       await expect(setup({ filesystemType }).open()).rejects.toThrow(StoreRefused)
     }
     await setup({ filesystemType: () => 0xef53 }).open()
@@ -321,8 +337,16 @@ describe('sqlite: commits', () => {
     const { open, raw } = setup()
     const store = await open()
     const id = await given(store, plan('first', task('a')))
-    raw('CREATE TRIGGER no BEFORE INSERT ON task_logs BEGIN SELECT RAISE(ABORT, \'no logs today\'); END')
-    const chunk = { plan: id, task: plan('x', task('a')).tasks[0]!.id, visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'x' } as const
+    raw("CREATE TRIGGER no BEFORE INSERT ON task_logs BEGIN SELECT RAISE(ABORT, 'no logs today'); END")
+    const chunk = {
+      plan: id,
+      task: plan('x', task('a')).tasks[0]!.id,
+      visit: 1,
+      attempt: 1,
+      stream: 'stdout',
+      at: 1,
+      text: 'x',
+    } as const
     const group = await Promise.allSettled([must(store, id, { type: 'start' }), store.logs.append([chunk])])
     expect(group.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect((await store.state(id))!.version).toBe(1)
@@ -372,7 +396,9 @@ describe('sqlite: a lease kept by its own thread', () => {
     const lost = new Promise(resolve => owner.lost.addEventListener('abort', resolve))
     raw('UPDATE owners SET expires = 0')
     await lost
-    await expect(store.update(id, { type: 'start' }, { actor: engine, lease: claimed.lease })).rejects.toThrow(LeaseLost)
+    await expect(store.update(id, { type: 'start' }, { actor: engine, lease: claimed.lease })).rejects.toThrow(
+      LeaseLost,
+    )
   })
 })
 
@@ -385,4 +411,3 @@ describe('the host', () => {
     expect(host.boot).not.toBe('')
   })
 })
-

@@ -156,7 +156,9 @@ function makeFolder(folder: string): void {
 
 function explained(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
-  if (code === SQLITE_NOTADB) return new StoreRefused(`${path} is not a store of planfold`, 'choose another folder with --dir')
-  if (code === SQLITE_CORRUPT) return new StoreDamaged(`${path} is damaged; restore the state folder from a copy`, { cause: error })
+  if (code === SQLITE_NOTADB)
+    return new StoreRefused(`${path} is not a store of planfold`, 'choose another folder with --dir')
+  if (code === SQLITE_CORRUPT)
+    return new StoreDamaged(`${path} is damaged; restore the state folder from a copy`, { cause: error })
   return error
 }

@@ -33,7 +33,9 @@ export function sqliteStreams(sql: Connection, wrote: () => void): StreamTable {
         no = Number(insert.run(...values, kind, id).lastInsertRowid)
       } else sql.prepare('UPDATE streams SET version = ?, hash = ?, row = ? WHERE stream_no = ?').run(...values, no)
       for (const { version, at, actor, body, hash } of entries) {
-        sql.prepare('INSERT INTO stream_entries VALUES (?, ?, ?, ?, ?, ?)').run(no, version, at, actor, body, bytes(hash))
+        sql
+          .prepare('INSERT INTO stream_entries VALUES (?, ?, ?, ?, ?, ?)')
+          .run(no, version, at, actor, body, bytes(hash))
       }
     },
   }

@@ -8,11 +8,18 @@ import type { Connection } from './driver.ts'
 const OF_A_PLAN = ['task_claims', 'task_logs', 'attempts', 'tasks', 'folds', 'entries', 'heads', 'plans'] as const
 
 export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
-  const numbers = (text: string, ...values: readonly number[]) => sql.prepare(text).all(...values).map(row => row.plan_no as number)
+  const numbers = (text: string, ...values: readonly number[]) =>
+    sql
+      .prepare(text)
+      .all(...values)
+      .map(row => row.plan_no as number)
   return {
     plans: () => numbers('SELECT plan_no FROM plans ORDER BY plan_no'),
     prunable: (before: Millis) =>
-      numbers('SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY plan_no', before),
+      numbers(
+        'SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY plan_no',
+        before,
+      ),
     prune(no, at) {
       wrote()
       const { count, bytes } = sql
@@ -26,8 +33,14 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
       return { entries: count as number, bytes: bytes as number }
     },
     integrity() {
-      const found = sql.prepare('PRAGMA integrity_check(20)').all().map(row => String(Object.values(row)[0]))
-      const orphans = sql.prepare('PRAGMA foreign_key_check').all().map(row => `a row of ${row.table} belongs to nothing`)
+      const found = sql
+        .prepare('PRAGMA integrity_check(20)')
+        .all()
+        .map(row => String(Object.values(row)[0]))
+      const orphans = sql
+        .prepare('PRAGMA foreign_key_check')
+        .all()
+        .map(row => `a row of ${row.table} belongs to nothing`)
       return [...(found.length === 1 && found[0] === 'ok' ? [] : found), ...orphans, ...missing(sql)]
     },
   }

@@ -1,0 +1,519 @@
+// What must be true after every commit, whatever went wrong. The watcher sees only what is durable (the journal on the disk)
+// and what really happened (the recorder in world.ts); it keeps a small model of its own, written from the promises and not
+// from the domain, and folds the journal a second time beside it.
+//
+//   I1 versions 1..n without gaps, hash chain whole          I6 effects: none twice, none missing, none by itself when unsafe
+//   I2 one live fence, every append of the engine carries it  I7 what was acknowledged is in the journal
+//   I3 fold = caches = projections                            I13 a visit that ended stays ended
+//   I4 a task starts only when all it needs is there          I16 deciding again gives the same events
+//   I5 attempts within bounds, one key for a visit            L  it comes to rest once the faults are over
+
+import { decide } from '../src/domain/decide.ts'
+import { effectOf } from '../src/domain/effect.ts'
+import type { Event } from '../src/domain/event.ts'
+import { evolve } from '../src/domain/evolve.ts'
+import { newState, packFold, unpackFold } from '../src/domain/fold.ts'
+import type { PlanId, TaskName } from '../src/domain/id.ts'
+import type { JsonObject } from '../src/domain/json.ts'
+import { nextActions } from '../src/domain/next-actions.ts'
+import type { TaskDefinition } from '../src/domain/plan.ts'
+import { retryOf } from '../src/domain/retry.ts'
+import { scopesOverlap } from '../src/domain/scope.ts'
+import type { PlanState } from '../src/domain/state.ts'
+import type { TaskStatus } from '../src/domain/status.ts'
+import { checkAll } from '../src/stores/check.ts'
+import { GENESIS, openEntry } from '../src/stores/entry.ts'
+import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
+import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from '../src/stores/memory/memory-side-tables.ts'
+import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-tables.ts'
+import type { Entry, UpdateOptions, Updated } from '../src/stores/store.ts'
+import type { SimDisk } from './machine.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Execution, Watcher, World } from './world.ts'
+
+export type InvariantId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13' | 'I16' | 'L' | 'leak' | 'crashed'
+
+export interface Violation {
+  readonly invariant: InvariantId
+  readonly what: string
+  /** The event or step at which it was first seen. */
+  readonly at: string
+}
+
+/** What the watcher knows of a task: told by events only. */
+interface Shadow {
+  readonly definition: TaskDefinition
+  status: TaskStatus
+  visit: number
+  attempt: number
+  failures: number
+  /** The visit that has ended; it must stay so. */
+  endedVisit: number
+  routedBy: TaskName | null
+  claimed: boolean
+  /** Its last attempt ended nobody knows how, and no person has said what to do. */
+  unknown: boolean
+  /** A person said that it was done. */
+  vouched: boolean
+}
+
+const CHECK_EVERY = 40
+const ENDED: readonly TaskStatus[] = ['completed', 'failed', 'skipped', 'abandoned', 'cancelled']
+/** Effects that are wrong when they happen twice or belong to nobody. */
+const COUNTS: readonly string[] = ['workspace', 'unsafe', 'probed']
+const PEOPLE = /^(ana|ben|agent)/
+
+export class Invariants implements Watcher {
+  violation: Violation | null = null
+  completed = 0
+  commits = 0
+  readonly mirror: PlanState = newState()
+  readonly entries: Entry[] = []
+  /** Attempts that have ended, as late messages would name them. */
+  readonly over: { readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly how: 'settled' | 'lost' }[] = []
+  readonly #disk: SimDisk
+  readonly #world: World
+  readonly #scheduler: Scheduler
+  readonly #trace: (line: string) => void
+  readonly #blobs: BlobsMemory
+  readonly #tasks = new Map<TaskName, Shadow>()
+  readonly #keys = new Map<string, string>()
+  readonly #acknowledged: { readonly version: number; readonly events: string }[] = []
+  readonly #fences = new Map<number, string>()
+  #plan: 'draft' | 'active' | 'paused' | 'cancelling' | 'ended' = 'draft'
+  #hash: string = GENESIS
+  #seen = 0
+  #now = ''
+
+  constructor(disk: SimDisk, world: World, scheduler: Scheduler, trace: (line: string) => void) {
+    this.#disk = disk
+    this.#world = world
+    this.#scheduler = scheduler
+    this.#trace = trace
+    this.#blobs = new BlobsMemory(disk.blobs, { now: () => 0, monotonic: () => 0 })
+    world.watcher = this
+  }
+
+  fail(invariant: InvariantId, what: string): void {
+    if (this.violation !== null) return
+    this.violation = { invariant, what, at: this.#now || `step ${this.#scheduler.steps}` }
+    this.#trace(`!! ${invariant} ${what}`)
+  }
+
+  /** After every commit: what is new in the journal? */
+  committed(): void {
+    this.commits++
+    const { journal } = this.#disk
+    try {
+      for (; this.#seen < journal.length; this.#seen++) this.#entry(journal[this.#seen]!.plan)
+    } catch (error) {
+      this.fail('I1', error instanceof Error ? error.message : String(error))
+      this.#seen = journal.length
+    }
+    if (this.commits % CHECK_EVERY === 0) this.checkAll()
+  }
+
+  #entry(plan: PlanId): void {
+    const stored = this.#disk.journal[this.#seen]!.entry
+    this.#now = `entry ${stored.version}`
+    const last = this.entries.at(-1)
+    if (stored.version !== (last?.version ?? 0) + 1) this.fail('I1', `version ${stored.version} follows ${last?.version ?? 0}`)
+    if (stored.position !== (last?.position ?? 0) + 1) this.fail('I1', `position ${stored.position} follows ${last?.position ?? 0}`)
+    const entry = openEntry(this.#hash, plan, stored, this.#blobs)
+    this.#hash = stored.hash
+    this.entries.push(entry)
+    this.#trace(`entry ${entry.version} ${entry.actor} ${entry.command.type} [${entry.events.map(told).join(', ')}] ${entry.hash.slice(0, 12)}`)
+    this.#fence(entry)
+    if (last !== undefined && entry.now < last.now) this.fail('I1', `time ran backwards from ${last.now} to ${entry.now}`)
+    for (const event of entry.events) {
+      this.#now = `entry ${entry.version}, ${told(event)}`
+      this.#event(event, entry)
+      evolve(this.mirror, event, entry.now)
+    }
+    this.mirror.version = entry.version
+    for (const task of this.#tasks.values()) if (ENDED.includes(task.status)) task.endedVisit = task.visit
+    this.#now = ''
+  }
+
+  #fence(entry: Entry): void {
+    const plan = this.#disk.plans.get(1)!
+    const isEngines = entry.command.type === 'turn' || entry.command.type === 'recover'
+    if (!isEngines) return
+    if (entry.fence === null) return this.fail('I2', `the engine wrote '${entry.command.type}' without a fence`)
+    if (entry.fence !== plan.fence) this.fail('I2', `an entry carries fence ${entry.fence}, the plan's is ${plan.fence}`)
+    const owner = this.#fences.get(entry.fence)
+    if (owner !== undefined && owner !== plan.owner) this.fail('I2', `fence ${entry.fence} belongs to ${owner} and to ${plan.owner}`)
+    this.#fences.set(entry.fence, plan.owner ?? '')
+  }
+
+  /** The store let a command pass: then whoever asked must hold the plan, this very moment. */
+  passed(process: string, { lease }: UpdateOptions): void {
+    if (lease === undefined) return
+    const plan = this.#disk.plans.get(1)!
+    const owner = this.#disk.owners.get(lease.owner)
+    if (plan.owner !== lease.owner || plan.fence !== lease.fence) this.fail('I2', `${process} may write with fence ${lease.fence} of ${lease.owner}; the plan is held by ${plan.owner} with ${plan.fence}`)
+    else if (owner === undefined || owner.expires <= this.#scheduler.now) this.fail('I2', `${process} may write although its lease ran out`)
+  }
+
+  acknowledged(updated: Updated): void {
+    if (!updated.ok || updated.events.length === 0) return
+    const events = JSON.stringify(updated.events)
+    this.#acknowledged.push({ version: updated.version, events })
+    this.#isDurable(updated.version, events)
+    const { state } = updated
+    // The state of a process goes on changing with its later commits; it can be compared only when it stands where we do.
+    if (state.version === this.mirror.version && updated.version % 7 === 0) this.#same('the state a process keeps', state)
+  }
+
+  #isDurable(version: number, events: string): void {
+    const entry = this.entries[version - 1]
+    if (entry === undefined || JSON.stringify(entry.events) !== events) this.fail('I7', `version ${version} was acknowledged and is not in the journal: ${events.slice(0, 120)}`)
+  }
+
+  #event(event: Event, entry: Entry): void {
+    switch (event.type) {
+      case 'plan.created':
+        for (const definition of event.definition.tasks) this.#tasks.set(definition.id, newShadow(definition))
+        if ((event.definition.done?.length ?? 0) > 0) {
+          const id = 'done' as TaskName
+          this.#tasks.set(id, newShadow({ id, action: { type: 'verify' } }))
+        }
+        return
+      case 'plan.started':
+      case 'plan.resumed':
+        this.#plan = 'active'
+        return
+      case 'plan.paused':
+        this.#plan = 'paused'
+        return
+      case 'plan.cancelled':
+        this.#plan = 'cancelling'
+        for (const task of this.#tasks.values()) if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
+        return
+      case 'plan.reopened':
+        if (this.#plan !== 'ended') this.fail('I13', 'a plan was reopened that had not ended')
+        this.#plan = 'active'
+        return
+      case 'plan.finished':
+        this.#finished(event)
+        return
+      case 'task.readied':
+        for (const name of event.tasks) this.#move(name, 'ready')
+        return
+      case 'task.skipped':
+        this.#shadow(event.task).status = 'skipped'
+        return
+      case 'task.abandoned':
+        this.#shadow(event.task).status = 'abandoned'
+        return
+      case 'task.blocked':
+        for (const name of event.tasks) this.#move(name, 'blocked')
+        return
+      case 'task.unblocked':
+        for (const name of event.tasks) this.#move(name, 'pending')
+        return
+      case 'task.reopened':
+        for (const name of event.tasks) this.#reopen(name)
+        for (const name of event.tasks) for (const task of this.#tasks.values()) if (task.routedBy === name && task.definition.needs?.includes(name) === true) task.routedBy = null
+        return
+      case 'task.routed':
+        for (const name of event.to) this.#shadow(name).routedBy = event.task
+        return
+      case 'attempt.started':
+        this.#started(event, entry)
+        return
+      case 'attempt.succeeded':
+      case 'attempt.failed':
+        this.#settled(event, entry)
+        return
+      case 'attempt.lost': {
+        const task = this.#open(event)
+        task.status = 'ready'
+        task.unknown = !task.claimed
+        task.claimed = false
+        this.over.push({ task: event.task, visit: event.visit, attempt: event.attempt, how: 'lost' })
+        return
+      }
+      case 'attempt.parked':
+        this.#shadow(event.task).status = 'waiting'
+        return
+      case 'retry.scheduled': {
+        const task = this.#shadow(event.task)
+        if (task.status !== 'failed') this.fail('I13', `a retry of '${event.task}', which is ${task.status}`)
+        if (event.at < entry.now) this.fail('I5', `a retry of '${event.task}' is due before its failure`)
+        task.status = 'ready'
+        return
+      }
+      case 'gate.opened':
+        this.#move(event.task, 'waiting')
+        return
+      case 'gate.decided':
+        this.#decided(event, entry)
+        return
+      default:
+        return
+    }
+  }
+
+  #finished(event: Extract<Event, { type: 'plan.finished' }>): void {
+    if (this.#plan === 'ended') this.fail('I13', 'the plan ended twice')
+    this.#plan = 'ended'
+    if (event.status === 'completed') {
+      for (const task of this.#tasks.values()) {
+        const { id } = task.definition
+        const isBad = task.status !== 'completed' && task.status !== 'skipped'
+        // A failure taken up by an outcome edge is handled; an optional task may fail.
+        if (isBad && task.definition.optional !== true && !this.#isHandled(id)) this.fail('I4', `the plan completed with '${id}' ${task.status}`)
+      }
+    }
+    if (event.status === 'cancelled') for (const task of this.#tasks.values()) if (!ENDED.includes(task.status)) task.status = 'cancelled'
+  }
+
+  #isHandled(task: TaskName): boolean {
+    return this.mirror.tasks.get(task)?.handled === true
+  }
+
+  #started(event: Extract<Event, { type: 'attempt.started' }>, entry: Entry): void {
+    const task = this.#shadow(event.task)
+    if (this.#plan !== 'active') this.fail('I4', `'${event.task}' starts while the plan is ${this.#plan}`)
+    if (task.endedVisit === event.visit) this.fail('I13', `'${event.task}' starts again in visit ${event.visit}, which had ended`)
+    if (task.status !== 'ready') this.fail('I4', `'${event.task}' starts although it is ${task.status}`)
+    if (event.visit !== task.visit || event.attempt !== task.attempt + 1) this.fail('I5', `attempt ${event.visit}/${event.attempt} follows ${task.visit}/${task.attempt}`)
+    for (const name of task.definition.needs ?? []) {
+      const need = this.#shadow(name)
+      const met = need.status === 'completed' || need.status === 'skipped' || task.routedBy === name
+      if (!met) this.fail('I4', `'${event.task}' starts although it needs '${name}', which is ${need.status}`)
+    }
+    const effect = effectOf(this.mirror.definition, task.definition)
+    if (task.unknown && effect === 'unsafe') this.fail('I6', `'${event.task}' is unsafe, its last outcome is unknown, and nobody said to run it again`)
+    if (COUNTS.includes(effect)) {
+      const left = this.#world.executions.find(other => other.running && other.task === event.task)
+      if (left !== undefined) this.fail('I6', `'${event.task}' starts while child ${left.number} of an earlier attempt still lives`)
+    }
+    if (event.claim === undefined && task.definition.action.type !== 'external') this.#fits(task)
+    else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
+    task.unknown = false
+    task.claimed = event.claim !== undefined
+    task.status = 'running'
+    task.attempt = event.attempt
+  }
+
+  /** Within the plan's concurrency, and apart from whoever writes the same files. */
+  #fits(task: Shadow): void {
+    const running = [...this.#tasks.values()].filter(other => other.status === 'running' && !other.claimed)
+    const { concurrency } = this.mirror.definition
+    if (concurrency !== undefined && running.length >= concurrency) this.fail('I4', `more than ${concurrency} tasks run at once`)
+    const scope = scopeOfTask(task.definition)
+    const other = running.find(other => scopesOverlap(scope, scopeOfTask(other.definition)))
+    if (other !== undefined) this.fail('I4', `'${task.definition.id}' and '${other.definition.id}' write the same files at once`)
+  }
+
+  #settled(event: Extract<Event, { type: 'attempt.succeeded' | 'attempt.failed' }>, entry: Entry): void {
+    const task = this.#open(event)
+    const { id } = task.definition
+    const wasClaimed = task.claimed
+    task.claimed = false
+    this.over.push({ task: id, visit: event.visit, attempt: event.attempt, how: 'settled' })
+    if (event.type === 'attempt.failed') {
+      task.failures++
+      task.status = 'failed'
+      const { attempts } = retryOf(this.mirror.definition, task.definition)
+      if (task.failures > Math.max(1, attempts)) this.fail('I5', `'${id}' has failed ${task.failures} times, ${attempts} attempts are allowed`)
+      return
+    }
+    const open = event.result.verdicts?.some(({ holds }) => holds === null) === true
+    task.status = open ? 'waiting' : 'completed'
+    if (!open) this.completed++
+    if (!wasClaimed && entry.command.type === 'turn') this.#happened(task)
+  }
+
+  /** A task is said to be done: then its own child said so, and its effect is there, once. */
+  #happened(task: Shadow): void {
+    const { id, action } = task.definition
+    if (action.type !== 'run' && action.type !== 'edit') return
+    const key = `${this.mirror.id}/${id}/${task.visit}`
+    const mine = this.#world.executions.filter(other => other.task === id && other.visit === task.visit && other.kind !== 'undo')
+    const probed = mine.some(other => other.kind === 'probe' && other.attempt === task.attempt && other.ended === 'well')
+    const worked = mine.some(other => other.kind === 'work' && other.attempt === task.attempt && other.ended === 'well')
+    if (!probed && !worked) this.fail('I6', `'${id}' ${task.visit}/${task.attempt} is said to have succeeded, but no child of that attempt did`)
+    if (!mine.some(other => other.kind === 'work' && other.happened)) this.fail('I6', `'${id}' succeeded without its effect`)
+    if (effectOf(this.mirror.definition, task.definition) === 'idempotent' && !this.#world.byKey.has(key)) this.fail('I6', `'${id}' succeeded and nothing arrived under its key ${key}`)
+    this.#marked(task)
+  }
+
+  #marked(task: Shadow): void {
+    const { id } = task.definition
+    const file = this.#world.executions.find(other => other.task === id && other.kind === 'work')?.file
+    if (file == null || task.vouched) return
+    const marks = this.#world.marks(file, id, task.visit)
+    if (marks !== 1) this.fail('I6', `'${id}' visit ${task.visit} is completed and has left its mark ${marks} times in ${file}`)
+  }
+
+  #decided(event: Extract<Event, { type: 'gate.decided' }>, entry: Entry): void {
+    const task = this.#shadow(event.task)
+    if (task.status !== 'waiting') this.fail('I13', `a decision about '${event.task}', which is ${task.status}`)
+    if (!PEOPLE.test(entry.actor)) this.fail('I6', `'${event.task}' was decided '${event.verdict}' by ${entry.actor}, who is no person`)
+    if (event.verdict === 'again') task.unknown = false
+    if (event.verdict === 'done') task.vouched = true
+    if (event.verdict === 'approved' || event.verdict === 'done') {
+      task.status = 'completed'
+      this.completed++
+    }
+    if (event.verdict === 'rejected') task.status = 'failed'
+  }
+
+  #reopen(name: TaskName): void {
+    const task = this.#shadow(name)
+    task.visit++
+    task.attempt = 0
+    task.failures = 0
+    task.status = 'pending'
+    task.unknown = false
+    task.vouched = false
+  }
+
+  #move(name: TaskName, status: TaskStatus): void {
+    const task = this.#shadow(name)
+    if (ENDED.includes(task.status) || task.endedVisit === task.visit) this.fail('I13', `'${name}' was ${task.status} and is ${status} again in visit ${task.visit}`)
+    task.status = status
+  }
+
+  #shadow(name: TaskName): Shadow {
+    return this.#tasks.get(name)!
+  }
+
+  /** The attempt an event ends must be the one under way. */
+  #open(event: { readonly type: string; readonly task: TaskName; readonly visit: number; readonly attempt: number }): Shadow {
+    const task = this.#shadow(event.task)
+    if (task.status !== 'running' || task.visit !== event.visit || task.attempt !== event.attempt) {
+      this.fail('I13', `${event.type} for '${event.task}' ${event.visit}/${event.attempt}, which is ${task.status} at ${task.visit}/${task.attempt}`)
+    }
+    return task
+  }
+
+  // ── what the recorder sees ───────────────────────────────────────────────────────────────────────────────────────
+
+  began(execution: Execution): void {
+    const { task, visit, attempt, key, kind, effect } = execution
+    const known = this.#keys.get(`${task}/${visit}`)
+    if (known !== undefined && known !== key) this.fail('I5', `'${task}' visit ${visit} was begun under the keys ${known} and ${key}`)
+    this.#keys.set(`${task}/${visit}`, key)
+    const shadow = this.#tasks.get(task)
+    if (kind === 'undo') {
+      const before = this.#world.executions.find(other => other !== execution && other.kind === 'undo' && other.task === task && other.visit === visit)
+      if (before !== undefined) this.fail('I6', `the compensation of '${task}' was begun twice, by children ${before.number} and ${execution.number}`)
+      return
+    }
+    if (kind !== 'work' || !COUNTS.includes(effect)) return
+    const open = shadow?.status === 'running' && shadow.visit === visit && shadow.attempt === attempt
+    if (!open) this.fail('I6', `child ${execution.number} began '${task}' ${visit}/${attempt}, which the journal does not say is under way`)
+    const twin = this.#world.executions.find(other => other !== execution && other.kind === 'work' && other.task === task && other.visit === visit && other.attempt === attempt)
+    if (twin !== undefined) this.fail('I6', `'${task}' ${visit}/${attempt} was begun twice, by children ${twin.number} and ${execution.number}`)
+  }
+
+  happens(execution: Execution): void {
+    const { task, visit, effect, kind } = execution
+    if (kind !== 'work' || (effect !== 'unsafe' && effect !== 'probed')) return
+    for (const other of this.#world.executions) {
+      if (other === execution || other.key !== execution.key || other.kind !== 'work' || !other.happened) continue
+      // A known failure may be tried again, whatever it left behind: the retry policy said so.
+      const failed = this.entries.some(entry =>
+        entry.events.some(event => event.type === 'attempt.failed' && event.task === task && event.visit === visit && event.attempt === other.attempt),
+      )
+      if (!failed) this.fail('I6', `the effect of '${task}' visit ${visit} (${effect}) happens a second time, in child ${execution.number} after child ${other.number}`)
+    }
+  }
+
+  // ── the dear ones, now and then and at the end ───────────────────────────────────────────────────────────────────
+
+  /** Folds the journal again and compares chain, query rows and states (I1, I3). */
+  checkAll(): void {
+    const steps = checkAll(this.#tables(), this.#blobs, true)
+    for (;;) {
+      const step = steps.next()
+      if (step.done !== true) continue
+      for (const { what } of step.value.faults) this.fail('I3', what)
+      break
+    }
+    if (this.entries.length > 0) this.#same('the fold of the journal', this.mirror)
+  }
+
+  /** At the end of a seed: everything acknowledged is there, every effect is there, every entry decides again (I7, I6, I16). */
+  last(): void {
+    this.checkAll()
+    for (const { version, events } of this.#acknowledged) this.#isDurable(version, events)
+    for (const task of this.#tasks.values()) if (task.status === 'completed') this.#marked(task)
+    const state = newState()
+    for (const entry of this.entries) {
+      const decided = decide(state, entry.command, entry.now)
+      const events = decided.ok ? JSON.stringify(decided.events) : `refused: ${decided.refusal.message}`
+      if (events !== JSON.stringify(entry.events)) return this.fail('I16', `entry ${entry.version} (${entry.command.type}) decides otherwise: ${events.slice(0, 300)}`)
+      state.version = entry.version
+    }
+    this.#same('the state after deciding everything again', state)
+  }
+
+  /** Two states are the same when their stored folds are, and when opening the fold gives the same answers. */
+  #same(what: string, state: PlanState): void {
+    const mine = JSON.stringify(packFold(this.mirror))
+    const theirs = JSON.stringify(packFold(state))
+    if (mine !== theirs) return this.fail('I3', `${what} is not the fold of the journal at version ${this.mirror.version}: ${firstDifference(mine, theirs)}`)
+    const opened = unpackFold(JSON.parse(theirs) as JsonObject, state.definition)
+    for (const now of [state.updatedAt, state.updatedAt + 86_400_000]) {
+      const [kept, again] = [answers(state, now), answers(opened, now)]
+      if (kept !== again) return this.fail('I3', `${what} answers otherwise than its stored fold: ${firstDifference(kept, again)}`)
+    }
+  }
+
+  #tables() {
+    const disk = this.#disk
+    return {
+      writes: 0,
+      journal: new MemoryJournal(disk),
+      projections: new MemoryProjections(disk),
+      owners: memoryOwners(disk),
+      claims: memoryClaims(disk),
+      logs: memoryLogs(disk),
+      streams: memoryStreams(disk),
+      upkeep: memoryUpkeep(disk),
+    }
+  }
+}
+
+const newShadow = (definition: TaskDefinition): Shadow => ({
+  definition,
+  status: 'pending',
+  visit: 1,
+  attempt: 0,
+  failures: 0,
+  endedVisit: 0,
+  routedBy: null,
+  claimed: false,
+  unknown: false,
+  vouched: false,
+})
+
+function scopeOfTask({ action, write }: TaskDefinition): readonly string[] {
+  return write ?? (action.type === 'edit' ? action.edits.map(({ file }) => file) : [])
+}
+
+function answers(state: PlanState, now: number): string {
+  const next = nextActions(state, now)
+  const tasks = state.order.map(({ unmet, blockers, dependants }) => [unmet, blockers, dependants.length])
+  const names = (list: Iterable<{ readonly definition: TaskDefinition }>) => Array.from(list, ({ definition }) => definition.id)
+  return JSON.stringify([names(next.perform).sort(), names(next.prepare), next.compensate?.task.definition.id, next.turn, next.wakeAt, next.rest, state.counts, tasks])
+}
+
+function firstDifference(a: string, b: string): string {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return `…${a.slice(Math.max(0, at - 60), at + 60)}… is not …${b.slice(Math.max(0, at - 60), at + 60)}…`
+}
+
+/** An event in a few words. */
+function told(event: Event): string {
+  if ('tasks' in event) return `${event.type} ${event.tasks.join('+')}`
+  if ('attempt' in event) return `${event.type} ${event.task} ${event.visit}/${event.attempt}`
+  if ('verdict' in event) return `${event.type} ${event.task} ${event.verdict}`
+  return 'task' in event && event.task !== undefined ? `${event.type} ${event.task}` : event.type
+}

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { printDiagnostics } from './diagnostics.ts'
+import type { FileDiagnostic } from './exit.ts'
+import { paint } from './paint.ts'
+
+const at = (more: Partial<FileDiagnostic>): FileDiagnostic => ({
+  file: 'plan.yaml',
+  source: '',
+  severity: 'error',
+  message: 'wrong',
+  line: 3,
+  column: 1,
+  ...more,
+})
+
+it('points at the place, below the line as it is shown', () => {
+  expect(
+    printDiagnostics(paint(false), [at({ source: '日本: [biuld]', column: 6, hint: "did you mean 'build'?" })]),
+  ).toEqual(['plan.yaml:3:6: error: wrong', '   3 │ 日本: [biuld]', '     │        ^', "  hint: did you mean 'build'?"])
+})
+
+it('shows tabs, hides no control characters, and cuts long lines around the place', () => {
+  expect(printDiagnostics(paint(false), [at({ source: '\t- id: a' })])[1]).toBe('   3 │ →   - id: a')
+  expect(
+    printDiagnostics(paint(false), [at({ source: 'a: \u001b[2J', message: '\u001b]0;x' })]).join(''),
+  ).not.toContain('\u001b')
+  const [, line, caret] = printDiagnostics(paint(false), [
+    at({ source: `${'x'.repeat(5_000)}!${'y'.repeat(5_000)}`, column: 5_001 }),
+  ])
+  expect(line!.length).toBeLessThan(120)
+  expect(line![caret!.indexOf('^')]).toBe('!')
+})
+
+it('fits on one screen', () => {
+  expect(
+    printDiagnostics(
+      paint(false),
+      Array.from({ length: 20 }, () => at({ source: 'x', hint: 'y' })),
+    ).length,
+  ).toBeLessThanOrEqual(22)
+})

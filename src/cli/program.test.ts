@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { completionScript, SHELLS } from './completion.ts'
+import { type Act, buildProgram } from './program.ts'
+import { VERSION } from './version.ts'
+
+const COMMANDS =
+  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune'
+
+const nothing: Act = async () => {}
+const program = (act: Act = nothing) => {
+  const built = buildProgram(VERSION, act)
+  for (const command of [built, ...built.commands]) command.configureOutput({ writeErr: () => {}, writeOut: () => {} })
+  return built
+}
+
+describe('the words of the command line', () => {
+  it('hold every command that was promised', () => {
+    expect(program().commands.map(command => command.name())).toEqual(expect.arrayContaining(COMMANDS.split(' ')))
+  })
+
+  it('take global options before and behind the command', async () => {
+    for (const argv of [
+      ['--json', 'status'],
+      ['status', '--json'],
+      ['status', 'hello', '--dir', 'x', '--json'],
+    ]) {
+      const built = program()
+      await built.parseAsync(argv, { from: 'user' })
+      expect(built.opts()).toMatchObject({ json: true, color: true })
+    }
+  })
+
+  it('refuse what means nothing, with a suggestion where one is near', async () => {
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['statu'], /Did you mean status/],
+      [['list', '--limt', '3'], /Did you mean --limit/],
+      [['list', '--limit', '0'], /whole number, 1 or more/],
+      [['list', '--limit', '-5'], /whole number, 1 or more/],
+      [['claim', '--lease', '0s'], /1ms or more/],
+      [['claim', '--lease', 'soon'], /a number and a unit/],
+      [['skip', 'a', 'b'], /--reason/],
+      [['completion', 'tcsh'], /Allowed choices/],
+      [['status', 'a', 'b'], /too many arguments/],
+    ]
+    for (const [argv, message] of wrong) {
+      await expect(program().parseAsync(argv, { from: 'user' }), argv.join(' ')).rejects.toThrow(message)
+    }
+  })
+
+  it('name the version of the package', () => {
+    const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string
+    }
+    expect(VERSION).toBe(manifest.version)
+  })
+})
+
+describe('shell completion', () => {
+  it('knows all commands and their options, in every shell', () => {
+    for (const shell of SHELLS) {
+      const script = completionScript(program(), shell)
+      for (const command of COMMANDS.split(' ')) expect(script).toContain(command)
+      expect(script).toMatch(/dry-run/)
+    }
+  })
+
+  it('is a script that bash can read and that completes', () => {
+    const script = `${completionScript(program(), 'bash')}
+COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"`
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
+      'resume reject retry',
+      '--dry-run --dir',
+    ])
+  })
+})

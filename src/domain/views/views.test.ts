@@ -1,0 +1,328 @@
+import { describe, expect, it } from 'vitest'
+import {
+  decision,
+  edit,
+  external,
+  gate,
+  type Journal,
+  name,
+  numberedPlanId,
+  numberedSha,
+  plan,
+  started,
+  succeeded,
+  task,
+} from '../../testing/index.ts'
+import type { Event, EventType } from '../event.ts'
+import { taskOf } from '../evolve.ts'
+import { newState } from '../fold.ts'
+import { taskId } from '../id.ts'
+import { board } from './board.ts'
+import { explain } from './explain.ts'
+import { progress } from './progress.ts'
+import { planStatus, summary } from './summary.ts'
+import { sentence, timeline } from './timeline.ts'
+
+const why = (journal: Journal, one: string): string =>
+  explain(journal.state, taskOf(journal.state, name(one)), journal.clock.now())
+
+describe('summary', () => {
+  it('says where a plan stands and what waits for whom', () => {
+    const journal = started(
+      plan('p', task('a'), task('f', { optional: true }), gate('g'), external('e'), external('later', { when: 'x' }), {
+        title: 'T',
+        goal: 'G',
+        concurrency: 2,
+      }),
+    )
+    const now = journal.clock.now()
+    journal.fail('f')
+    expect(summary(journal.state)).toEqual({
+      id: numberedPlanId(1),
+      name: 'p',
+      title: 'T',
+      goal: 'G',
+      status: 'active',
+      reason: null,
+      revision: 1,
+      version: 4,
+      createdAt: now,
+      startedAt: now,
+      endedAt: null,
+      progress: progress(journal.state),
+      running: ['a'],
+      waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now }],
+      failed: [{ task: 'f', reason: 'it said no', handled: false }],
+      claimable: 1,
+    })
+  })
+
+  it('a plan in which nothing can move until a person decides is blocked', () => {
+    const journal = started(plan('p', gate('g'), task('a')))
+    expect(planStatus(journal.state)).toBe('active')
+    journal.succeed('a')
+    expect(planStatus(journal.state)).toBe('blocked')
+    journal.must({ type: 'pause' })
+    expect(planStatus(journal.state)).toBe('paused')
+  })
+})
+
+describe('progress', () => {
+  it('regression 29: the success rate is computed from the one vocabulary of statuses', () => {
+    const journal = started(
+      plan('p', task('a'), task('b', { optional: true }), task('c'), task('d', { when: 'x' }), { concurrency: 9 }),
+    )
+    expect(progress(journal.state)).toMatchObject({ total: 4, done: 0, ended: 0, ratio: 0, successRate: null })
+    journal.succeed('a')
+    journal.fail('b')
+    journal.prepare('d', { when: false })
+    expect(progress(journal.state)).toEqual({
+      total: 4,
+      done: 2,
+      ended: 3,
+      ratio: 0.5,
+      successRate: 0.5,
+      counts: {
+        pending: 0,
+        ready: 0,
+        running: 1,
+        waiting: 0,
+        blocked: 0,
+        completed: 1,
+        failed: 1,
+        skipped: 1,
+        abandoned: 0,
+        cancelled: 0,
+      },
+    })
+  })
+
+  it('regression 2: a plan without tasks has come nowhere', () => {
+    expect(progress(newState())).toMatchObject({ total: 0, ratio: 0, successRate: null })
+  })
+})
+
+describe('board', () => {
+  it('shows every task in the order of the document', () => {
+    const journal = started(
+      plan('p', edit('a', 'f', { title: 'A', kind: 'implement' }), external('b', { needs: ['a'], optional: true })),
+    )
+    const now = journal.clock.now()
+    journal.prepare('a', { preimage: numberedSha(5) })
+    journal.clock.advance(2_000)
+    journal.succeed('a', { outputs: { n: 1 }, exit: 0 })
+    journal.must({ type: 'claim', token: 'k', by: 'ana' })
+    const common = { attempt: 1, visit: 1, retryAt: null, reason: null, hint: null }
+    expect(board(journal.state)).toEqual([
+      {
+        ...common,
+        id: taskId(journal.state.id, 1),
+        name: 'a',
+        title: 'A',
+        kind: 'implement',
+        action: 'edit',
+        effect: 'workspace',
+        status: 'completed',
+        optional: false,
+        needs: [],
+        startedAt: now,
+        endedAt: now + 2_000,
+        claimedBy: null,
+        outputs: { n: 1 },
+        exit: 0,
+      },
+      {
+        ...common,
+        id: taskId(journal.state.id, 2),
+        name: 'b',
+        title: null,
+        kind: null,
+        action: 'external',
+        effect: 'model',
+        status: 'running',
+        optional: true,
+        needs: ['a'],
+        startedAt: now + 2_000,
+        endedAt: null,
+        claimedBy: 'ana',
+        outputs: null,
+        exit: null,
+      },
+    ])
+  })
+
+  it('shows why a task failed and what to do next', () => {
+    const journal = started(plan('p', task('a')))
+    journal.fail('a', { message: 'no disk', hint: 'make room' })
+    expect(board(journal.state)[0]).toMatchObject({ status: 'failed', reason: 'no disk', hint: 'make room' })
+  })
+})
+
+describe('explain', () => {
+  it('tells of every status why', () => {
+    const draft = started(plan('p', task('a'), task('b', { needs: ['a'] })))
+    expect([why(draft, 'a'), why(draft, 'b')]).toEqual(["'a' is running", "'b' needs 'a' (running)"])
+    draft.fail('a')
+    expect([why(draft, 'a'), why(draft, 'b')]).toEqual(["'a' failed: it said no", "'b' is blocked: 'a' (failed)"])
+    draft.must({ type: 'skip', task: name('a'), reason: 'enough' })
+    draft.turn()
+    draft.succeed('b')
+    expect([why(draft, 'a'), why(draft, 'b')]).toEqual(["'a' was skipped: enough", "'b' is completed"])
+  })
+
+  it('tells whom a ready task waits for', () => {
+    const journal = started(
+      plan(
+        'p',
+        task('a', { effect: 'pure', write: ['x'] }),
+        task('same', { write: ['x'] }),
+        task('b'),
+        task('more'),
+        external('e'),
+        external('cond', { when: 'x' }),
+        { concurrency: 2 },
+      ),
+    )
+    expect([why(journal, 'more'), why(journal, 'e'), why(journal, 'cond')]).toEqual([
+      "'more' is ready; 2 of 2 places are taken",
+      "'e' is ready to be claimed",
+      "'cond' is ready; 2 of 2 places are taken",
+    ])
+    journal.must({ type: 'claim', token: 'k', by: 'ana' })
+    expect(why(journal, 'e')).toBe("'e' is claimed by ana")
+    journal.turn({ settled: [{ task: name('b'), visit: 1, attempt: 1, result: succeeded() }], start: false })
+    expect([why(journal, 'more'), why(journal, 'same')]).toEqual([
+      "'more' is ready and starts as soon as an engine drives the plan",
+      "'same' is ready, but others are before it or write the same files",
+    ])
+    journal.must({ type: 'pause' })
+    expect(why(journal, 'more')).toBe("'more' is ready, but the plan is paused")
+  })
+
+  it('tells what a person is asked', () => {
+    const journal = started(plan('p', gate('g'), task('u'), task('v')))
+    journal.succeed('v', {
+      verdicts: [
+        { criterion: 'good', holds: null },
+        { criterion: 'fast', holds: true },
+      ],
+    })
+    journal.must({ type: 'recover', reason: 'its owner died' })
+    expect([why(journal, 'g'), why(journal, 'u'), why(journal, 'v')]).toEqual([
+      "'g' waits for a person: approve or reject",
+      "'u' waits for a person: nobody knows whether it happened (its owner died)",
+      "'v' waits for a person: judge 'good'",
+    ])
+  })
+
+  it('tells when a retry comes, what is dormant, what is judged last, and what was given up', () => {
+    const journal = started(
+      plan(
+        'p',
+        task('a', { retry: { attempts: 2, backoffMs: { min: 2_000, max: 2_000 } } }),
+        decision('d', { on: { x: 'z' } }),
+        task('z'),
+        external('e'),
+        { done: [{ type: 'prose', text: 'good' }] },
+      ),
+    )
+    journal.fail('a', { retryable: true })
+    expect([why(journal, 'a'), why(journal, 'z'), why(journal, 'done')]).toEqual([
+      "'a' is tried again in 2 s: it said no",
+      "'z' waits: no outcome has led here yet",
+      "'done' is judged when everything else has ended",
+    ])
+    journal.must({ type: 'claim', token: 'k', by: 'ana' })
+    journal.must({ type: 'cancel' })
+    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was abandoned: plan cancelled"])
+  })
+})
+
+describe('timeline', () => {
+  const a = name('a')
+  const attempt = { task: a, visit: 1, attempt: 1 }
+  const failure = { class: 'logic', message: 'it said no', retryable: false } as const
+  const sentences: { readonly [T in EventType]: readonly [Extract<Event, { type: T }>, string] } = {
+    'plan.created': [
+      { type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1) },
+      'plan p created with 1 tasks',
+    ],
+    'plan.revised': [
+      {
+        type: 'plan.revised',
+        revision: 2,
+        definition: plan('p', task('a')),
+        hash: numberedSha(1),
+        rationale: 'better',
+      },
+      'revision 2: better',
+    ],
+    'plan.started': [{ type: 'plan.started' }, 'plan started'],
+    'plan.paused': [{ type: 'plan.paused', reason: 'lunch' }, 'plan paused: lunch'],
+    'plan.resumed': [{ type: 'plan.resumed' }, 'plan resumed'],
+    'plan.cancelled': [{ type: 'plan.cancelled', reason: 'enough', force: true }, 'plan cancelled by force: enough'],
+    'plan.finished': [{ type: 'plan.finished', status: 'completed', reason: 'all done' }, 'plan completed: all done'],
+    'plan.reopened': [{ type: 'plan.reopened', reason: 'retry of a' }, 'plan reopened: retry of a'],
+    'plan.archived': [{ type: 'plan.archived' }, 'plan archived'],
+    'task.readied': [
+      { type: 'task.readied', tasks: ['a', 'b', 'c', 'd', 'e', 'f'].map(name) },
+      'ready: a, b, c, d and 2 more',
+    ],
+    'task.skipped': [{ type: 'task.skipped', task: a, reason: 'no' }, 'a skipped: no'],
+    'task.blocked': [{ type: 'task.blocked', tasks: [name('b')], by: a }, 'blocked by a: b'],
+    'task.unblocked': [{ type: 'task.unblocked', tasks: [a] }, 'no longer blocked: a'],
+    'task.abandoned': [{ type: 'task.abandoned', task: a, reason: 'no' }, 'a abandoned: no'],
+    'task.reopened': [{ type: 'task.reopened', tasks: [a], reason: 'again' }, 'next visit of a: again'],
+    'task.routed': [{ type: 'task.routed', task: a, outcome: 'failure', to: [name('b')] }, 'a failure → b'],
+    'attempt.started': [
+      { type: 'attempt.started', task: a, visit: 2, attempt: 3, claim: { token: 'k', by: 'ana' } },
+      'a started (attempt 3, visit 2), claimed by ana',
+    ],
+    'attempt.succeeded': [
+      { type: 'attempt.succeeded', ...attempt, result: { status: 'succeeded', durationMs: 1_250 } },
+      'a succeeded in 1.3 s',
+    ],
+    'attempt.failed': [
+      { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
+      'a failed: it said no',
+    ],
+    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a lost: died'],
+    'attempt.parked': [
+      { type: 'attempt.parked', task: a, evidence: { reason: 'died', effect: 'unsafe', startedAt: 0 } },
+      'a parked, needs a decision: died',
+    ],
+    'retry.scheduled': [{ type: 'retry.scheduled', task: a, at: 5 }, 'a will be tried again'],
+    'gate.opened': [{ type: 'gate.opened', task: a, asks: { type: 'approval', show: [] } }, 'a asks for a decision'],
+    'gate.decided': [{ type: 'gate.decided', task: a, verdict: 'approved', rationale: 'fine' }, 'a approved: fine'],
+    'criterion.judged': [
+      { type: 'criterion.judged', task: a, criterion: 'x > 1', holds: false },
+      'a: x > 1 does not hold',
+    ],
+    'workspace.restored': [
+      { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
+      'files of a set back to before its attempt; what stood there is kept as 000000000000',
+    ],
+    'compensation.started': [
+      { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },
+      'compensating a',
+    ],
+    'compensation.finished': [
+      { type: 'compensation.finished', task: a, result: { status: 'failed', failure } },
+      'compensation of a failed',
+    ],
+    'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
+  }
+
+  it('has a sentence for every type of event', () => {
+    for (const [event, text] of Object.values(sentences))
+      expect([event.type, sentence(event)]).toEqual([event.type, text])
+  })
+
+  it('says of every event of an entry when, by whom, and about which task', () => {
+    const events = [sentences['plan.started'][0], sentences['task.skipped'][0]]
+    expect(timeline({ now: 7, version: 3, actor: 'ana', events })).toEqual([
+      { at: 7, version: 3, actor: 'ana', type: 'plan.started', task: null, text: 'plan started' },
+      { at: 7, version: 3, actor: 'ana', type: 'task.skipped', task: 'a', text: 'a skipped: no' },
+    ])
+  })
+})

@@ -1,0 +1,157 @@
+// How command and events are kept short. Events of attempts, of which there are many, are lists instead of objects; and what
+// an event says already is not said twice: the command points to it by its index. Anything else stays as it is.
+
+import type { Command, CommandOf, Settlement, Turn } from '../domain/command.ts'
+import type { Event, EventOf } from '../domain/event.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Result } from '../domain/result.ts'
+
+export interface Packed {
+  readonly command: PackedCommand
+  readonly events: readonly PackedEvent[]
+}
+
+export function pack(command: Command, events: readonly Event[]): Packed {
+  return { command: packCommand(command, events), events: events.map(packEvent) }
+}
+
+export function unpack(packed: Packed): { readonly command: Command; readonly events: readonly Event[] } {
+  const events = packed.events.map(unpackEvent)
+  return { command: unpackCommand(packed.command, events), events }
+}
+
+// ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Started = EventOf<'attempt.started'>
+type Ended = EventOf<'attempt.succeeded'> | EventOf<'attempt.failed'>
+
+/** type, task, visit, attempt; then the result, or whatever else a start says. */
+type PackedEvent =
+  | Event
+  | readonly [Started['type'], Started['task'], number, number, object?]
+  | readonly [Ended['type'], Ended['task'], number, number, Result]
+
+function packEvent(event: Event): PackedEvent {
+  switch (event.type) {
+    case 'attempt.started': {
+      const { type, task, visit, attempt, ...rest } = event
+      return Object.keys(rest).length === 0 ? [type, task, visit, attempt] : [type, task, visit, attempt, rest]
+    }
+    case 'attempt.succeeded':
+    case 'attempt.failed': {
+      const { type, task, visit, attempt, result, ...rest } = event
+      // A later program may have added a key; then the event is written out.
+      return Object.keys(rest).length === 0 ? [type, task, visit, attempt, result] : event
+    }
+    default:
+      return event
+  }
+}
+
+function unpackEvent(packed: PackedEvent): Event {
+  if (!Array.isArray(packed)) return packed as Event
+  const [type, task, visit, attempt, last] = packed
+  return type === 'attempt.started'
+    ? { type, task, visit, attempt, ...last }
+    : { type, task, visit, attempt, result: last }
+}
+
+// ── commands ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type PackedCommand =
+  | Exclude<Command, Turn | CommandOf<'create'> | CommandOf<'revise'> | CommandOf<'report'>>
+  | (Omit<CommandOf<'report'>, 'result'> & { readonly result: Result | number })
+  | (Omit<Turn, 'settled' | 'compensated'> & {
+      readonly settled?: readonly (Settlement | number)[]
+      readonly compensated?: readonly (Compensated | number)[]
+    })
+  | (Omit<CommandOf<'create'>, 'definition'> & { readonly definition: PlanDefinition | number })
+  | (Omit<CommandOf<'revise'>, 'definition'> & { readonly definition: PlanDefinition | number })
+type Compensated = NonNullable<Turn['compensated']>[number]
+
+/**
+ * A settlement whose result is the very object an event carries, for the same attempt, becomes the index of that event;
+ * so do the result of `report` and the definition of `create` and `revise`. Anything the domain changed on the way stays written out.
+ */
+function packCommand(command: Command, events: readonly Event[]): PackedCommand {
+  switch (command.type) {
+    case 'turn': {
+      if (command.settled === undefined && command.compensated === undefined) return command
+      const told = new Map<unknown, number>()
+      for (const [index, event] of events.entries()) if ('result' in event) told.set(event.result, index)
+      const { settled, compensated, ...rest } = command
+      return {
+        ...rest,
+        ...(settled && { settled: settled.map(item => sameAttempt(item, events, told.get(item.result))) }),
+        ...(compensated && { compensated: compensated.map(item => sameTask(item, events, told.get(item.result))) }),
+      }
+    }
+    case 'create':
+    case 'revise': {
+      const index = events.findIndex(event => 'definition' in event && event.definition === command.definition)
+      return index < 0 ? command : { ...command, definition: index }
+    }
+    case 'report': {
+      const index = events.findIndex(event => 'result' in event && event.result === command.result)
+      return index < 0 ? command : { ...command, result: index }
+    }
+    default:
+      return command
+  }
+}
+
+function sameAttempt(item: Settlement, events: readonly Event[], index: number | undefined): Settlement | number {
+  const event = index === undefined ? undefined : events[index]
+  if (event?.type !== 'attempt.succeeded' && event?.type !== 'attempt.failed') return item
+  const same = event.task === item.task && event.visit === item.visit && event.attempt === item.attempt
+  return same ? index! : item
+}
+
+function sameTask(item: Compensated, events: readonly Event[], index: number | undefined): Compensated | number {
+  const event = index === undefined ? undefined : events[index]
+  return event?.type === 'compensation.finished' && event.task === item.task ? index! : item
+}
+
+function unpackCommand(packed: PackedCommand, events: readonly Event[]): Command {
+  switch (packed.type) {
+    case 'turn': {
+      const { settled, compensated, ...rest } = packed
+      return {
+        ...rest,
+        ...(settled && { settled: settled.map(item => (typeof item === 'number' ? attemptOf(events[item]) : item)) }),
+        ...(compensated && {
+          compensated: compensated.map(item => (typeof item === 'number' ? compensatedBy(events[item]) : item)),
+        }),
+      }
+    }
+    case 'create':
+    case 'revise': {
+      const { definition } = packed
+      return { ...packed, definition: typeof definition === 'number' ? definitionOf(events[definition]) : definition }
+    }
+    case 'report':
+      return {
+        ...packed,
+        result: typeof packed.result === 'number' ? attemptOf(events[packed.result]).result : packed.result,
+      }
+    default:
+      return packed
+  }
+}
+
+function attemptOf(event: Event | undefined): Settlement & { readonly result: Result } {
+  if (event?.type !== 'attempt.succeeded' && event?.type !== 'attempt.failed')
+    throw new Error('a settlement points nowhere')
+  const { task, visit, attempt, result } = event
+  return { task, visit, attempt, result }
+}
+
+function compensatedBy(event: Event | undefined): { task: Compensated['task']; result: Result } {
+  if (event?.type !== 'compensation.finished') throw new Error('a compensation points nowhere')
+  return { task: event.task, result: event.result }
+}
+
+function definitionOf(event: Event | undefined): PlanDefinition {
+  if (event === undefined || !('definition' in event)) throw new Error('a definition points nowhere')
+  return event.definition
+}

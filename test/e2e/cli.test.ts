@@ -1,0 +1,323 @@
+// The command line as people and scripts use it: every command once, against the built program.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Place, place } from './planfold.fixture.ts'
+
+let here: Place
+beforeEach(async () => {
+  here = await place()
+})
+afterEach(() => here.remove())
+
+const PLAN = `planfold: 1
+name: hello
+title: A greeting
+tasks:
+  - { id: greet, edit: [{ file: hello.txt, create: "hello\\n" }] }
+  - { id: count, needs: [greet], run: "wc -c < hello.txt; printf 'evil \\\\033[31m'", effect: pure, outputs: { text: { stdout: text } } }
+  - { id: flaky, run: "test -e tried || { touch tried; exit 75; }", effect: pure, retry: { attempts: 3, backoff: 10ms..20ms } }
+  - { id: review, title: "Good enough?", needs: [count, flaky], gate: approval }
+  - { id: agent, title: "Write the report", needs: [review] }
+  - { id: last, needs: [agent], run: ["true"], effect: pure }
+`
+/** Times and times of day differ from run to run. */
+const still = (text: string): string => text.replace(/\d\d:\d\d:\d\d/g, 'HH:MM:SS').replace(/\d+\.\d ?s\b/g, '0.0s')
+
+describe('a plan from the command line', () => {
+  it('runs to the gate, is approved, worked on by an agent, resumed and completed', async () => {
+    await here.write('plan.yaml', PLAN)
+    const run = await here.planfold('run', 'plan.yaml')
+    expect(run).toMatchObject({ exit: 4, stderr: '' })
+    const lines = still(run.stdout).split('\n')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'HH:MM:SS plan started',
+        'HH:MM:SS count │ 6',
+        'HH:MM:SS count │ evil \\u{1b}[31m',
+        'HH:MM:SS flaky will be tried again in 0.0s',
+        'HH:MM:SS review asks for a decision',
+      ]),
+    )
+    expect(lines.slice(-8)).toEqual([
+      '⊘ hello waits for a person after 0.0s',
+      '  tasks    2 pending · 1 waiting · 3 completed',
+      '  retried  flaky (2 attempts)',
+      '  waits    review asks for approval',
+      '           planfold approve hello review',
+      "           planfold reject hello review -m 'why'",
+      '  then go on with: planfold resume hello',
+      '',
+    ])
+
+    expect(await here.json('status', 'hello')).toMatchObject({
+      name: 'hello',
+      status: 'blocked',
+      waiting: [{ task: 'review' }],
+      holder: null,
+    })
+    expect(await here.planfold('approve', 'reviw')).toMatchObject({ exit: 2 })
+    expect(await here.planfold('approve', 'hello', 'reviw')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining("did you mean 'review'?"),
+    })
+    expect(await here.planfold('approve', 'review', '-m', 'fine')).toMatchObject({
+      exit: 0,
+      stdout: 'review approved: fine\nready: agent\n',
+    })
+    expect(await here.planfold('approve', 'review')).toMatchObject({ exit: 3 })
+
+    const explained = await here.planfold('next', 'hello', '--explain')
+    expect(explained.stdout).toContain("'agent' is ready to be claimed\n'last' needs 'agent' (ready)\n")
+    const claim = (await here.json('claim', 'hello', '--lease', '5m')) as {
+      task: string
+      token: string
+      expiresInMs: number
+    }
+    expect(claim).toMatchObject({ task: 'agent', expiresInMs: 300_000 })
+    expect(await here.planfold('claim', 'hello', 'agent')).toMatchObject({
+      exit: 3,
+      stderr: expect.stringContaining('claimed by ana@example.com'),
+    })
+    expect(await here.json('heartbeat', 'agent', '--token', claim.token)).toMatchObject({ task: 'agent' })
+    expect(await here.planfold('done', 'agent', '--token', 'wrong')).toMatchObject({ exit: 3 })
+    const done = await here.planfold(
+      'done',
+      'agent',
+      '--token',
+      claim.token,
+      '--output',
+      'pages=3',
+      '--output',
+      'by=ana',
+    )
+    expect(done).toMatchObject({ exit: 0, stderr: 'nobody drives the plan now; go on with: planfold resume hello\n' })
+
+    const resumed = await here.planfold('resume')
+    expect(resumed.exit).toBe(0)
+    expect(still(resumed.stdout)).toMatch(/✔ hello completed in .*\n {2}tasks {4}6 completed\n/)
+    expect(await here.json('show', 'hello', 'agent')).toMatchObject({
+      task: { status: 'completed', outputs: { pages: 3, by: 'ana' } },
+    })
+    expect(await here.planfold('check', '--read-data')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('sound'),
+    })
+  })
+
+  it('streams JSON lines while it runs and ends them with a summary', async () => {
+    await here.write(
+      'plan.yaml',
+      'planfold: 1\ntasks:\n  - { id: a, run: ["true"], effect: pure }\n  - { id: b, needs: [a], run: ["false"], effect: pure }\n',
+    )
+    const { exit, stdout, stderr } = await here.planfold('run', 'plan.yaml', '--json')
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' })
+    const envelopes = stdout
+      .trim()
+      .split('\n')
+      .map(
+        line =>
+          JSON.parse(line) as {
+            planfold: number
+            data: { type: string; version: number; event: { type: string }; summary: unknown }
+          },
+      )
+    expect(envelopes.every(each => each.planfold === 1)).toBe(true)
+    expect(envelopes.slice(0, -1).map(each => each.data.event.type)).toEqual(
+      expect.arrayContaining([
+        'plan.created',
+        'plan.started',
+        'attempt.started',
+        'attempt.succeeded',
+        'attempt.failed',
+        'plan.finished',
+      ]),
+    )
+    expect(envelopes.at(-1)!.data).toMatchObject({
+      type: 'summary',
+      summary: { name: 'plan', status: 'failed', failed: [{ task: 'b' }] },
+      next: 'planfold retry plan b',
+    })
+  })
+
+  it('is taken up, revised or run afresh when its file is run again', async () => {
+    const plan = (last: string): string =>
+      `planfold: 1\nname: again\ntasks:\n  - { id: a, run: ["true"], effect: pure }\n  - { id: ask, needs: [a], gate: approval }\n  - { id: b, needs: [ask], run: ["${last}"], effect: pure }\n`
+    await here.write('plan.yaml', plan('false'))
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    const same = await here.planfold('run', 'plan.yaml')
+    expect(same).toMatchObject({ exit: 4, stderr: '' })
+    expect(same.stdout).not.toContain('started')
+    await here.write('plan.yaml', plan('true'))
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
+      exit: 4,
+      stderr: 'plan.yaml has changed; again becomes revision 2:\n  ~ task b: run\n',
+    })
+    await here.planfold('approve', 'ask')
+    expect((await here.planfold('resume', 'again')).exit).toBe(0)
+    expect(await here.planfold('resume', 'again')).toMatchObject({
+      exit: 3,
+      stderr: expect.stringContaining('has ended: completed'),
+    })
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
+      exit: 4,
+      stderr: 'again has ended (completed); running it afresh as again-2\n',
+    })
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4, stderr: '' })
+    expect(await here.json('list')).toMatchObject({ items: [{ name: 'again-2' }, { name: 'again' }], next: null })
+  })
+
+  it('shows what it would do without doing it', async () => {
+    await here.write('plan.yaml', PLAN)
+    const { exit, stdout } = await here.planfold('run', 'plan.yaml', '--dry-run')
+    expect(exit).toBe(0)
+    expect(stdout).toContain('+hello')
+    expect(stdout).toContain('nothing was written')
+    expect(await here.files()).toEqual(['plan.yaml'])
+  })
+})
+
+describe('interrupted', () => {
+  const SLOW =
+    'planfold: 1\nname: slow\ntasks:\n  - { id: nap, run: "echo up; sleep 30", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n'
+
+  it('by Ctrl-C it pauses, says how to resume, and exits 130', async () => {
+    await here.write('plan.yaml', SLOW)
+    const run = here.start('run', 'plan.yaml')
+    await run.until('nap │ up')
+    run.kill('SIGINT')
+    const { exit, stdout } = await run.ended
+    expect(exit).toBe(130)
+    expect(stdout).toContain('paused; resume with: planfold resume slow')
+    expect(await here.json('status', 'slow')).toMatchObject({ status: 'paused', running: [] })
+  })
+
+  it('by SIGTERM it pauses and exits 4; a second process is told who drives', async () => {
+    await here.write('plan.yaml', SLOW)
+    const run = here.start('run', 'plan.yaml')
+    await run.until('nap │ up')
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
+      exit: 3,
+      stderr: expect.stringMatching(/driven by pid \d+ on .*\n.*planfold log slow --follow/),
+    })
+    const log = here.start('log', 'slow', '--output', '--follow')
+    await log.until('up')
+    run.kill('SIGTERM')
+    expect(await run.ended).toMatchObject({ exit: 4 })
+    log.kill('SIGINT')
+    expect(await log.ended).toMatchObject({ exit: 0 })
+  })
+
+  it('killed, it is resumed where it was', async () => {
+    await here.write(
+      'plan.yaml',
+      'planfold: 1\nname: killed\ntasks:\n  - { id: nap, run: "echo up; test -e second || { touch second; sleep 30; }", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n',
+    )
+    const run = here.start('run', 'plan.yaml')
+    await run.until('nap │ up')
+    run.kill('SIGKILL')
+    await run.ended
+    expect(await here.planfold('resume')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('nap started (attempt 2)'),
+    })
+  })
+
+  it('by pause from elsewhere it rests; cancel then ends it', async () => {
+    await here.write('plan.yaml', SLOW)
+    const run = here.start('run', 'plan.yaml')
+    await run.until('nap │ up')
+    expect(await here.planfold('pause', '-m', 'lunch')).toMatchObject({ exit: 0, stdout: 'plan paused: lunch\n' })
+    expect(await run.ended).toMatchObject({ exit: 4 })
+    expect(await here.planfold('cancel', 'slow', '--reason', 'no longer wanted')).toMatchObject({ exit: 0 })
+    expect(await here.json('status', 'slow')).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+describe('the other commands', () => {
+  it('init makes a place and an example that validates and runs', async () => {
+    expect(await here.planfold('init')).toMatchObject({ exit: 0, stderr: '' })
+    expect(await here.files()).toEqual(['.planfold', 'plan.yaml'])
+    expect(await here.read('.planfold/.gitignore')).toBe('*\n')
+    const validated = await here.planfold('validate', 'plan.yaml')
+    expect(validated).toMatchObject({ exit: 0, stderr: '' })
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    await here.write('plan.yaml', 'mine')
+    await here.planfold('init')
+    expect(await here.read('plan.yaml')).toBe('mine')
+  })
+
+  it('fail, retry, skip and note move a plan on', async () => {
+    await here.write('plan.yaml', 'planfold: 1\nname: work\ntasks:\n  - id: a\n  - { id: b, needs: [a] }\n')
+    expect(await here.planfold('run', 'plan.yaml', '--no-start')).toMatchObject({
+      exit: 0,
+      stdout: 'work is there, not started; start it with: planfold run work\n',
+    })
+    expect((await here.planfold('run', 'work')).exit).toBe(4)
+    expect(await here.planfold('fail', 'a', '--message', 'cannot')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('a failed: cannot'),
+    })
+    expect(await here.json('status', 'work')).toMatchObject({ status: 'failed' })
+    expect(await here.planfold('retry', 'work', 'a')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('next visit of a'),
+    })
+    expect((await here.planfold('done', 'a')).exit).toBe(0)
+    expect(await here.planfold('skip', 'b', '--reason', 'not needed')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('b skipped: not needed'),
+    })
+    expect(await here.planfold('note', 'work', '-m', 'went \u001b[31mwell')).toMatchObject({
+      exit: 0,
+      stdout: 'went \\u{1b}[31mwell\n',
+    })
+    const log = await here.planfold('log', 'work')
+    expect(log.stdout).toContain('plan completed')
+    expect(log.stdout).toContain('[ana@example.com]')
+    expect(await here.json('log', 'work', 'b')).toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ type: 'task.skipped' })]),
+    })
+  })
+
+  it('a parked task is answered with approve, retry or reject', async () => {
+    await here.write('plan.yaml', 'planfold: 1\nname: parked\ntasks:\n  - { id: push, run: "echo up; sleep 30" }\n')
+    const run = here.start('run', 'plan.yaml')
+    await run.until('push │ up')
+    run.kill('SIGKILL')
+    await run.ended
+    const resumed = await here.planfold('resume')
+    expect(resumed.exit).toBe(4)
+    expect(resumed.stdout).toContain('planfold approve parked push   it happened')
+    expect(await here.planfold('approve', 'push')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('push done'),
+    })
+    expect(await here.json('status', 'parked')).toMatchObject({ status: 'completed' })
+  })
+
+  it('graph, schema, export, import, prune and completion answer', async () => {
+    await here.write('plan.yaml', PLAN)
+    expect(await here.planfold('import', 'plan.yaml')).toMatchObject({
+      exit: 0,
+      stdout: 'hello is a draft; start it with: planfold run hello\n',
+    })
+    expect(await here.planfold('import', 'plan.yaml')).toMatchObject({ exit: 3 })
+    expect((await here.planfold('graph', 'plan.yaml', '--mermaid')).stdout).toContain('flowchart TD')
+    expect((await here.planfold('graph', 'hello', '--dot')).stdout).toContain('digraph "hello"')
+    const yaml = (await here.planfold('export', 'hello')).stdout
+    await here.write('copy.yaml', yaml)
+    expect(await here.planfold('run', 'copy.yaml', '--no-start')).toMatchObject({ exit: 0, stderr: '' })
+    const journal = (await here.planfold('export', 'hello', '--format', 'journal')).stdout
+    expect(JSON.parse(journal.split('\n')[0]!)).toMatchObject({ version: 1, command: { type: 'create' } })
+    await here.write('journal.jsonl', journal)
+    expect(await here.planfold('import', 'journal.jsonl')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('exported journal'),
+    })
+    expect(await here.json('schema')).toMatchObject({ $id: expect.any(String) })
+    expect((await here.planfold('completion', 'bash')).stdout).toContain('complete -o filenames -F _planfold planfold')
+    expect(await here.json('prune', '--archive', '--dry-run')).toMatchObject({ dryRun: true, plans: 0 })
+    expect((await here.planfold('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect((await here.planfold('--help')).stdout).toContain('Exit codes:')
+  })
+})

@@ -1,0 +1,94 @@
+// The built command in a folder of its own: `planfold('run', 'plan.yaml')` runs it to its end and answers with what it said.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+export interface Said {
+  readonly exit: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Place {
+  readonly folder: string
+  planfold(...argv: readonly string[]): Promise<Said>
+  /** The data of a JSON answer, which must be one envelope. */
+  json(...argv: readonly string[]): Promise<unknown>
+  /** Starts it and hands over the process; `until` resolves when its output holds the text. */
+  start(...argv: readonly string[]): Started
+  write(file: string, text: string): Promise<void>
+  read(file: string): Promise<string>
+  files(): Promise<readonly string[]>
+  remove(): Promise<void>
+}
+
+export interface Started {
+  until(text: string): Promise<void>
+  kill(signal: NodeJS.Signals): void
+  readonly ended: Promise<Said>
+}
+
+export async function place(): Promise<Place> {
+  if (!existsSync(MAIN)) throw new Error(`there is no ${MAIN}: run npm run build first`)
+  const folder = await mkdtemp(join(tmpdir(), 'planfold-e2e-'))
+  const env = { PATH: process.env.PATH, HOME: folder, TZ: 'UTC', LANG: 'C.UTF-8', PLANFOLD_AS: 'ana@example.com' }
+
+  const start: Place['start'] = (...argv) => {
+    const child = spawn(process.execPath, [MAIN, ...argv], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const said = { stdout: '', stderr: '' }
+    const listeners = new Set<() => void>()
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream].setEncoding('utf8').on('data', (text: string) => {
+        said[stream] += text
+        for (const listener of listeners) listener()
+      })
+    }
+    const ended = new Promise<Said>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', exit => resolve({ exit, ...said }))
+    })
+    return {
+      ended,
+      kill: signal => child.kill(signal),
+      until: async text => {
+        const heard = new Promise<void>(resolve => {
+          const listener = (): void => {
+            if (!(said.stdout + said.stderr).includes(text)) return
+            listeners.delete(listener)
+            resolve()
+          }
+          listeners.add(listener)
+          listener()
+        })
+        const over = ended.then(({ stdout, stderr }) => {
+          if (!(stdout + stderr).includes(text))
+            throw new Error(`it ended without saying '${text}':\n${stdout}${stderr}`)
+        })
+        await Promise.race([heard, over])
+      },
+    }
+  }
+  const planfold: Place['planfold'] = (...argv) => start(...argv).ended
+  return {
+    folder,
+    start,
+    planfold,
+    json: async (...argv) => {
+      const { stdout, stderr } = await planfold(...argv, '--json')
+      if (stderr !== '') throw new Error(stderr)
+      const envelope = JSON.parse(stdout) as { planfold: number; data?: unknown; error?: unknown }
+      if (envelope.planfold !== 1) throw new Error(`no envelope: ${stdout}`)
+      return envelope.data ?? envelope
+    },
+    write: (file, text) => writeFile(join(folder, file), text),
+    read: file => readFile(join(folder, file), 'utf8'),
+    files: async () => (await readdir(folder)).sort(),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
