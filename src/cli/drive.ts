@@ -42,7 +42,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
     interrupted = signal
     if (detach !== null) return detach()
-    void pause().finally(() => stop.abort())
+    void pause()
+      // Whether or not the pause could be written down, we stop.
+      .catch((error: unknown) => reporter.say(`stopping: ${error instanceof Error ? error.message : String(error)}`))
+      .finally(() => stop.abort())
   })
 
   async function pause(): Promise<void> {
@@ -87,7 +90,6 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
         stay: task.wait || reporter.asks,
         onOutput: (name, text) => reporter.output(name, text),
       })
-      if (driven.status === 'lost' && reporter.asks) continue
       if (driven.status !== 'held') break
       if (!reporter.asks) throw heldBy(driven.holder, name)
       if ((await attached(driven.holder)) === 'over') break

@@ -70,6 +70,7 @@ function onSignal(listener: (signal: StopSignal) => void): () => void {
 }
 
 const CTRL_C = '\u0003'
+const SHOW_CURSOR = '\u001b[?25h'
 
 function terminal(): Terminal | null {
   const { stdin, stdout } = process
@@ -84,10 +85,12 @@ function terminal(): Terminal | null {
     onKey: listener => {
       const onData = (text: string): void => {
         if (text.includes(CTRL_C)) process.kill(process.pid, 'SIGINT')
-        else listener(text)
+        // Escape sequences are one key; anything else may be several, typed fast or pasted.
+        else for (const key of text.startsWith('\u001b') ? [text] : text) listener(key)
       }
       const restore = (): void => {
         stdin.setRawMode(false)
+        stdout.write(SHOW_CURSOR)
       }
       stdin.setRawMode(true)
       stdin.setEncoding('utf8')

@@ -19,6 +19,8 @@ import type { Rooms } from './rooms.ts'
 export interface PerformOptions {
   readonly owner: string
   readonly signal: AbortSignal
+  /** Is the plan still ours? Asked immediately before the world is touched. */
+  readonly isHeld: () => Promise<boolean>
   readonly onOutput?: (text: string) => void
   /** Carry out this instead of the task's own action: its compensation. */
   readonly action?: Action
@@ -44,7 +46,8 @@ export async function perform(rooms: Rooms, state: PlanState, task: TaskState, o
 async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
   const { definition } = task
-  const probes = options.action === undefined && definition.effect === 'probed' && task.lost > 0 && definition.probe !== undefined
+  // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
+  const probes = options.action === undefined && definition.effect === 'probed' && task.attempt > task.failures + 1 && definition.probe !== undefined
   const resolved = await resolveAttempt(state, task, options.action)
   if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, ...(resolved.hint === undefined ? {} : { hint: resolved.hint }), retryable: false })
   const attempt = resolved.value
@@ -57,6 +60,7 @@ async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options
   }
   const outside = beyondPolicy(state, attempt.action)
   if (outside !== null) return failed(outside)
+  if (!(await options.isHeld())) return { status: 'interrupted', reason: 'the plan is no longer ours' }
   const runner = rooms.runners.get(attempt.action.type)
   const outcome: Outcome =
     attempt.action.type === 'verify'

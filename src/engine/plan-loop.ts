@@ -12,9 +12,10 @@
 // What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
 
 import type { Settlement, Turn } from '../domain/command.ts'
-import { effectOf, mayRunAgain } from '../domain/effect.ts'
+import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
+import { scopesOverlap } from '../domain/scope.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { CommitUnknown, type Lease } from '../stores/store.ts'
 import { Bell } from './bell.ts'
@@ -100,7 +101,7 @@ export class PlanLoop {
   #begin(state: PlanState, next: NextActions, stopping: boolean): void {
     for (const task of next.perform) {
       const key = `${task.definition.id}/${task.visit}/${task.attempt}`
-      if (this.#flights.has(key)) continue
+      if (this.#flights.has(key) || this.#isInTheWay(state, task)) continue
       const interruptible = mayRunAgain(effectOf(state.definition, task.definition))
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
@@ -121,13 +122,31 @@ export class PlanLoop {
     if (stopping) return
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
-      if (this.#preparing.has(key)) continue
+      if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void prepare(this.#rooms, state, task).then(preparation => {
+      void prepare(this.#rooms, state, task, () => this.#isHeld()).then(preparation => {
         this.#prepared.push(preparation)
         this.#bell.ring()
       })
     }
+  }
+
+  /** Something given up has not ended yet, and would act beside this task or write the same files. Its end rings the bell. */
+  #isInTheWay(state: PlanState, task: TaskState): boolean {
+    for (const flight of this.#flights.values()) {
+      if (flight.ended) continue
+      const other = flight.task.definition
+      if (other.id === task.definition.id) return true
+      const [a, b] = [scopeOf(state.definition, other), scopeOf(state.definition, task.definition)]
+      if (flight.controller.signal.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
+    }
+    return false
+  }
+
+  /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
+  async #isHeld(): Promise<boolean> {
+    const holder = await this.#rooms.store.leases.holder(this.#plan)
+    return holder?.owner === this.#lease.owner && holder.alive
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
@@ -146,6 +165,7 @@ export class PlanLoop {
     const name = task.definition.id
     return perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
+      isHeld: () => this.#isHeld(),
       signal: flight.controller.signal,
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
@@ -158,10 +178,13 @@ export class PlanLoop {
     const forced = this.#options.force?.aborted === true
     for (const [key, flight] of this.#flights) {
       if (flight.ended || flight.controller.signal.aborted) continue
+      // By name: a state that was read anew is made of other objects.
+      const name = flight.task.definition.id
+      const task = state.tasks.get(name)
       const wanted =
         key === COMPENSATION
-          ? state.compensation === flight.task.definition.id
-          : state.running.has(flight.task) && flight.task.visit === flight.visit && flight.task.attempt === flight.attempt && state.compensating === null
+          ? state.compensation === name
+          : task?.status === 'running' && task.visit === flight.visit && task.attempt === flight.attempt && state.compensating === null
       if (!wanted || forced || (pausing && flight.interruptible)) flight.controller.abort()
     }
   }

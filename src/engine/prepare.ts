@@ -16,10 +16,11 @@ export interface Preparation {
   readonly restored: { readonly to: Sha256; readonly saved: Sha256 } | null
 }
 
-export async function prepare(rooms: Rooms, state: PlanState, task: TaskState): Promise<Preparation> {
+/** `isHeld`: is the plan still ours? Asked immediately before files are set back. */
+export async function prepare(rooms: Rooms, state: PlanState, task: TaskState, isHeld: () => Promise<boolean>): Promise<Preparation> {
   const base = { task: task.definition.id, visit: task.visit }
   try {
-    const { prepared, restored } = await made(rooms, state, task)
+    const { prepared, restored } = await made(rooms, state, task, isHeld)
     return { ...base, prepared, restored }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -27,7 +28,7 @@ export async function prepare(rooms: Rooms, state: PlanState, task: TaskState): 
   }
 }
 
-async function made(rooms: Rooms, state: PlanState, task: TaskState): Promise<Pick<Preparation, 'prepared' | 'restored'>> {
+async function made(rooms: Rooms, state: PlanState, task: TaskState, isHeld: () => Promise<boolean>): Promise<Pick<Preparation, 'prepared' | 'restored'>> {
   const { when } = task.definition
   let judged = {}
   if (when !== undefined && task.prepared?.when === undefined) {
@@ -39,6 +40,7 @@ async function made(rooms: Rooms, state: PlanState, task: TaskState): Promise<Pi
   if (!capturesScope(state, task)) return { prepared: judged, restored: null }
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
     const restored = await rooms.workspace.restore(preimage)
     if (!restored.ok) return { prepared: { failure: restored.failure }, restored: null }
     const changed = restored.changed.length > 0 ? { to: preimage, saved: restored.saved } : null

@@ -4,7 +4,7 @@
 import type { z } from 'zod'
 import { type Complaint, type Path, printPath } from './diagnostic.ts'
 import { keysAt } from './schema-keys.ts'
-import { suggest } from './suggestion.ts'
+import { suggest } from '../domain/suggest.ts'
 
 type Issue = z.core.$ZodIssue
 /** What is wrong under each of the forms a value may take. */

@@ -4,7 +4,7 @@
 import type { Complaint, Path } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
-import { suggest } from './suggestion.ts'
+import { suggest } from '../domain/suggest.ts'
 import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */

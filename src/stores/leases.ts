@@ -101,6 +101,11 @@ export class LeasesOnTables implements Leases {
     }
   }
 
+  /** The length of a lease that is kept alive; undefined when it is renewed by hand only, or not ours. */
+  renewable(owner: string): number | undefined {
+    return this.#room.heartbeat === undefined ? undefined : this.#owners.get(owner)?.leaseMs
+  }
+
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#owners.values(), owner => owner.stop()))
   }

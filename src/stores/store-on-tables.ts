@@ -56,12 +56,13 @@ export class StoreOnTables implements door.Store {
   constructor(parts: Parts) {
     this.#parts = parts
     const { transactions, clock, host, heartbeat, newId } = parts
+    this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
     this.#appending = {
+      leaseMsOf: owner => this.leases.renewable(owner),
       ...parts,
       foldEvery: parts.foldEvery ?? FOLD_EVERY,
       foldDue: (plan, kept) => this.#storeFold(plan, kept),
     }
-    this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
     this.claims = claimsOn(parts)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs

@@ -2,14 +2,13 @@
 
 import fc from 'fast-check'
 import type { Command, Settlement, Turn } from '../domain/command.ts'
-import type { TaskName } from '../domain/id.ts'
 import { nextActions } from '../domain/next-actions.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Prepared, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { numberedSha } from './ids.ts'
 import { failed, interrupted, succeeded } from './journal.ts'
-import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+import { type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
 
 const TASKS_MAX = 9
 
@@ -264,5 +263,3 @@ function kindResult(task: TaskState): Result {
   const { action, on } = task.definition
   return succeeded(action.type === 'decide' ? { outcome: Object.keys(on ?? {})[0] ?? 'success' } : {})
 }
-
-export const t = (number: number): TaskName => name(`t${number}`)

@@ -81,6 +81,19 @@ describe('retries', () => {
     expect(wakeAt()).toBe(250)
   })
 
+  it('a timer that was overtaken by hand never fires for the retry that came after', () => {
+    const retryIn = (ms: number) => ({ retry: { attempts: 9, backoffMs: { min: ms, max: ms } } })
+    const journal = started(plan('p', task('a', retryIn(100)), task('c', retryIn(900))))
+    const start = journal.clock.now()
+    journal.fail('a', { retryable: true })
+    journal.fail('c', { retryable: true })
+    journal.must({ type: 'retry', task: name('c') })
+    journal.turn()
+    journal.clock.advance(850)
+    journal.fail('c', { retryable: true })
+    expect(nextActions(journal.state, journal.clock.now()).wakeAt).toBe(start + 850 + 900)
+  })
+
   it('timers that are due at the same time fire in the order of the plan, whatever the order of failing', () => {
     const options = { retry: { attempts: 9, backoffMs: { min: 100, max: 100 } } }
     const journal = started(plan('p', task('a', options), task('b', options), task('c', options)))

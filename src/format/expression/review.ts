@@ -2,7 +2,7 @@
 // it look at, and did someone write `tasks.retry-core`, which the language reads as a subtraction?
 
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { suggest } from '../suggestion.ts'
+import { suggest } from '../../domain/suggest.ts'
 import { FUNCTIONS, MACROS, METHODS } from './functions.ts'
 
 /** The names an expression may use; each is bound only where it makes sense, e.g. `exit` after an attempt. */

@@ -24,7 +24,7 @@ export interface CommitOptions {
 }
 
 const GROUP_MAX = 256
-const BACKOFF_MAX_MS = 20
+const BACKOFF_MAX_MS = 4
 
 export class Commits implements Transactions {
   readonly #room: CommitOptions

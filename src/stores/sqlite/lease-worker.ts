@@ -11,7 +11,7 @@ import type { Heartbeat } from '../leases.ts'
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { DatabaseSync } = require(workerData.driver)
-const database = new DatabaseSync(workerData.path, { timeout: Math.floor(workerData.leaseMs / 4), defensive: true })
+const database = new DatabaseSync(workerData.path, { timeout: 0, defensive: true })
 database.exec('PRAGMA synchronous = NORMAL')
 const renew = database.prepare('UPDATE owners SET expires = ? WHERE id = ? AND expires > ?')
 const monotonic = () => Number(process.hrtime.bigint() / 1000000n)
@@ -22,8 +22,9 @@ function beat() {
     const now = monotonic()
     renewed = renew.run(now + workerData.leaseMs, workerData.id, now).changes > 0
   } catch (error) {
-    // The store is locked or the disk is full: the lease may still hold, so try again soon.
-    timer = setTimeout(beat, Math.min(50, workerData.leaseMs / 10))
+    // The store is locked or the disk is full: the lease may still hold. A busy writer leaves only short gaps between its
+    // commits, so they must be looked for often.
+    timer = setTimeout(beat, 1)
     return
   }
   if (renewed) timer = setTimeout(beat, workerData.leaseMs / 3)
