@@ -286,10 +286,6 @@ export class Invariants implements Watcher {
     }
     const effect = effectOf(this.mirror.definition, task.definition)
     if (task.unknown && effect === 'unsafe') this.fail('I6', `'${event.task}' is unsafe, its last outcome is unknown, and nobody said to run it again`)
-    if (COUNTS.includes(effect)) {
-      const left = this.#world.executions.find(other => other.running && other.task === event.task)
-      if (left !== undefined) this.fail('I6', `'${event.task}' starts while child ${left.number} of an earlier attempt still lives`)
-    }
     if (event.claim === undefined && task.definition.action.type !== 'external') this.#fits(task)
     else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
     task.unknown = false
@@ -407,6 +403,8 @@ export class Invariants implements Watcher {
     if (kind !== 'work' || !COUNTS.includes(effect)) return
     const open = shadow?.status === 'running' && shadow.visit === visit && shadow.attempt === attempt
     if (!open) this.fail('I6', `child ${execution.number} began '${task}' ${visit}/${attempt}, which the journal does not say is under way`)
+    const left = this.#world.executions.find(other => other !== execution && other.running && other.task === task)
+    if (left !== undefined) this.fail('I6', `'${task}' ${visit}/${attempt} begins while child ${left.number} of an earlier attempt still lives`)
     const twin = this.#world.executions.find(other => other !== execution && other.kind === 'work' && other.task === task && other.visit === visit && other.attempt === attempt)
     if (twin !== undefined) this.fail('I6', `'${task}' ${visit}/${attempt} was begun twice, by children ${twin.number} and ${execution.number}`)
   }

@@ -34,6 +34,7 @@ export function newState(): PlanState {
     ready: newReadyHeap(),
     claimable: newReadyHeap(),
     running: new Set(),
+    holding: new Set(),
     timers: newTimerHeap(),
   }
 }

@@ -47,6 +47,8 @@ export interface PlanState {
   readonly claimable: Heap<TaskState>
   /** Carried out by the engine right now. */
   readonly running: Set<TaskState>
+  /** Between two attempts of a visit: the next one sets their files back first, so nobody else may write these meanwhile. */
+  readonly holding: Set<TaskState>
   /** Retries to come, soonest first. */
   readonly timers: Heap<Timer>
 }

@@ -87,6 +87,7 @@ export function relink(state: PlanState): void {
   state.ready.clear()
   state.claimable.clear()
   state.running.clear()
+  state.holding.clear()
   state.timers.clear()
   for (const task of state.order) {
     state.counts[task.status]++
@@ -113,6 +114,8 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
 
 /** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
+  if (isHolding(task)) state.holding.add(task)
+  else state.holding.delete(task)
   if (task.status === 'running' && task.claim === null) state.running.add(task)
   else if (task.status === 'ready' && task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
   else if (task.status === 'ready') (isEngines(task) ? state.ready : state.claimable).push(task)
@@ -130,6 +133,12 @@ function isEngines(task: TaskState): boolean {
     task.definition.action.type !== 'external' ||
     (task.definition.when !== undefined && task.prepared?.when === undefined)
   )
+}
+
+/** Its files were captured, an attempt of this visit has ended, and another may come. */
+function isHolding({ status, prepared, attempt, gate }: TaskState): boolean {
+  if (prepared?.preimage === undefined || attempt === 0) return false
+  return status === 'ready' || (status === 'waiting' && gate?.asks.type === 'unknown-outcome')
 }
 
 /** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */

@@ -72,6 +72,15 @@ export interface Worker {
   drive(plan: PlanId, options: DriveOptions): Promise<Driven>
   /** Active plans whose owner is gone: what a rescuer would take over. */
   orphans(): Promise<readonly PlanId[]>
+  /** Takes over orphans and gives back lapsed claims, now and every `everyMs`, until `stop` fires. */
+  rescue(options: RescueOptions): Promise<void>
+}
+
+export interface RescueOptions {
+  readonly everyMs: number
+  readonly stop: AbortSignal
+  readonly onRescued?: (plan: PlanId) => void
+  readonly onDriven?: (plan: PlanId, driven: Driven) => void
 }
 
 export interface DriveOptions {

@@ -77,7 +77,7 @@ export class PlanLoop {
 
   async #drive(lost: AbortSignal): Promise<Driven> {
     const { clock } = this.#rooms
-    let state = await this.#submit({ type: 'recover', reason: 'its owner stopped before it ended' })
+    let state = await this.#recover()
     for (;;) {
       if (lost.aborted) return { status: 'lost' }
       if (this.#stale) state = await this.#read()
@@ -94,6 +94,17 @@ export class PlanLoop {
         if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true)) return { status: 'rested', rest: next.rest }
       }
       await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - clock.now()))
+    }
+  }
+
+  /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
+  async #recover(): Promise<PlanState> {
+    for (;;) {
+      let known = true
+      const state = await this.#submit({ type: 'recover', reason: 'its owner stopped before it ended' }, () => {
+        known = false
+      })
+      if (known) return state
     }
   }
 

@@ -1,29 +1,30 @@
-// Takes over plans whose owner is gone: once at the start, then every few seconds, until told to stop.
+// Takes over plans whose owner is gone, and gives back claims whose agent is: once at the start, then every few seconds, until
+// told to stop. A plan that cannot be driven now is tried again at the next round.
 
 import type { PlanId } from '../domain/id.ts'
 import { Bell } from './bell.ts'
-import type { Clock } from './clock.ts'
-import type { Driven, Worker } from './engine.ts'
+import type { RescueOptions, Worker } from './engine.ts'
+import { sweepClaims } from './janitor.ts'
+import type { Rooms } from './rooms.ts'
 
-export interface RescuerOptions {
-  readonly everyMs: number
-  readonly stop: AbortSignal
-  readonly onRescued?: (plan: PlanId) => void
-  readonly onDriven?: (plan: PlanId, driven: Driven) => void
-}
-
-export async function rescue(worker: Worker, clock: Clock, options: RescuerOptions): Promise<void> {
+export async function rescue(worker: Pick<Worker, 'orphans' | 'drive'>, rooms: Pick<Rooms, 'clock' | 'store'>, options: RescueOptions): Promise<void> {
   const bell = new Bell()
   const driving = new Map<PlanId, Promise<void>>()
-  options.stop.addEventListener('abort', () => bell.ring())
+  const ring = () => bell.ring()
+  options.stop.addEventListener('abort', ring)
   while (!options.stop.aborted) {
+    await sweepClaims(rooms.store)
     for (const plan of await worker.orphans()) {
       if (driving.has(plan)) continue
       options.onRescued?.(plan)
-      const done = worker.drive(plan, { stop: options.stop }).then(driven => options.onDriven?.(plan, driven))
-      driving.set(plan, done.finally(() => driving.delete(plan)).catch(() => {}))
+      const driven = worker.drive(plan, { stop: options.stop }).then(
+        result => options.onDriven?.(plan, result),
+        () => {},
+      )
+      driving.set(plan, driven.finally(() => driving.delete(plan)))
     }
-    await bell.wait(clock, options.everyMs)
+    await bell.wait(rooms.clock, options.everyMs)
   }
+  options.stop.removeEventListener('abort', ring)
   await Promise.all(driving.values())
 }

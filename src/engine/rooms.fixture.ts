@@ -22,8 +22,10 @@ export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({ ty
 
 export function setup(script: Script = async () => exited(0), faults: Faults = {}) {
   let ids = 0
-  const host = { host: 'here', boot: 'boot', pids: 'pids', pid: 1, startTime: '1', isRunning: () => true }
-  const store = new StoreMemory(new MemoryDisk(), { clock: systemClock, host, newId: () => `id-${++ids}`, faults })
+  const dead = new Set<number>()
+  const disk = new MemoryDisk()
+  const host = { host: 'here', boot: 'boot', pids: 'pids', pid: 1, startTime: '1', isRunning: (pid: number) => !dead.has(pid) }
+  const store = new StoreMemory(disk, { clock: systemClock, host, newId: () => `id-${++ids}`, faults })
   const attempts: Attempt[] = []
   const asked: string[] = []
   const run: Runner = {
@@ -66,6 +68,9 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
     worker,
     attempts,
     asked,
+    disk,
+    /** From now on the process with this pid is gone. */
+    kill: (pid: number) => void dead.add(pid),
     /** Creates and starts a plan. */
     async plan(...tasks: readonly Partial<TaskDefinition>[]): Promise<PlanId> {
       return await this.define({ tasks: tasks as TaskDefinition[] })

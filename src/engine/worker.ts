@@ -2,8 +2,9 @@
 
 import type { PlanId } from '../domain/id.ts'
 import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
-import type { Driven, DriveOptions, Worker } from './engine.ts'
+import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
 import { PlanLoop } from './plan-loop.ts'
+import { rescue } from './rescuer.ts'
 import type { Rooms } from './rooms.ts'
 
 export class WorkerLocal implements Worker {
@@ -32,6 +33,10 @@ export class WorkerLocal implements Worker {
 
   orphans(): Promise<readonly PlanId[]> {
     return this.#rooms.store.leases.orphans()
+  }
+
+  rescue(options: RescueOptions): Promise<void> {
+    return rescue(this, this.#rooms, options)
   }
 
   /** Waits for the loops to end, then gives the lease back. */

@@ -46,7 +46,10 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
   })
   for (const no of numbers) {
     plans++
-    const plan = tables.journal.planOf(no)?.id ?? null
+    let plan: PlanId | null = null
+    attempt(null, RESTORE, () => {
+      plan = tables.journal.planOf(no)?.id ?? null
+    })
     attempt(plan, RESTORE, () => {
       if (plan !== null)
         checked += checkPlan(tables, blobs, no, plan, (what, hint) => faults.push({ plan, what, hint }))

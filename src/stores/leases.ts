@@ -63,7 +63,8 @@ export class LeasesOnTables implements Leases {
       if (held?.owner.id === owner.id)
         return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
       if (held !== null && this.#isAlive(held.owner)) return { ok: false, holder: this.#holder(held) }
-      if (held !== null && options !== undefined && held.owner.id !== options.over) return { ok: false, holder: this.#holder(held) }
+      if (held !== null && options !== undefined && held.owner.id !== options.over)
+        return { ok: false, holder: this.#holder(held) }
       const fence = head.fence + 1
       tables.owners.hold(head.no, owner.id, fence, this.#room.clock.now())
       return { ok: true, lease: { owner: owner.id, fence }, tookOver: held === null ? null : this.#holder(held) }

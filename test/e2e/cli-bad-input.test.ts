@@ -25,14 +25,14 @@ const BAD: readonly { readonly what: string; readonly text: string; readonly say
     {
       what: 'a dangling reference',
       text: `${head}tasks:\n  - id: build\n  - id: test\n    needs: [biuld]\n`,
-      says: /:6:\d+: error: .*'biuld'.*[^]*did you mean 'build'\?/,
+      says: /:6:\d+: error: .*'biuld'.*[\s\S]*did you mean 'build'\?/,
     },
     { what: 'a duplicate id', text: `${head}tasks:\n  - id: a\n  - id: a\n`, says: /:5:9: error: .*'a'/ },
     { what: 'a wrong type', text: `${head}tasks:\n  - id: a\n    timeout: [1]\n`, says: /:5:14: error: 'timeout'/ },
     {
       what: 'an unknown key',
       text: `${head}tasks:\n  - id: a\n    tiemout: 5s\n`,
-      says: /:5:5: error: .*tiemout[^]*timeout/,
+      says: /:5:5: error: .*tiemout[\s\S]*timeout/,
     },
     { what: 'tabs as indentation', text: `${head}tasks:\n\t- id: a\n`, says: /:4:1: error: .*tab/ },
     {
@@ -50,7 +50,7 @@ const BAD: readonly { readonly what: string; readonly text: string; readonly say
     {
       what: 'a negative limit',
       text: `${head}tasks:\n  - id: a\n    timeout: -5s\n    retry: { attempts: -1 }\n`,
-      says: /:5:14: error: .*-5s[^]*:6:24: error/,
+      says: /:5:14: error: .*-5s[\s\S]*:6:24: error/,
     },
     { what: 'text that is no text', text: '\u0000\u0001', says: /error/ },
     {

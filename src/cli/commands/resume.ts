@@ -11,10 +11,15 @@ import { startAndDrive, versionOf } from './run.ts'
 export interface ResumeOptions {
   readonly all?: boolean
   readonly wait?: boolean
+  /** With `all`: stay, and take over plans whose process dies. */
+  readonly watch?: boolean
 }
+
+const RESCUE_MS = 5_000
 
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
+    if (options.watch === true) return await watchOver(context, composed)
     if (options.all === true) return await resumeAll(context, composed)
     const { plan, name } = await meantPlan(composed.engine, word)
     return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
@@ -43,4 +48,26 @@ async function resumeAll(context: Context, composed: Composed): Promise<number> 
     }
   }
   return worst
+}
+
+/** Takes over whatever loses its process, now and every few seconds, until interrupted. */
+async function watchOver(context: Context, composed: Composed): Promise<number> {
+  const stop = new AbortController()
+  const unlisten = context.onSignal(() => stop.abort())
+  const nameOf = async (plan: string) => (await composed.engine.ask({ type: 'find', reference: plan }))?.name ?? plan
+  remark(context, 'watching for plans whose process died (Ctrl-C ends it)')
+  try {
+    await composed.worker.rescue({
+      everyMs: RESCUE_MS,
+      stop: stop.signal,
+      onRescued: plan => void nameOf(plan).then(name => remark(context, `${name}: its process died; taken over`)),
+      onDriven: (plan, driven) =>
+        void nameOf(plan).then(name =>
+          remark(context, `${name}: ${driven.status === 'rested' ? driven.rest : driven.status}`),
+        ),
+    })
+  } finally {
+    unlisten()
+  }
+  return EXIT.interrupted
 }

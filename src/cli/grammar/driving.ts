@@ -48,6 +48,7 @@ afresh under the next free name (hello-2).`,
     .description('go on with a plan that was paused, interrupted or killed')
     .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
     .option('-a, --all', 'every open plan, one after the other')
+    .option('--watch', 'stay, and take over every plan whose process dies, until Ctrl-C')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .action((word: string | undefined, options: ResumeOptions) =>
       act(async context => (await import('../commands/resume.ts')).resume(context, word, options)),

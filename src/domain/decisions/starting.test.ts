@@ -92,6 +92,13 @@ describe('the line', () => {
     expect(running(journal)).toEqual(['b', 'd'])
   })
 
+  it('a task that was lost and is ready again holds one place in line, not two', () => {
+    const journal = started(plan('p', ...many(3, { effect: 'pure' }), { concurrency: 2 }))
+    journal.must({ type: 'recover', reason: 'its owner died' })
+    journal.turn()
+    expect(running(journal)).toEqual(['t0', 't1'])
+  })
+
   it('while the process is stopping, what ended is settled and nothing starts', () => {
     const journal = started(plan('p', task('a'), task('b', { needs: ['a'] })))
     const settled = [{ task: name('a'), visit: 1, attempt: 1, result: succeeded() }]

@@ -1,5 +1,5 @@
 // Which ready tasks may start now: highest priority first, within the plan's concurrency, never two whose write scopes
-// overlap. A task that must be prepared first holds its place in the line, so that lesser ones cannot starve it.
+// overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its place in the line, so that lesser ones cannot starve it.
 
 import { effectOf, scopeOf } from '../effect.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
@@ -19,8 +19,8 @@ const LOOK_PAST_MAX = 64
 export function inLine(state: PlanState): readonly TaskState[] {
   let free = concurrencyOf(state.definition) - state.running.size
   if (state.status !== 'active' || state.compensating !== null || free <= 0) return []
-  const scopes: (readonly string[])[] = []
-  for (const task of state.running) scopes.push(writeScope(state, task))
+  const scopes: { readonly task: TaskState; readonly scope: readonly string[] }[] = []
+  for (const task of [...state.running, ...state.holding]) scopes.push({ task, scope: writeScope(state, task) })
   const looked = new Set<TaskState>()
   const line: TaskState[] = []
   for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
@@ -29,11 +29,11 @@ export function inLine(state: PlanState): readonly TaskState[] {
     if (looked.has(task)) continue
     looked.add(task)
     const scope = writeScope(state, task)
-    if (scope.length > 0 && scopes.some(other => scopesOverlap(scope, other))) {
+    if (scope.length > 0 && scopes.some(other => other.task !== task && scopesOverlap(scope, other.scope))) {
       past++
       continue
     }
-    scopes.push(scope)
+    scopes.push({ task, scope })
     line.push(task)
     free--
   }

@@ -91,8 +91,8 @@ export class MemoryDisk {
   set<T extends object, K extends keyof T>(target: T, key: K, value: T[K]): void {
     const before = target[key]
     this.change(
-      () => void (target[key] = value),
-      () => void (target[key] = before),
+      () => Object.assign(target, { [key]: value }),
+      () => Object.assign(target, { [key]: before }),
     )
   }
 

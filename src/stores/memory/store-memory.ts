@@ -119,8 +119,10 @@ class MemoryTransactions implements Transactions {
       const fate = this.#disk.changes === before ? 'ok' : (this.#options.faults?.beforeCommit?.() ?? 'ok')
       if (fate === 'fail') throw new Error('the commit failed, as the simulation asked')
       this.#disk.commit()
-      if (fate === 'lose-reply')
-        return rejectAll(requests, this.#states, new CommitUnknown('the reply was lost, as the simulation asked'))
+      if (fate === 'lose-reply') {
+        rejectAll(requests, this.#states, new CommitUnknown('the reply was lost, as the simulation asked'))
+        return
+      }
       this.#states.committed()
       for (const answer of answers) answer()
       this.#changes.announce()

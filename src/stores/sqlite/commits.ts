@@ -78,7 +78,10 @@ export class Commits implements Transactions {
   #flush(): void {
     this.#scheduled = false
     const begun = this.#begin()
-    if (begun === 'wait') return this.#schedule()
+    if (begun === 'wait') {
+      this.#schedule()
+      return
+    }
     const requests = this.#queue.length <= GROUP_MAX ? this.#queue : this.#queue.slice(0, GROUP_MAX)
     this.#queue = this.#queue.length <= GROUP_MAX ? [] : this.#queue.slice(GROUP_MAX)
     if (begun === 'begun') this.#transact(requests)
@@ -116,7 +119,8 @@ export class Commits implements Transactions {
       answers = runGroup(writer.tables, requests)
     } catch (error) {
       this.#rollback()
-      return rejectAll(requests, states, named(error))
+      rejectAll(requests, states, named(error))
+      return
     }
     if (writer.tables.writes === before) {
       // Only questions and refusals: there is nothing to make durable.
@@ -126,7 +130,10 @@ export class Commits implements Transactions {
       return
     }
     const failed = this.#commit()
-    if (failed !== null) return rejectAll(requests, states, failed)
+    if (failed !== null) {
+      rejectAll(requests, states, failed)
+      return
+    }
     states.committed()
     for (const answer of answers) answer()
     changes.announce()

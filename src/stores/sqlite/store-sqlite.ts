@@ -90,7 +90,7 @@ export class StoreSqlite extends StoreOnTables {
       try {
         applySettings(writer)
         migrate(writer, { now: () => clock.now(), failpoint })
-        return new StoreSqlite(options, path, writer, new Connection(path, { readOnly: true, busyMs: READER_BUSY_MS }))
+        return new StoreSqlite(options, path, writer, openReader(path))
       } catch (error) {
         writer.close()
         if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() >= until) throw explained(error, path)
@@ -140,10 +140,16 @@ function pollOf(reader: Connection): () => boolean {
   }
 }
 
+function openReader(path: string): Connection {
+  const connection = new Connection(path, { readOnly: true, busyMs: READER_BUSY_MS })
+  connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
+  return connection
+}
+
 /** A connection of its own, whose view stays at one moment until it is closed. */
 function snapshotOf(path: string) {
-  const connection = new Connection(path, { readOnly: true, busyMs: READER_BUSY_MS })
-  connection.exec('PRAGMA cell_size_check = ON; BEGIN')
+  const connection = openReader(path)
+  connection.exec('BEGIN')
   return { tables: tablesOn(connection), close: () => connection.close() }
 }
 

@@ -1,0 +1,137 @@
+// What stands beside the journal: claims, task output, sessions and goals.
+
+import { describe, expect, it } from 'vitest'
+import { external, name, numberedPlanId, plan, succeeded, task } from '../../testing/index.ts'
+import { ana, given, must, one, two, type Setup } from './harness.contract.ts'
+import { BadCursor, type LogChunk } from '../store.ts'
+
+export function besideContract(what: string, setup: Setup): void {
+  describe(`${what}: claims, output, streams`, () => {
+    const token = 'token-1'
+    async function claimed() {
+      const harness = await one(setup)
+      const id = await given(harness.store, plan('first', external('a')))
+      await must(harness.store, id, { type: 'start' })
+      await must(harness.store, id, { type: 'claim', task: name('a'), token, by: 'agent' })
+      return { ...harness, id, a: name('a') }
+    }
+
+    it('a claim lapses when its holder falls silent, and not before', async () => {
+      const { store, clock, id, a } = await claimed()
+      expect(await store.claims.touch(id, a, token, 1_000)).toBe(true)
+      clock.pass(999)
+      expect(await store.claims.lapsed()).toEqual([])
+      expect(await store.claims.touch(id, a, token, 1_000)).toBe(true)
+      clock.pass(999)
+      expect(await store.claims.lapsed(id)).toEqual([])
+      clock.pass(1)
+      expect(await store.claims.lapsed()).toEqual([{ plan: id, task: 'a', token }])
+      expect(await store.claims.lapsed(numberedPlanId(9))).toEqual([])
+      expect((await store.read(id)).length).toBe(3)
+    })
+
+    it('a claim nobody ever touched lapses too', async () => {
+      const { store, clock, id } = await claimed()
+      clock.pass(24 * 3_600_000)
+      expect(await store.claims.lapsed()).toEqual([{ plan: id, task: 'a', token }])
+    })
+
+    it('a wrong token does not hold anything; a claim that ended does not lapse', async () => {
+      const { store, clock, id, a } = await claimed()
+      expect(await store.claims.touch(id, a, 'other', 1_000)).toBe(false)
+      expect(await store.claims.touch(numberedPlanId(9), a, token, 1_000)).toBe(false)
+      expect((await store.tasks({ assignee: 'agent' })).items).toHaveLength(1)
+      await must(store, id, { type: 'report', task: a, token, by: 'agent', result: succeeded() })
+      expect(await store.claims.touch(id, a, token, 1_000)).toBe(false)
+      clock.pass(24 * 3_600_000)
+      expect(await store.claims.lapsed()).toEqual([])
+      expect((await store.tasks({ assignee: 'agent' })).items).toEqual([])
+      expect((await store.check()).faults).toEqual([])
+    })
+
+    it('a dropped claim is forgotten', async () => {
+      const { store, clock, id, a } = await claimed()
+      await store.claims.drop(id, a)
+      clock.pass(24 * 3_600_000)
+      expect(await store.claims.lapsed()).toEqual([])
+    })
+
+    it('output is kept in order and read by plan, by task and from where one stands', async () => {
+      const { store } = await one(setup)
+      const id = await given(store, two('first'))
+      const chunk = (task: string, text: string): LogChunk => ({
+        plan: id,
+        task: name(task),
+        visit: 1,
+        attempt: 1,
+        stream: 'stdout',
+        at: 5,
+        text,
+      })
+      await store.logs.append([chunk('a', 'one\n'), chunk('b', 'two\n')])
+      await store.logs.append([chunk('a', 'three\n')])
+      const all = await store.logs.read({ plan: id })
+      expect(all.map(({ seq: _, ...log }) => log)).toEqual([
+        chunk('a', 'one\n'),
+        chunk('b', 'two\n'),
+        chunk('a', 'three\n'),
+      ])
+      expect((await store.logs.read({ plan: id, task: name('a') })).map(log => log.text)).toEqual(['one\n', 'three\n'])
+      expect(await store.logs.read({ plan: id, after: all[0]!.seq, limit: 1 })).toEqual([all[1]])
+      expect(await store.logs.read({ plan: numberedPlanId(9) })).toEqual([])
+      await expect(store.logs.append([chunk('a', 'lost'), chunk('nobody', 'lost')])).rejects.toThrow('nobody')
+      expect(await store.logs.read({ plan: id })).toHaveLength(3)
+    })
+
+    it('a session holds its messages; a stale writer is refused', async () => {
+      const { store, clock } = await one(setup)
+      const opened = clock.wall
+      expect(await store.sessions.append('s1', [{ type: 'session.opened', title: 'Talk' }], { actor: ana })).toEqual({
+        ok: true,
+        version: 1,
+      })
+      clock.pass(5)
+      const message = { type: 'message.added', role: 'user', text: 'hi' } as const
+      expect(await store.sessions.append('s1', [message, message], { actor: ana, expectedVersion: 1 })).toEqual({
+        ok: true,
+        version: 3,
+      })
+      expect(await store.sessions.append('s1', [message], { actor: ana, expectedVersion: 1 })).toMatchObject({
+        refusal: { code: 'conflict' },
+      })
+      expect(await store.sessions.get('s1')).toEqual({
+        id: 's1',
+        title: 'Talk',
+        status: 'open',
+        messages: 2,
+        version: 3,
+        createdAt: opened,
+        updatedAt: clock.wall,
+      })
+      expect(await store.sessions.read('s1', { after: 2 })).toEqual([
+        { version: 3, at: clock.wall, actor: 'ana', event: message },
+      ])
+      expect(await store.sessions.get('s2')).toBeNull()
+      expect((await store.check()).faults).toEqual([])
+    })
+
+    it('goals are set, changed and closed, and listed newest first', async () => {
+      const { store } = await one(setup)
+      const goal = (title: string) => ({ type: 'goal.set', title, parent: null, priority: 1, criteria: ['c'] }) as const
+      for (const id of ['g1', 'g2', 'g3']) await store.goals.append(id, [goal(id)], { actor: ana })
+      const changed = { type: 'goal.changed', changes: { title: 'New', priority: 'no number' } } as const
+      await store.goals.append('g1', [changed, { type: 'goal.closed', status: 'achieved', reason: 'done' }], {
+        actor: ana,
+      })
+      expect(await store.goals.get('g1')).toMatchObject({ title: 'New', priority: 1, status: 'achieved', version: 3 })
+      expect(await store.goals.append('g9', [changed], { actor: ana })).toMatchObject({
+        refusal: { code: 'not-found' },
+      })
+      const page = await store.goals.list({ limit: 2 })
+      expect(page.items.map(row => row.id)).toEqual(['g3', 'g2'])
+      expect((await store.goals.list({ limit: 2, cursor: page.next! })).items.map(row => row.id)).toEqual(['g1'])
+      await expect(store.sessions.list({ cursor: page.next! })).rejects.toThrow(BadCursor)
+      expect((await store.check()).faults).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,89 @@
+// Blobs, stored folds, pruning, closing.
+
+import { describe, expect, it } from 'vitest'
+import { numberedSha, plan, task } from '../../testing/index.ts'
+import { ana, carryOut, given, must, ok, one, two, type Setup } from './harness.contract.ts'
+import { newState, packFold } from '../../domain/fold.ts'
+import { evolve } from '../../domain/evolve.ts'
+import { type PlanId } from '../../domain/id.ts'
+import { type Store } from '../store.ts'
+
+export function upkeepContract(what: string, setup: Setup): void {
+  describe(`${what}: blobs and upkeep`, () => {
+    it('bytes come back as they were put, under their hash, once', async () => {
+      const { store } = await one(setup)
+      const id = await store.blobs.put(Buffer.from('hello'))
+      expect(id).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
+      expect(await store.blobs.put(Buffer.from('hello'))).toBe(id)
+      expect(Buffer.from((await store.blobs.get(id))!).toString()).toBe('hello')
+      expect(await store.blobs.get(numberedSha(5))).toBeNull()
+      const empty = await store.blobs.put(new Uint8Array())
+      expect(await store.blobs.get(empty)).toHaveLength(0)
+    })
+
+    it('a stored fold and the tail behind it are the fold of the whole journal', async () => {
+      const { open } = await setup({ foldEvery: 50 })
+      const store = await open()
+      const count = 60
+      const tasks = Array.from({ length: count }, (_, at) => task(`t${at}`, at === 0 ? {} : { needs: [`t${at - 1}`] }))
+      const id = await given(store, plan('long', ...tasks))
+      await carryOut(store, id, count - 20)
+      await store.close()
+      const other = await open()
+      const opened = await other.state(id)
+      expect(opened!.version).toBe(count - 20 + 3)
+      const report = await other.check()
+      expect(report).toMatchObject({ ok: true, faults: [] })
+      const fresh = await fullFold(other, id)
+      expect(packFold(opened!)).toEqual(packFold(fresh))
+      await must(other, id, { type: 'pause' })
+      expect((await other.check()).faults).toEqual([])
+    })
+
+    it('archived plans and blobs nobody names are pruned, and nothing else', async () => {
+      const { store, clock } = await one(setup)
+      const old = await given(store, two('old'))
+      await must(store, old, { type: 'note', text: 'x'.repeat(300_000) })
+      const keep = await given(store, two('keep'), 2)
+      await must(store, keep, { type: 'note', text: 'y'.repeat(300_000) })
+      await store.blobs.put(Buffer.from('nobody names me'))
+      await must(store, old, { type: 'archive' })
+      await must(store, keep, { type: 'note', text: 'last' })
+      clock.pass(10_000)
+      const before = clock.wall
+      const expected = { plans: 1, entries: 3, blobs: 2 }
+      expect(await store.prune({ before, dryRun: true })).toMatchObject(expected)
+      expect((await store.plans({})).items).toHaveLength(2)
+      expect(await store.prune({ before, dryRun: false })).toMatchObject(expected)
+      expect((await store.plans({})).items.map(row => row.name)).toEqual(['keep'])
+      expect(await store.find('old')).toBeNull()
+      expect(await store.state(old)).toBeNull()
+      expect(await store.check({ readData: true })).toMatchObject({ ok: true, blobs: 1, entries: 3 })
+      const position = await store.position()
+      expect(ok(await store.update(keep, { type: 'note', text: 'on' }, { actor: ana })).position).toBe(position + 1)
+      await given(store, two('old'), 3)
+    })
+
+    it('a closed store refuses, and closing twice is harmless', async () => {
+      const { store } = await one(setup)
+      const id = await given(store, two('first'))
+      const last = must(store, id, { type: 'start' })
+      await Promise.all([store.close(), store.close()])
+      expect((await last).version).toBe(2)
+      await expect(must(store, id, { type: 'pause' })).rejects.toThrow('closed')
+    })
+  })
+}
+
+/** The state by folding every entry from the first. */
+async function fullFold(store: Store, id: PlanId) {
+  const state = newState()
+  for (let after = 0; ; after = state.version) {
+    const page = await store.read(id, { after })
+    if (page.length === 0) return state
+    for (const entry of page) {
+      for (const event of entry.events) evolve(state, event, entry.now)
+      state.version = entry.version
+    }
+  }
+}

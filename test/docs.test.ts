@@ -1,0 +1,212 @@
+// The documents keep their word: every plan in them can be read, every link leads somewhere, and what the code can say, the
+// documents explain.
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { buildProgram } from '../src/cli/program.ts'
+import { checkGraph } from '../src/domain/graph.ts'
+import { EFFECT_CLASSES } from '../src/domain/plan.ts'
+import { PLAN_STATUSES, TASK_STATUSES } from '../src/domain/status.ts'
+import { parsePlan } from '../src/format/parse.ts'
+import { plan, task } from '../src/format/schema.ts'
+import { MIGRATIONS } from '../src/stores/sqlite/schema.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+const documents = [
+  ...readdirSync(root).filter(name => name.endsWith('.md')),
+  ...walk('docs'),
+  ...walk('examples'),
+].filter(file => file.endsWith('.md'))
+
+describe('plans in documents', () => {
+  const blocks = documents.flatMap(file => fences(file).filter(({ language }) => language === 'yaml'))
+
+  test.each(blocks.map(block => [`${block.file}:${block.line}`, block.text]))('%s is a plan', (_, text) => {
+    expect(faultsOf(text)).toEqual([])
+  })
+
+  test('there are some, and every fence says what it holds', () => {
+    expect(blocks.length).toBeGreaterThan(5)
+    const known = new Set(['yaml', 'text', 'ts', 'python'])
+    const odd = documents.flatMap(fences).filter(({ language }) => !known.has(language))
+    expect(odd.map(({ file, line, language }) => `${file}:${line} ${language}`)).toEqual([])
+  })
+
+  const files = walk('examples').filter(file => file.endsWith('.yaml'))
+  test.each(files)('%s is a plan, and opens with what it shows', file => {
+    expect(faultsOf(read(file))).toEqual([])
+    expect(read(file)).toMatch(/^# \S/)
+  })
+})
+
+describe('links', () => {
+  test.each(documents)('those of %s lead somewhere', file => {
+    const broken = linksOf(file).filter(link => !leads(file, link))
+    expect(broken).toEqual([])
+  })
+})
+
+describe('nothing is left unsaid', () => {
+  test('every event type has a row in the journal format', () => {
+    const types = [...read('src/domain/event.ts').matchAll(/readonly type: '([a-z]+\.[a-z]+)'/g)].map(
+      match => match[1]!,
+    )
+    expect(types.length).toBeGreaterThan(20)
+    const format = read('docs/formats/journal.md')
+    expect(types.filter(type => !format.includes(`| \`${type}\` |`))).toEqual([])
+    const told = [...format.matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)].map(match => match[1]!)
+    expect(told.filter(type => !types.includes(type))).toEqual([])
+  })
+
+  test('every command type has a row in the journal format', () => {
+    const types = [...read('src/domain/command.ts').matchAll(/readonly type: '([a-z]+)'/g)].map(match => match[1]!)
+    const format = read('docs/formats/journal.md')
+    expect(types.filter(type => !new RegExp(`^\\| [^|]*\`${type}\`[^|]*\\|`, 'm').test(format))).toEqual([])
+  })
+
+  test('every command of the CLI is in the README, a guide, and the table of JSON answers', () => {
+    const commands = buildProgram('0', async () => {}).commands.map(command => command.name())
+    expect(commands.length).toBeGreaterThan(20)
+    const guides = ['README.md', ...walk('docs/guide')].map(read).join('\n')
+    expect(commands.filter(name => !guides.includes(`planfold ${name}`))).toEqual([])
+    const json = read('docs/formats/cli-json.md')
+    expect(commands.filter(name => !json.includes(`\`${name}`))).toEqual([])
+  })
+
+  test('every key of the plan document is in its reference', () => {
+    const format = read('docs/formats/plan.md')
+    const keys = [...Object.keys(plan.shape), ...Object.keys(task.shape)]
+    expect(keys.filter(key => !format.includes(`\`${key}\``))).toEqual([])
+  })
+
+  test('every table is in the reference of the store', () => {
+    const statements = MIGRATIONS.flatMap(({ statements }) => statements).join('\n')
+    const tables = [...statements.matchAll(/CREATE (?:TABLE|VIEW) (\w+)/g)].map(match => match[1]!)
+    const format = read('docs/formats/store.md')
+    expect(tables.filter(table => !format.includes(`\`${table}\``))).toEqual([])
+  })
+
+  test('every exit code is in the README', () => {
+    const codes = [...read('src/cli/exit.ts').matchAll(/^export const EXIT = (.*)$/gm)][0]![1]!.match(/\d+/g)!
+    const readme = read('README.md')
+    expect(codes.filter(code => !readme.includes(`| ${code} |`))).toEqual([])
+  })
+
+  test('the glossary holds the words we use', () => {
+    const glossary = read('GLOSSARY.md')
+    const words = [
+      ...[
+        'Goal',
+        'Plan',
+        'Revision',
+        'Task',
+        'Attempt',
+        'Event',
+        'Command',
+        'Refusal',
+        'Failure',
+        'Gate',
+        'Checkpoint',
+        'Snapshot',
+      ],
+      ...['Artifact', 'Hypothesis', 'Evidence', 'Memory', 'Policy', 'Capability', 'Session', 'Worker'],
+      ...[
+        'Visit',
+        'Entry',
+        'Turn',
+        'Settlement',
+        'Preparation',
+        'Parked',
+        'Dormant',
+        'Fence',
+        'Owner',
+        'Preimage',
+        'Scope',
+        'Lapse',
+      ],
+    ]
+    expect(words.filter(word => !glossary.includes(`| ${word} |`))).toEqual([])
+    const statuses = [...PLAN_STATUSES, ...TASK_STATUSES, ...EFFECT_CLASSES]
+    expect(statuses.filter(word => !glossary.includes(word))).toEqual([])
+  })
+
+  test('the map of requirements has every number once', () => {
+    const numbers = [...read('docs/requirements-map.md').matchAll(/^\| (\d+) \|/gm)].map(match => Number(match[1]))
+    const upTo = (n: number) => Array.from({ length: n }, (_, at) => at + 1)
+    expect(numbers).toEqual([...upTo(168), ...upTo(38)])
+  })
+
+  test('the map of requirements names only files that exist', () => {
+    const files = [
+      ...read('docs/requirements-map.md').matchAll(/`((?:src|test|sim|bench|docs|examples)\/[\w./-]+)`/g),
+    ].map(match => match[1]!)
+    expect(files.filter(file => !existsSync(join(root, file)))).toEqual([])
+  })
+
+  test('decisions are numbered without gaps', () => {
+    const numbers = readdirSync(join(root, 'docs/decisions'))
+      .map(name => Number.parseInt(name, 10))
+      .sort((a, b) => a - b)
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+  })
+})
+
+interface Fence {
+  readonly file: string
+  readonly line: number
+  readonly language: string
+  readonly text: string
+}
+
+function fences(file: string): readonly Fence[] {
+  const found: Fence[] = []
+  const lines = read(file).split('\n')
+  for (let at = 0; at < lines.length; at++) {
+    const open = /^( *)```(\w*)\s*$/.exec(lines[at]!)
+    if (open === null) continue
+    const end = lines.findIndex((line, index) => index > at && line.trim() === '```')
+    if (end === -1) throw new Error(`${file}:${at + 1}: a fence is never closed`)
+    found.push({ file, line: at + 1, language: open[2]!, text: `${lines.slice(at + 1, end).join('\n')}\n` })
+    at = end
+  }
+  return found
+}
+
+function faultsOf(text: string): readonly string[] {
+  const parsed = parsePlan(text, { check: checkGraph, fallbackName: 'plan' })
+  return parsed.ok ? [] : parsed.diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`)
+}
+
+/** Relative links, outside of code. */
+function linksOf(file: string): readonly string[] {
+  const prose = read(file)
+    .replace(/^ *```[\s\S]*?^ *```/gm, '')
+    .replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(match => match[1]!).filter(link => !/^[a-z]+:/.test(link))
+}
+
+function leads(file: string, link: string): boolean {
+  const [path, anchor] = link.split('#') as [string, string | undefined]
+  const target = path === '' ? file : relative(root, resolve(root, dirname(file), path))
+  if (!existsSync(join(root, target))) return false
+  if (anchor === undefined) return true
+  const headings = [...read(target).matchAll(/^#+ (.+)$/gm)].map(match => slug(match[1]!))
+  return headings.includes(anchor)
+}
+
+/** As a reader of Markdown makes an anchor of a heading. */
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function walk(folder: string): readonly string[] {
+  return readdirSync(join(root, folder)).flatMap(name => {
+    const path = `${folder}/${name}`
+    return statSync(join(root, path)).isDirectory() ? walk(path) : [path]
+  })
+}
