@@ -140,9 +140,8 @@ describe('a document becomes a definition', () => {
 
   test('budgets and networks are told to be recorded only', () => {
     expect(parsed(EXAMPLE).warnings.map(({ line, message }) => [line, message])).toEqual([
-      [11, "'network' is recorded, not yet enforced"],
+      [11, "'network' is recorded, not yet enforced (here and in 1 more)"],
       [12, "'budget' is recorded, not yet enforced"],
-      [21, "'network' is recorded, not yet enforced"],
     ])
   })
 })

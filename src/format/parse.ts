@@ -51,7 +51,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
-  return { ok: true, definition, warnings: tidy(faults.slice(0, PLACED_MAX).map(document.place)) }
+  return { ok: true, definition, warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)) }
 }
 
 /** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
@@ -87,6 +87,18 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Compla
   const { message, hint, key } = fault
   const path = index === -1 ? [] : ['tasks', index, ...(key === undefined ? ['id'] : [key])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
+}
+
+/** The same warning at many tasks is one warning, at the first of them. */
+function once(warnings: readonly Complaint[]): readonly Complaint[] {
+  const places = new Map<string, number>()
+  for (const { message } of warnings) places.set(message, (places.get(message) ?? 0) + 1)
+  return warnings.flatMap(warning => {
+    const count = places.get(warning.message) ?? 0
+    places.delete(warning.message)
+    if (count === 0) return []
+    return [count === 1 ? warning : { ...warning, message: `${warning.message} (here and in ${count - 1} more)` }]
+  })
 }
 
 function refuse(document: Document, complaints: readonly Complaint[]): Parsed {

@@ -1,12 +1,12 @@
 // What every store must do, whatever keeps its rows. Run by the tests of each implementation against the real thing.
 
 import { appendingContract } from './contract/appending.contract.ts'
+import { besideContract } from './contract/beside.contract.ts'
+import type { Setup } from './contract/harness.contract.ts'
+import { leasesContract } from './contract/leases.contract.ts'
 import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
-import { leasesContract } from './contract/leases.contract.ts'
-import { besideContract } from './contract/beside.contract.ts'
 import { upkeepContract } from './contract/upkeep.contract.ts'
-import type { Setup } from './contract/harness.contract.ts'
 
 export * from './contract/harness.contract.ts'
 

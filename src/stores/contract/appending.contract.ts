@@ -1,10 +1,10 @@
 // What an append promises: found again, in order, without gaps, shared commits, nothing written twice.
 
 import { describe, expect, it } from 'vitest'
+import type { Command } from '../../domain/command.ts'
+import { type PlanId, taskId } from '../../domain/id.ts'
 import { name, numberedPlanId, numberedSha, plan, succeeded } from '../../testing/index.ts'
-import { ana, carryOut, given, must, ok, one, two, type Setup } from './harness.contract.ts'
-import { taskId, type PlanId } from '../../domain/id.ts'
-import { type Command } from '../../domain/command.ts'
+import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function appendingContract(what: string, setup: Setup): void {
   describe(`${what}: appending`, () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { external, name, numberedPlanId, plan, succeeded, task } from '../../testing/index.ts'
-import { ana, given, must, one, two, type Setup } from './harness.contract.ts'
 import { BadCursor, type LogChunk } from '../store.ts'
+import { ana, given, must, one, type Setup, two } from './harness.contract.ts'
 
 export function besideContract(what: string, setup: Setup): void {
   describe(`${what}: claims, output, streams`, () => {

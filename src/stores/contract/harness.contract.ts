@@ -71,4 +71,3 @@ export async function carryOut(store: Store, id: PlanId, turns = Number.POSITIVE
     state = (await must(store, id, { type: 'turn', settled: [{ task: definition.id, visit, attempt, result }] })).state
   }
 }
-

@@ -1,10 +1,10 @@
 // Who may write: leases, fences, takeovers.
 
 import { describe, expect, it } from 'vitest'
+import type { PlanId } from '../../domain/id.ts'
 import { plan } from '../../testing/index.ts'
-import { engine, given, must, ok, two, type Setup } from './harness.contract.ts'
 import { LeaseLost, type Owner, type Store } from '../store.ts'
-import { type PlanId } from '../../domain/id.ts'
+import { engine, given, must, ok, type Setup, two } from './harness.contract.ts'
 
 export function leasesContract(what: string, setup: Setup): void {
   describe(`${what}: leases`, () => {

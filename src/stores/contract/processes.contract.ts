@@ -1,10 +1,10 @@
 // Several processes on one storage: they see each other, lose nothing, and can be watched.
 
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { plan } from '../../testing/index.ts'
-import { ana, carryOut, given, must, ok, one, two, type Setup } from './harness.contract.ts'
 import { packFold } from '../../domain/fold.ts'
-import { type Entry } from '../store.ts'
+import { plan } from '../../testing/index.ts'
+import type { Entry } from '../store.ts'
+import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function processesContract(what: string, setup: Setup): void {
   describe(`${what}: two processes`, () => {

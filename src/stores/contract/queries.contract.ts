@@ -1,10 +1,10 @@
 // The query tables follow the journal; pages and search.
 
 import { describe, expect, it } from 'vitest'
-import { name, numberedSha, plan, task } from '../../testing/index.ts'
-import { carryOut, given, must, one, two, type Setup } from './harness.contract.ts'
 import { taskId } from '../../domain/id.ts'
+import { name, numberedSha, plan, task } from '../../testing/index.ts'
 import { BadCursor, type Store } from '../store.ts'
+import { carryOut, given, must, one, type Setup, two } from './harness.contract.ts'
 
 export function queriesContract(what: string, setup: Setup): void {
   describe(`${what}: query tables`, () => {

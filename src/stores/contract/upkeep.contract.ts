@@ -1,12 +1,12 @@
 // Blobs, stored folds, pruning, closing.
 
 import { describe, expect, it } from 'vitest'
-import { numberedSha, plan, task } from '../../testing/index.ts'
-import { ana, carryOut, given, must, ok, one, two, type Setup } from './harness.contract.ts'
-import { newState, packFold } from '../../domain/fold.ts'
 import { evolve } from '../../domain/evolve.ts'
-import { type PlanId } from '../../domain/id.ts'
-import { type Store } from '../store.ts'
+import { newState, packFold } from '../../domain/fold.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { numberedSha, plan, task } from '../../testing/index.ts'
+import type { Store } from '../store.ts'
+import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function upkeepContract(what: string, setup: Setup): void {
   describe(`${what}: blobs and upkeep`, () => {
