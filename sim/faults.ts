@@ -38,7 +38,7 @@ export const FAULTS: readonly Fault[] = [
 const RATES: Readonly<Record<Fault, number>> = {
   'commit-failed': 0.03,
   'reply-lost': 0.04,
-  'unknown-unwritten': 0.5,
+  'unknown-unwritten': 0.03,
   crash: 0.008,
   'crash-after-commit': 0.015,
   'crash-in-recovery': 0.5,

@@ -6,8 +6,10 @@
 //   I2 one live fence, every append of the engine carries it  I7 what was acknowledged is in the journal
 //   I3 fold = caches = projections                            I13 a visit that ended stays ended
 //   I4 a task starts only when all it needs is there          I16 deciding again gives the same events
-//   I5 attempts within bounds, one key for a visit            L  it comes to rest once the faults are over
+//   I5 attempts within bounds, one key for a visit            I18 nothing under way is given up without a reason
+//                                                             L  it comes to rest once the faults are over
 
+import { deflateSync } from 'node:zlib'
 import { decide } from '../src/domain/decide.ts'
 import { effectOf } from '../src/domain/effect.ts'
 import type { Event } from '../src/domain/event.ts'
@@ -26,12 +28,13 @@ import { GENESIS, openEntry } from '../src/stores/entry.ts'
 import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
 import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from '../src/stores/memory/memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-tables.ts'
+import { foldHash } from '../src/stores/states.ts'
 import type { Entry, UpdateOptions, Updated } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Execution, Watcher, World } from './world.ts'
 
-export type InvariantId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13' | 'I16' | 'L' | 'leak' | 'crashed'
+export type InvariantId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13' | 'I16' | 'I18' | 'L' | 'leak' | 'crashed'
 
 export interface Violation {
   readonly invariant: InvariantId
@@ -55,9 +58,12 @@ interface Shadow {
   unknown: boolean
   /** A person said that it was done. */
   vouched: boolean
+  /** Since it started, somebody gave a reason to end it in the middle. */
+  unwanted: boolean
 }
 
-const CHECK_EVERY = 40
+/** Entries between two full checks. */
+const CHECK_EVERY = 30
 const ENDED: readonly TaskStatus[] = ['completed', 'failed', 'skipped', 'abandoned', 'cancelled']
 /** Effects that are wrong when they happen twice or belong to nobody. */
 const COUNTS: readonly string[] = ['workspace', 'unsafe', 'probed']
@@ -83,6 +89,7 @@ export class Invariants implements Watcher {
   #plan: 'draft' | 'active' | 'paused' | 'cancelling' | 'ended' = 'draft'
   #hash: string = GENESIS
   #seen = 0
+  #checked = 0
   #now = ''
 
   constructor(disk: SimDisk, world: World, scheduler: Scheduler, trace: (line: string) => void) {
@@ -110,7 +117,10 @@ export class Invariants implements Watcher {
       this.fail('I1', error instanceof Error ? error.message : String(error))
       this.#seen = journal.length
     }
-    if (this.commits % CHECK_EVERY === 0) this.checkAll()
+    if (this.entries.length >= this.#checked + CHECK_EVERY) {
+      this.#checked = this.entries.length
+      this.checkAll()
+    }
   }
 
   #entry(plan: PlanId): void {
@@ -185,9 +195,11 @@ export class Invariants implements Watcher {
         return
       case 'plan.paused':
         this.#plan = 'paused'
+        for (const task of this.#tasks.values()) task.unwanted = true
         return
       case 'plan.cancelled':
         this.#plan = 'cancelling'
+        for (const task of this.#tasks.values()) task.unwanted = true
         for (const task of this.#tasks.values()) if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
         return
       case 'plan.reopened':
@@ -228,6 +240,9 @@ export class Invariants implements Watcher {
         return
       case 'attempt.lost': {
         const task = this.#open(event)
+        const stopping = entry.command.type === 'turn' && entry.command.start === false
+        const superseded = event.reason.startsWith('superseded')
+        if (event.byUs === true && !stopping && !superseded && !task.unwanted) this.fail('I18', `'${event.task}' was ended in the middle, and nobody wanted that`)
         task.status = 'ready'
         task.unknown = !task.claimed
         task.claimed = false
@@ -289,6 +304,7 @@ export class Invariants implements Watcher {
     if (event.claim === undefined && task.definition.action.type !== 'external') this.#fits(task)
     else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
     task.unknown = false
+    task.unwanted = false
     task.claimed = event.claim !== undefined
     task.status = 'running'
     task.attempt = event.attempt
@@ -422,6 +438,16 @@ export class Invariants implements Watcher {
     }
   }
 
+  /** A fold to be stored, as the store would make it: whoever resumes starts from it. */
+  storeFold(): void {
+    const plan = this.#disk.plans.get(1)!
+    if (plan.lastHash === null) return
+    const body = deflateSync(JSON.stringify(packFold(this.mirror)))
+    this.#disk.set(plan, 'fold', { version: this.mirror.version, definitionVersion: 1, body, hash: foldHash(plan.lastHash, body) })
+    this.#disk.commit()
+    this.#trace(`a fold is stored at version ${this.mirror.version}`)
+  }
+
   // ── the dear ones, now and then and at the end ───────────────────────────────────────────────────────────────────
 
   /** Folds the journal again and compares chain, query rows and states (I1, I3). */
@@ -489,6 +515,7 @@ const newShadow = (definition: TaskDefinition): Shadow => ({
   claimed: false,
   unknown: false,
   vouched: false,
+  unwanted: false,
 })
 
 function scopeOfTask({ action, write }: TaskDefinition): readonly string[] {

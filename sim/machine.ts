@@ -79,6 +79,8 @@ export class Process {
   readonly #luck: Random
   #life: Life | null = null
   #lives = 0
+  /** The connection was cut in the last commit. */
+  #cut = false
   engine: EngineLocal | null = null
 
   constructor(ground: Ground, name: string) {
@@ -233,7 +235,8 @@ export class Process {
             machine.crash(this)
             return 'lose-reply'
           }
-          if (faults.hit('commit-failed')) return 'fail'
+          this.#cut = faults.hit('unknown-unwritten')
+          if (this.#cut || faults.hit('commit-failed')) return 'fail'
           return faults.hit('reply-lost') ? 'lose-reply' : 'ok'
         },
       },
@@ -299,8 +302,7 @@ export class Process {
         return updated
       } catch (error) {
         // A connection cut before the commit arrived: not written, and nobody can say so.
-        const unwritten = error instanceof Error && error.message.startsWith('the commit failed')
-        if (unwritten && faults.hit('unknown-unwritten')) throw new CommitUnknown('the connection was cut, as the simulation asked')
+        if (this.#cut && error instanceof Error && error.message.startsWith('the commit failed')) throw new CommitUnknown('the connection was cut, as the simulation asked')
         throw error
       }
     }

@@ -48,7 +48,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     // M4: the reply was lost, so the entry is written once more, unasked.
     name: 'unknown commit written again',
-    caughtBy: ['I13', 'I5', 'I3', 'I16'],
+    caughtBy: ['I13', 'I4', 'I5', 'I3', 'I16'],
     needs: ['reply-lost'],
     update: (store, { disk }) => async (plan, asked, options) => {
       try {
@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     // M5: every attempt has a key of its own.
     name: 'a new key for every attempt',
-    caughtBy: ['I5'],
+    caughtBy: ['I5', 'I6'],
     needs: ['crash'],
     runners: runners => wrapped(runners, runner => (attempt, tools, signal) => runner.attempt({ ...attempt, key: `${attempt.key}/${attempt.attempt}` }, tools, signal)),
   },

@@ -47,7 +47,7 @@ export interface Verdict {
   readonly trace: readonly string[]
 }
 
-const EVENTS_DEFAULT = 700
+const EVENTS_DEFAULT = 600
 const SAFETY_MS = 15 * 60_000
 const LIVENESS_MS = 6 * 60 * 60_000
 const LIVENESS_STEPS = 30_000
@@ -72,6 +72,8 @@ export async function run(options: RunOptions): Promise<Verdict> {
   const truth = new Invariants(disk, world, scheduler, trace)
   const strays = luck.fork('strays')
   const wall = { offset: 0 }
+  const folds = luck.fork('folds')
+  const foldRate = folds.pick([0, 0.005, 0.03])
   const machine = new Machine({
     scheduler,
     disk,
@@ -174,6 +176,7 @@ export async function run(options: RunOptions): Promise<Verdict> {
     while (scheduler.steps < last && scheduler.now < until && truth.violation === null) {
       machine.disturb()
       machine.reviveEnded()
+      if (folds.chance(foldRate)) truth.storeFold()
       if ((await scheduler.step()) === null) return
       // Ended for good: a while longer, for late messages and people who come back.
       if (PLAN_ENDED.has(truth.mirror.status) && ++ended > 60) return

@@ -68,10 +68,13 @@ describe('the house', () => {
       if (from === undefined || room(file) === room(to.to)) continue
       if (at === undefined) faults.push(`${file} looks outside the rooms, at ${to.to}`)
       else if (at > from) faults.push(`${file} looks up at ${to.to}`)
-      else if (at === from && !(to.typeOnly && Object.values(DOORS).includes(to.to))) faults.push(`${file} looks sideways at ${to.to}`)
+      else if (at === from && !(to.typeOnly && Object.values(DOORS).includes(to.to)))
+        faults.push(`${file} looks sideways at ${to.to}`)
     }
     // A face is started from the command line: its entry may ask compose for the rooms.
-    expect(faults.filter(fault => !/^(cli|tui|mcp)\/\S+ looks outside the rooms, at compose\.ts$/.test(fault))).toEqual([])
+    expect(faults.filter(fault => !/^(cli|tui|mcp)\/\S+ looks outside the rooms, at compose\.ts$/.test(fault))).toEqual(
+      [],
+    )
   })
 
   test('only compose opens implementations', () => {
@@ -94,7 +97,8 @@ describe('the house', () => {
         return
       }
       state.set(file, 'open')
-      for (const { to, typeOnly } of imports.get(file) ?? []) if (!typeOnly && sources.includes(to)) visit(to, [...path, file])
+      for (const { to, typeOnly } of imports.get(file) ?? [])
+        if (!typeOnly && sources.includes(to)) visit(to, [...path, file])
       state.set(file, 'closed')
     }
     for (const file of sources) visit(file, [])
@@ -107,15 +111,19 @@ describe('the house', () => {
       for (const specifier of specifiers(text.get(file)!)) {
         if (!specifier.path.startsWith('.')) faults.push(`${file} imports ${specifier.path}`)
       }
-      const found = code(file).match(/\b(Date|Promise|async|await|setTimeout|setInterval|setImmediate|process|Buffer|fetch|console|crypto)\b|Math\.random/g)
+      const found = code(file).match(
+        /\b(Date|Promise|async|await|setTimeout|setInterval|setImmediate|process|Buffer|fetch|console|crypto)\b|Math\.random/g,
+      )
       if (found !== null) faults.push(`${file} uses ${[...new Set(found)].join(', ')}`)
     }
     expect(faults).toEqual([])
   })
 
   test('time, chance and environment are read only in compose, clocks and faces', () => {
-    const reads = /\bDate\.now\b|new Date\(\)|Math\.random|process\.env|process\.hrtime|performance\.now|randomBytes|randomUUID|getRandomValues/
-    const allowed = (file: string) => ['compose.ts', 'cli', 'tui', 'mcp', 'server', 'testing'].includes(room(file)) || /(^|\/)clock\.ts$/.test(file)
+    const reads =
+      /\bDate\.now\b|new Date\(\)|Math\.random|process\.env|process\.hrtime|performance\.now|randomBytes|randomUUID|getRandomValues/
+    const allowed = (file: string) =>
+      ['compose.ts', 'cli', 'tui', 'mcp', 'server', 'testing'].includes(room(file)) || /(^|\/)clock\.ts$/.test(file)
     expect(sources.filter(file => !allowed(file) && reads.test(code(file)))).toEqual([])
   })
 
@@ -123,7 +131,8 @@ describe('the house', () => {
     const strays: string[] = []
     for (const file of sources) {
       for (const { path } of specifiers(text.get(file)!)) {
-        if (['zod', 'yaml', '@marcbachmann/cel-js'].includes(path) && room(file) !== 'format') strays.push(`${file}: ${path}`)
+        if (['zod', 'yaml', '@marcbachmann/cel-js'].includes(path) && room(file) !== 'format')
+          strays.push(`${file}: ${path}`)
         if (path.startsWith('@photostructure/') && !file.startsWith('stores/sqlite/')) strays.push(`${file}: ${path}`)
       }
     }
@@ -131,7 +140,9 @@ describe('the house', () => {
   })
 
   test('no file has swollen', () => {
-    const swollen = sources.map(file => `${text.get(file)!.split('\n').length} ${file}`).filter(line => Number.parseInt(line, 10) > LINES_MAX)
+    const swollen = sources
+      .map(file => `${text.get(file)!.split('\n').length} ${file}`)
+      .filter(line => Number.parseInt(line, 10) > LINES_MAX)
     expect(swollen).toEqual([])
   })
 
@@ -156,7 +167,8 @@ function importsOf(file: string): readonly Import[] {
 
 function specifiers(source: string): readonly { readonly path: string; readonly typeOnly: boolean }[] {
   const found: { path: string; typeOnly: boolean }[] = []
-  for (const match of source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)) found.push({ path: match[2]!, typeOnly: match[1] !== undefined })
+  for (const match of source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm))
+    found.push({ path: match[2]!, typeOnly: match[1] !== undefined })
   // A dynamic import is lazy: it counts for direction, not for circles.
   for (const match of source.matchAll(/\bimport\('([^']+)'\)/g)) found.push({ path: match[1]!, typeOnly: true })
   return found

@@ -1,16 +1,21 @@
 // The documents keep their word: every plan in them can be read, every link leads somewhere, and what the code can say, the
 // documents explain.
 
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { EXIT } from '../src/cli/exit.ts'
 import { buildProgram } from '../src/cli/program.ts'
 import { checkGraph } from '../src/domain/graph.ts'
+import type { Actor } from '../src/domain/id.ts'
 import { EFFECT_CLASSES } from '../src/domain/plan.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../src/domain/status.ts'
 import { parsePlan } from '../src/format/parse.ts'
 import { plan, task } from '../src/format/schema.ts'
+import { type StoredEntry, sealEntry } from '../src/stores/entry.ts'
 import { MIGRATIONS } from '../src/stores/sqlite/schema.ts'
+import { numberedPlanId, numberedSha } from '../src/testing/index.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -60,6 +65,30 @@ describe('nothing is left unsaid', () => {
     expect(told.filter(type => !types.includes(type))).toEqual([])
   })
 
+  test('the hash of an entry is what the journal format says', () => {
+    const plan = numberedPlanId(1)
+    const blobs = { putNow: () => numberedSha(2), getNow: () => null }
+    const recipe = (previous: string, row: StoredEntry) => {
+      const beside = JSON.stringify([row.position, plan, row.version, row.at, row.actor, row.fence])
+      const content = row.blob === null ? row.body : `blob ${row.blob}`
+      return createHash('sha256').update(`${previous}\n${beside}\n${content}`).digest('hex')
+    }
+    const entry = {
+      plan,
+      now: 1_700_000_000_000,
+      actor: 'Jörg' as Actor,
+      fence: null,
+      command: { type: 'start' } as const,
+    }
+    const note = (text: string) => ({ type: 'note.added', text }) as const
+    const first = sealEntry('', { ...entry, position: 7, version: 1, events: [note('ä')] }, blobs)
+    expect(first.hash).toBe(recipe('', first))
+    const large = { ...entry, position: 9, version: 2, fence: 3, events: [note('x'.repeat(300_000))] }
+    const second = sealEntry(first.hash, large, blobs)
+    expect(second.blob).toBe(numberedSha(2))
+    expect(second.hash).toBe(recipe(first.hash, second))
+  })
+
   test('every command type has a row in the journal format', () => {
     const types = [...read('src/domain/command.ts').matchAll(/readonly type: '([a-z]+)'/g)].map(match => match[1]!)
     const format = read('docs/formats/journal.md')
@@ -89,9 +118,8 @@ describe('nothing is left unsaid', () => {
   })
 
   test('every exit code is in the README', () => {
-    const codes = [...read('src/cli/exit.ts').matchAll(/^export const EXIT = (.*)$/gm)][0]![1]!.match(/\d+/g)!
     const readme = read('README.md')
-    expect(codes.filter(code => !readme.includes(`| ${code} |`))).toEqual([])
+    expect(Object.values(EXIT).filter(code => !readme.includes(`| ${code} |`))).toEqual([])
   })
 
   test('the glossary holds the words we use', () => {
@@ -138,11 +166,25 @@ describe('nothing is left unsaid', () => {
     expect(numbers).toEqual([...upTo(168), ...upTo(38)])
   })
 
-  test('the map of requirements names only files that exist', () => {
-    const files = [
-      ...read('docs/requirements-map.md').matchAll(/`((?:src|test|sim|bench|docs|examples)\/[\w./-]+)`/g),
-    ].map(match => match[1]!)
-    expect(files.filter(file => !existsSync(join(root, file)))).toEqual([])
+  test('a regression test that is called done bears its number', () => {
+    const [, regressions] = read('docs/requirements-map.md').split('## Regression tests') as [string, string]
+    const rows = [...regressions.matchAll(/^\| (\d+) \| .*? \| done \| (.*) \|$/gm)]
+    expect(rows.length).toBeGreaterThan(15)
+    const unnamed = rows.filter(([, number, shown]) => {
+      const files = [...shown!.matchAll(/`([\w./-]+\.ts)`/g)].map(match => match[1]!)
+      return !files.some(file => new RegExp(`regression(?: \\d+,)* ${number}\\b`).test(read(file)))
+    })
+    expect(unnamed.map(([row]) => row)).toEqual([])
+  })
+
+  test('only files that exist are named', () => {
+    const gone = documents.flatMap(file =>
+      [...read(file).matchAll(/`((?:src|test|sim|bench|docs|examples)\/[\w./-]+)`/g)]
+        .map(match => match[1]!)
+        .filter(named => !existsSync(join(root, named)))
+        .map(named => `${file}: ${named}`),
+    )
+    expect(gone).toEqual([])
   })
 
   test('decisions are numbered without gaps', () => {

@@ -218,7 +218,8 @@ function define(state: PlanState, definition: PlanDefinition): void {
   const order: TaskState[] = []
   for (const written of allTasks(definition)) {
     const known = state.tasks.get(written.id)
-    if (known === undefined) order.push(newTask(written, state.nextOrdinal++))
+    const otherTask = (known?.definition.action.type === 'verify') !== (written.action.type === 'verify')
+    if (known === undefined || otherTask) order.push(newTask(written, state.nextOrdinal++))
     else {
       known.definition = written
       order.push(known)
@@ -236,7 +237,7 @@ function define(state: PlanState, definition: PlanDefinition): void {
 function complete(state: PlanState, task: TaskState, now: Millis): void {
   end(state, task, 'completed', now)
   if (task.definition.compensate === undefined) return
-  state.completedOrder.push(task.definition.id)
+  state.completedOrder = [...state.completedOrder.filter(name => name !== task.definition.id), task.definition.id]
   // It was still running when the plan was cancelled: what it did is undone too.
   state.compensating?.push(task.definition.id)
 }
@@ -267,6 +268,6 @@ function reopen(state: PlanState, task: TaskState, reason: string): void {
   task.dormant = task.definition.action.type === 'verify'
   if (task.dormant) task.routedBy = NOBODY
   task.reason = reason
-  state.completedOrder = state.completedOrder.filter(name => name !== task.definition.id)
+  // What an earlier visit did stays to be compensated, so `completedOrder` keeps it.
   setStatus(state, task, 'pending')
 }

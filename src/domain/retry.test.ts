@@ -22,6 +22,8 @@ describe('back-off', () => {
     const waits = Array.from({ length: 200 }, (_, at) => backoffMs(retry, 5, `plan/task-${at}/1`))
     expect(Array.from({ length: 200 }, (_, at) => backoffMs(retry, 5, `plan/task-${at}/1`))).toEqual(waits)
     expect(new Set(waits).size).toBeGreaterThan(150)
+    const capped = waits.map((_, at) => backoffMs(retry, 50, `plan/task-${at}/1`))
+    expect(new Set(capped).size).toBeGreaterThan(150)
     expect(waits.some(wait => wait < 10_000) && waits.some(wait => wait > 14_000)).toBe(true)
   })
 })

@@ -1,13 +1,13 @@
 // Queries and their answers: the fold for one plan, the query tables for many. Reads only.
 
-import { isTaskName, parseTaskId, type PlanId, type TaskName } from '../domain/id.ts'
+import { inLine } from '../domain/decisions/starting.ts'
+import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { board, card } from '../domain/views/board.ts'
 import { explain } from '../domain/views/explain.ts'
 import { summary } from '../domain/views/summary.ts'
-import { inLine } from '../domain/decisions/starting.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import { resolveAttempt } from './resolve.ts'
@@ -37,7 +37,8 @@ const answerers: Answerer = {
   definition: async (rooms, { plan, revision }) => {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
-    if (revision === undefined || revision === state.revision) return { definition: state.definition, revision: state.revision, hash: state.hash }
+    if (revision === undefined || revision === state.revision)
+      return { definition: state.definition, revision: state.revision, hash: state.hash }
     return await pastDefinition(rooms, state.id, revision)
   },
   next: async (rooms, { plan, explain: wanted }) => {
@@ -46,7 +47,10 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     const ready = [...state.order.filter(isClaimable), ...inLine(state)].map(task => card(state, task))
-    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) })) : []
+    const explained =
+      wanted === true
+        ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) }))
+        : []
     return { ready, explained }
   },
   plans: (rooms, query) => rooms.store.plans(query),
@@ -94,7 +98,8 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     for (const entry of entries) {
       for (const event of entry.events) {
         const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
-        if (number === revision && 'definition' in event) return { definition: event.definition, revision, hash: event.hash }
+        if (number === revision && 'definition' in event)
+          return { definition: event.definition, revision, hash: event.hash }
       }
     }
     const last = entries.at(-1)

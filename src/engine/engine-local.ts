@@ -23,10 +23,16 @@ export class EngineLocal implements Engine {
     this.#rooms = rooms
   }
 
-  async submit(plan: string | null, order: Order, actor: Actor, options: { readonly expectedVersion?: number } = {}): Promise<Submitted> {
+  async submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options: { readonly expectedVersion?: number } = {},
+  ): Promise<Submitted> {
     if (order.type === 'create') return await this.#create(order, actor)
     const found = plan === null ? null : await this.#rooms.store.find(plan)
-    if (found === null) return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
+    if (found === null)
+      return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
     switch (order.type) {
       case 'claim':
         return await this.#claim(found.plan, order, actor)
@@ -74,7 +80,14 @@ export class EngineLocal implements Engine {
       )
       if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)
     }
-    return { ok: false, refusal: refuse('limit', `no free name was found for '${order.definition.name}'`, 'choose another name, or prune old plans') }
+    return {
+      ok: false,
+      refusal: refuse(
+        'limit',
+        `no free name was found for '${order.definition.name}'`,
+        'choose another name, or prune old plans',
+      ),
+    }
   }
 
   async #claim(plan: PlanId, order: OrderOf<'claim'>, actor: Actor): Promise<Submitted> {
@@ -82,7 +95,11 @@ export class EngineLocal implements Engine {
     const leaseMs = leaseOf(order.leaseMs)
     const token = this.#token()
     await sweepClaims(store, plan)
-    const updated = await this.#update(plan, { type: 'claim', token, by: actor, ...(order.task === undefined ? {} : { task: order.task }) }, actor)
+    const updated = await this.#update(
+      plan,
+      { type: 'claim', token, by: actor, ...(order.task === undefined ? {} : { task: order.task }) },
+      actor,
+    )
     if (!updated.ok) return updated
     const started = updated.events.find(event => event.type === 'attempt.started')
     if (started === undefined) return updated
@@ -95,11 +112,31 @@ export class EngineLocal implements Engine {
     const leaseMs = leaseOf(order.leaseMs)
     const state = await store.state(plan)
     const alive = await store.claims.touch(plan, order.task, order.token, leaseMs)
-    if (!alive || state === null) return { ok: false, refusal: refuse('conflict', `the claim on '${order.task}' is not held by this token`, 'it may have lapsed; claim it again') }
-    return { ok: true, plan, name, version: state.version, events: [], claim: { task: order.task, token: order.token, expiresInMs: leaseMs } }
+    if (!alive || state === null)
+      return {
+        ok: false,
+        refusal: refuse(
+          'conflict',
+          `the claim on '${order.task}' is not held by this token`,
+          'it may have lapsed; claim it again',
+        ),
+      }
+    return {
+      ok: true,
+      plan,
+      name,
+      version: state.version,
+      events: [],
+      claim: { task: order.task, token: order.token, expiresInMs: leaseMs },
+    }
   }
 
-  async #update(plan: PlanId, command: Command, actor: Actor, options: { readonly expectedVersion?: number } = {}): Promise<Submitted> {
+  async #update(
+    plan: PlanId,
+    command: Command,
+    actor: Actor,
+    options: { readonly expectedVersion?: number } = {},
+  ): Promise<Submitted> {
     return submitted(await this.#rooms.store.update(plan, command, { actor, ...options }))
   }
 
@@ -110,7 +147,13 @@ export class EngineLocal implements Engine {
 
 function submitted(updated: Updated): Submitted {
   if (!updated.ok) return updated
-  return { ok: true, plan: updated.state.id, name: updated.state.definition.name, version: updated.version, events: updated.events }
+  return {
+    ok: true,
+    plan: updated.state.id,
+    name: updated.state.definition.name,
+    version: updated.version,
+    events: updated.events,
+  }
 }
 
 /** Zero, negative or absurd leases fall back to sane ones. */

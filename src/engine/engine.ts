@@ -10,22 +10,56 @@ import type { Result } from '../domain/result.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type {
-  AttemptQuery, AttemptRow, CheckReport, Entry, Found, Holder, MetricRow, Page, PlanQuery, PlanRow, Position, Pruned,
-  StoredLog, TaskQuery, TaskRow,
+  AttemptQuery,
+  AttemptRow,
+  CheckReport,
+  Entry,
+  Found,
+  Holder,
+  MetricRow,
+  Page,
+  PlanQuery,
+  PlanRow,
+  Position,
+  Pruned,
+  StoredLog,
+  TaskQuery,
+  TaskRow,
 } from '../stores/store.ts'
 
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
-  submit(plan: string | null, order: Order, actor: Actor, options?: { readonly expectedVersion?: number }): Promise<Submitted>
+  submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options?: { readonly expectedVersion?: number },
+  ): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
-  watch(options: { readonly plan?: PlanId; readonly after: Position; readonly signal: AbortSignal }): AsyncIterable<Entry>
+  watch(options: {
+    readonly plan?: PlanId
+    readonly after: Position
+    readonly signal: AbortSignal
+  }): AsyncIterable<Entry>
   close(): Promise<void>
 }
 
 /** What a face may order. Ids, hashes and tokens are made by the engine. */
 export type Order =
-  | { readonly type: 'create'; readonly definition: PlanDefinition; readonly origin?: PlanId; readonly session?: string; readonly goal?: string; /** `number` makes `name-2`, `name-3` … when the name is taken. */ readonly taken?: 'refuse' | 'number' }
-  | { readonly type: 'revise'; readonly definition: PlanDefinition; readonly rationale: string; readonly expectedRevision?: number }
+  | {
+      readonly type: 'create'
+      readonly definition: PlanDefinition
+      readonly origin?: PlanId
+      readonly session?: string
+      readonly goal?: string /** `number` makes `name-2`, `name-3` … when the name is taken. */
+      readonly taken?: 'refuse' | 'number'
+    }
+  | {
+      readonly type: 'revise'
+      readonly definition: PlanDefinition
+      readonly rationale: string
+      readonly expectedRevision?: number
+    }
   | CommandOf<'start'>
   | CommandOf<'pause'>
   | CommandOf<'resume'>
@@ -40,7 +74,14 @@ export type Order =
   | CommandOf<'note'>
 
 export type Submitted =
-  | { readonly ok: true; readonly plan: PlanId; readonly name: string; readonly version: number; readonly events: readonly Event[]; /** For `claim`. */ readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number } }
+  | {
+      readonly ok: true
+      readonly plan: PlanId
+      readonly name: string
+      readonly version: number
+      readonly events: readonly Event[] /** For `claim`. */
+      readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number }
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
@@ -49,9 +90,18 @@ export interface Queries {
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   board: { ask: { plan: string }; answer: readonly Card[] | null }
   task: { ask: { plan: string; task: string }; answer: Card | null }
-  definition: { ask: { plan: string; revision?: number }; answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null }
+  definition: {
+    ask: { plan: string; revision?: number }
+    answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null
+  }
   /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
-  next: { ask: { plan: string; explain?: boolean }; answer: { readonly ready: readonly Card[]; readonly explained: readonly { readonly task: TaskName; readonly why: string }[] } | null }
+  next: {
+    ask: { plan: string; explain?: boolean }
+    answer: {
+      readonly ready: readonly Card[]
+      readonly explained: readonly { readonly task: TaskName; readonly why: string }[]
+    } | null
+  }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
   tasks: { ask: TaskQuery; answer: Page<TaskRow> }
   attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }

@@ -24,13 +24,27 @@ export async function evaluator(state: PlanState, extra: Context = {}): Promise<
 }
 
 /** A verdict: true, false, or why there is none. */
-export function truth(evaluation: Evaluation, source: string): { readonly holds: boolean } | { readonly message: string; readonly hint?: string } {
-  if (!evaluation.ok) return { message: `'${source}' cannot be evaluated: ${evaluation.message}`, ...(evaluation.hint === undefined ? {} : { hint: evaluation.hint }) }
-  if (typeof evaluation.value !== 'boolean') return { message: `'${source}' gives ${JSON.stringify(evaluation.value)}, not true or false`, hint: 'compare it with something' }
+export function truth(
+  evaluation: Evaluation,
+  source: string,
+): { readonly holds: boolean } | { readonly message: string; readonly hint?: string } {
+  if (!evaluation.ok)
+    return {
+      message: `'${source}' cannot be evaluated: ${evaluation.message}`,
+      ...(evaluation.hint === undefined ? {} : { hint: evaluation.hint }),
+    }
+  if (typeof evaluation.value !== 'boolean')
+    return {
+      message: `'${source}' gives ${JSON.stringify(evaluation.value)}, not true or false`,
+      hint: 'compare it with something',
+    }
   return { holds: evaluation.value }
 }
 
-function remembered(source: string, compile: Language['compile']): Compiled | { readonly message: string; readonly hint?: string } {
+function remembered(
+  source: string,
+  compile: Language['compile'],
+): Compiled | { readonly message: string; readonly hint?: string } {
   const known = compiled.get(source)
   if (known !== undefined) return known
   const compilation = compile(source)
@@ -49,7 +63,9 @@ function planValue(state: PlanState): Json {
 
 function tasksValue(state: PlanState, expression: Compiled): Json {
   const { tasks, dynamic } = expression.references
-  const named = dynamic ? state.order : tasks.map(name => state.tasks.get(name as never)).filter(task => task !== undefined)
+  const named = dynamic
+    ? state.order
+    : tasks.map(name => state.tasks.get(name as never)).filter(task => task !== undefined)
   return Object.fromEntries(named.map(task => [task.definition.id, taskValue(task)]))
 }
 

@@ -9,7 +9,11 @@ const JANITOR = 'janitor' as Actor
 export async function sweepClaims(store: Store, plan?: PlanId): Promise<number> {
   const lapsed = await store.claims.lapsed(plan)
   for (const { plan: of, task, token } of lapsed) {
-    await store.update(of, { type: 'lapse', task, token, reason: 'no heartbeat came before its claim ran out' }, { actor: JANITOR })
+    await store.update(
+      of,
+      { type: 'lapse', task, token, reason: 'no heartbeat came before its claim ran out' },
+      { actor: JANITOR },
+    )
     await store.claims.drop(of, task)
   }
   return lapsed.length

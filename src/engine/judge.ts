@@ -57,16 +57,24 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
   }
   const outcome = await court.run.attempt(attempt, court.tools, court.signal)
   if (outcome.type !== 'exited') {
-    return { criterion: text, holds: false, evidence: outcome.type === 'failed' ? outcome.failure.message : outcome.type }
+    return {
+      criterion: text,
+      holds: false,
+      evidence: outcome.type === 'failed' ? outcome.failure.message : outcome.type,
+    }
   }
   const holds = outcome.exit === 0 && !outcome.timedOut
   return { criterion: text, holds, evidence: outcome.timedOut ? 'timed out' : `exit ${outcome.exit ?? outcome.signal}` }
 }
 
-export const commandText = (command: CommandLine): string => ('argv' in command ? command.argv.join(' ') : command.script.trim())
+export const commandText = (command: CommandLine): string =>
+  'argv' in command ? command.argv.join(' ') : command.script.trim()
 
 /** What expressions after an attempt may look at. */
-export function contextAfter(seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json }, attempt: Attempt): Context {
+export function contextAfter(
+  seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json },
+  attempt: Attempt,
+): Context {
   return {
     exit: seen.exit ?? null,
     stdout: seen.stdout ?? '',

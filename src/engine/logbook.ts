@@ -3,8 +3,8 @@
 
 import { createHash, type Hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
-import { TASK_OUTPUT_MAX_BYTES } from '../domain/limits.ts'
 import type { Sha256 } from '../domain/id.ts'
+import { TASK_OUTPUT_MAX_BYTES } from '../domain/limits.ts'
 import type { LogChunk, Logs } from '../stores/store.ts'
 import type { Clock } from './clock.ts'
 
@@ -27,7 +27,12 @@ export class Logbook {
   #cancelTimer: (() => void) | null = null
   #failed: unknown = null
 
-  constructor(logs: Logs, clock: Clock, where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>, onOutput: (text: string) => void) {
+  constructor(
+    logs: Logs,
+    clock: Clock,
+    where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>,
+    onOutput: (text: string) => void,
+  ) {
     this.#logs = logs
     this.#clock = clock
     this.#where = where

@@ -2,21 +2,33 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { TaskDefinition } from '../domain/plan.ts'
-import { exited, ME, name, setup, type Script } from './rooms.fixture.ts'
+import { exited, ME, name, type Script, setup } from './rooms.fixture.ts'
 
 async function endOf(task: Partial<TaskDefinition>, script: Script) {
   const room = setup(script)
   const plan = await room.plan({ id: name('a'), ...task })
   await room.drive(plan)
   const [card] = (await room.engine.ask({ type: 'board', plan })) ?? []
-  const ended = (await room.events(plan)).find(event => event.type === 'attempt.succeeded' || event.type === 'attempt.failed')
-  return { status: card?.status, reason: card?.reason, result: ended !== undefined && 'result' in ended ? ended.result : null, room, plan }
+  const ended = (await room.events(plan)).find(
+    event => event.type === 'attempt.succeeded' || event.type === 'attempt.failed',
+  )
+  return {
+    status: card?.status,
+    reason: card?.reason,
+    result: ended !== undefined && 'result' in ended ? ended.result : null,
+    room,
+    plan,
+  }
 }
 
 describe('how an attempt ended is classified once', () => {
   test('exit 0 succeeds, any other exit fails with its last words', async () => {
     expect(await endOf({}, async () => exited(0))).toMatchObject({ status: 'completed' })
-    expect(await endOf({}, async () => exited(3, '', 'first\nno such table\n'))).toMatchObject({ status: 'failed', reason: 'exit 3: no such table', result: { failure: { class: 'logic' } } })
+    expect(await endOf({}, async () => exited(3, '', 'first\nno such table\n'))).toMatchObject({
+      status: 'failed',
+      reason: 'exit 3: no such table',
+      result: { failure: { class: 'logic' } },
+    })
     expect(await endOf({}, async () => exited(75))).toMatchObject({ result: { failure: { class: 'transient' } } })
   })
 
@@ -25,20 +37,30 @@ describe('how an attempt ended is classified once', () => {
   })
 
   test('a runner that throws is a bug of ours, told as a failure and never retried', async () => {
-    const { status, reason, room } = await endOf({ retry: { attempts: 5, backoffMs: { min: 1, max: 1 } } }, async () => {
-      throw new Error('oops')
-    })
+    const { status, reason, room } = await endOf(
+      { retry: { attempts: 5, backoffMs: { min: 1, max: 1 } } },
+      async () => {
+        throw new Error('oops')
+      },
+    )
     expect([status, reason, room.attempts.length]).toEqual(['failed', "bug: carrying out 'a' threw: oops", 1])
   })
 
   test('`expect` decides instead of the exit code', async () => {
-    expect(await endOf({ expect: 'exit == 1 && stdout.contains("2 failing")' }, async () => exited(1, '2 failing'))).toMatchObject({ status: 'completed' })
-    expect(await endOf({ expect: 'exit == 1' }, async () => exited(0))).toMatchObject({ status: 'failed', reason: "'exit == 1' does not hold (exit 0)" })
+    expect(
+      await endOf({ expect: 'exit == 1 && stdout.contains("2 failing")' }, async () => exited(1, '2 failing')),
+    ).toMatchObject({ status: 'completed' })
+    expect(await endOf({ expect: 'exit == 1' }, async () => exited(0))).toMatchObject({
+      status: 'failed',
+      reason: "'exit == 1' does not hold (exit 0)",
+    })
   })
 
   test('regression 37: a condition that cannot be evaluated fails the task instead of passing', async () => {
     expect(await endOf({ expect: 'outputs.missing > 3' }, async () => exited(0))).toMatchObject({ status: 'failed' })
-    expect(await endOf({ when: 'tasks.a.outputs.nothing == 1' }, async () => exited(0))).toMatchObject({ status: 'failed' })
+    expect(await endOf({ when: 'tasks.a.outputs.nothing == 1' }, async () => exited(0))).toMatchObject({
+      status: 'failed',
+    })
     expect(await endOf({ when: '1 + 1' }, async () => exited(0))).toMatchObject({ status: 'failed' })
   })
 
@@ -50,7 +72,13 @@ describe('how an attempt ended is classified once', () => {
 describe('criteria are never silently true', () => {
   test('a check that fails fails the task', async () => {
     const accept = [{ type: 'check', command: { argv: ['lint'] } }] as const
-    const { status, reason } = await endOf({ accept }, async attempt => exited(attempt.action.type === 'run' && 'argv' in attempt.action.command && attempt.action.command.argv[0] === 'lint' ? 2 : 0))
+    const { status, reason } = await endOf({ accept }, async attempt =>
+      exited(
+        attempt.action.type === 'run' && 'argv' in attempt.action.command && attempt.action.command.argv[0] === 'lint'
+          ? 2
+          : 0,
+      ),
+    )
     expect([status, reason]).toEqual(['failed', "not accepted: 'lint' does not hold (exit 2)"])
   })
 
@@ -58,13 +86,20 @@ describe('criteria are never silently true', () => {
     const accept = [{ type: 'prose', text: 'It reads well' }] as const
     const { status, room, plan } = await endOf({ accept }, async () => exited(0))
     expect(status).toBe('waiting')
-    await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'it does not' }, ME)
+    await room.engine.submit(
+      plan,
+      { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'it does not' },
+      ME,
+    )
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
   })
 
   test('the definition of done is judged before the plan completes', async () => {
     const room = setup()
-    const plan = await room.define({ tasks: [{ id: name('a') }] as never, done: [{ type: 'expect', expression: "tasks.a.status == 'completed' && 1 > 2" }] })
+    const plan = await room.define({
+      tasks: [{ id: name('a') }] as never,
+      done: [{ type: 'expect', expression: "tasks.a.status == 'completed' && 1 > 2" }],
+    })
     await room.drive(plan)
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'completed', done: 'failed' })
   })
@@ -75,28 +110,50 @@ describe('values flow from task to task', () => {
 
   test('outputs arrive as one argument, whatever they hold', async () => {
     const room = setup(async attempt => exited(0, attempt.task === 'make' ? JSON.stringify('$(id); rm -rf / "x"') : ''))
-    const plan = await room.plan(produce, { id: name('use'), needs: [name('make')], action: { type: 'run', command: { argv: ['echo', 'v=${{ tasks.make.outputs.n }}'] } } })
+    const plan = await room.plan(produce, {
+      id: name('use'),
+      needs: [name('make')],
+      action: { type: 'run', command: { argv: ['echo', 'v=${{ tasks.make.outputs.n }}'] } },
+    })
     await room.drive(plan)
     expect(room.attempts[1]?.action).toEqual({ type: 'run', command: { argv: ['echo', 'v=$(id); rm -rf / "x"'] } })
   })
 
   test('into a script they arrive as environment, never spliced into its text', async () => {
     const room = setup(async attempt => exited(0, attempt.task === 'make' ? '"; id"' : ''))
-    const plan = await room.plan(produce, { id: name('use'), needs: [name('make')], action: { type: 'run', command: { script: 'echo ${{ tasks.make.outputs.n }}' } } })
+    const plan = await room.plan(produce, {
+      id: name('use'),
+      needs: [name('make')],
+      action: { type: 'run', command: { script: 'echo ${{ tasks.make.outputs.n }}' } },
+    })
     await room.drive(plan)
-    expect(room.attempts[1]).toMatchObject({ action: { command: { script: 'echo ${PLANFOLD_VALUE_1}' } }, env: { PLANFOLD_VALUE_1: '; id' } })
+    expect(room.attempts[1]).toMatchObject({
+      action: { command: { script: 'echo ${PLANFOLD_VALUE_1}' } },
+      env: { PLANFOLD_VALUE_1: '; id' },
+    })
   })
 
   test('a decision over outputs takes its edge', async () => {
     const room = setup(async attempt => exited(0, attempt.task === 'make' ? '12' : ''))
     const plan = await room.plan(
       produce,
-      { id: name('choose'), needs: [name('make')], action: { type: 'decide', expression: "tasks.make.outputs.n > 10 ? 'big' : 'small'" }, on: { big: [name('big')], small: [name('small')] } },
+      {
+        id: name('choose'),
+        needs: [name('make')],
+        action: { type: 'decide', expression: "tasks.make.outputs.n > 10 ? 'big' : 'small'" },
+        on: { big: [name('big')], small: [name('small')] },
+      },
       { id: name('big') },
       { id: name('small') },
     )
     await room.drive(plan)
-    expect(await room.statuses(plan)).toEqual({ plan: 'completed', make: 'completed', choose: 'completed', big: 'completed', small: 'skipped' })
+    expect(await room.statuses(plan)).toEqual({
+      plan: 'completed',
+      make: 'completed',
+      choose: 'completed',
+      big: 'completed',
+      small: 'skipped',
+    })
   })
 
   test('a declared file is parsed when it is JSON and kept as an artifact when it is not', async () => {
@@ -105,33 +162,56 @@ describe('values flow from task to task', () => {
       writeFileSync(join(tools.root, 'notes.txt'), 'hello')
       return exited(0)
     })
-    const plan = await room.plan({ id: name('a'), outputs: { report: { from: 'file', file: 'report.json' }, notes: { from: 'file', file: 'notes.txt' } } })
+    const plan = await room.plan({
+      id: name('a'),
+      outputs: { report: { from: 'file', file: 'report.json' }, notes: { from: 'file', file: 'notes.txt' } },
+    })
     await room.drive(plan)
     const [card] = (await room.engine.ask({ type: 'board', plan })) ?? []
     expect(card?.outputs).toMatchObject({ report: { total: 12 }, notes: { bytes: 5, file: 'notes.txt' } })
   })
 
   test('regression 34: a task whose declared output is missing fails; nothing returns mock success', async () => {
-    expect(await endOf({ outputs: { report: { from: 'file', file: 'report.json' } } }, async () => exited(0))).toMatchObject({ status: 'failed', reason: "output 'report' cannot be taken: it left no file 'report.json'" })
+    expect(
+      await endOf({ outputs: { report: { from: 'file', file: 'report.json' } } }, async () => exited(0)),
+    ).toMatchObject({ status: 'failed', reason: "output 'report' cannot be taken: it left no file 'report.json'" })
   })
 })
 
 describe('external tasks', () => {
   test('are claimed with a token, reported with it, and judged like any other', async () => {
     const room = setup(async () => exited(1))
-    const plan = await room.plan({ id: name('a'), action: { type: 'external' }, accept: [{ type: 'check', command: { argv: ['lint'] } }] })
+    const plan = await room.plan({
+      id: name('a'),
+      action: { type: 'external' },
+      accept: [{ type: 'check', command: { argv: ['lint'] } }],
+    })
     const claimed = await room.engine.submit(plan, { type: 'claim' }, ME)
     if (!claimed.ok || claimed.claim === undefined) throw new Error('not claimed')
-    const wrong = await room.engine.submit(plan, { type: 'report', task: name('a'), token: 'wrong', result: { status: 'succeeded' } }, ME)
+    const wrong = await room.engine.submit(
+      plan,
+      { type: 'report', task: name('a'), token: 'wrong', result: { status: 'succeeded' } },
+      ME,
+    )
     expect(wrong).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-    await room.engine.submit(plan, { type: 'report', task: name('a'), token: claimed.claim.token, result: { status: 'succeeded' } }, ME)
+    await room.engine.submit(
+      plan,
+      { type: 'report', task: name('a'), token: claimed.claim.token, result: { status: 'succeeded' } },
+      ME,
+    )
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
   })
 })
 
 describe('an outcome nobody knows', () => {
   test('of a probed task is asked for first, and not made twice when it had happened', async () => {
-    const room = setup(async attempt => exited(attempt.action.type === 'run' && 'argv' in attempt.action.command && attempt.action.command.argv[0] === 'probe' ? 0 : 1))
+    const room = setup(async attempt =>
+      exited(
+        attempt.action.type === 'run' && 'argv' in attempt.action.command && attempt.action.command.argv[0] === 'probe'
+          ? 0
+          : 1,
+      ),
+    )
     const plan = await room.plan({ id: name('a'), effect: 'probed', probe: { argv: ['probe'] } })
     const owner = await room.rooms.store.leases.open({ leaseMs: 60_000 })
     const claimed = await room.rooms.store.leases.claim(plan, owner)

@@ -26,7 +26,12 @@ export interface PerformOptions {
   readonly action?: Action
 }
 
-export async function perform(rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions): Promise<Result | Interrupted> {
+export async function perform(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  options: PerformOptions,
+): Promise<Result | Interrupted> {
   const { definition } = task
   const began = rooms.clock.monotonic()
   const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
@@ -38,25 +43,52 @@ export async function perform(rooms: Rooms, state: PlanState, task: TaskState, o
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    result = failed({ class: 'unknown', message: `bug: carrying out '${definition.id}' threw: ${message}`, hint: 'please report this', retryable: false })
+    result = failed({
+      class: 'unknown',
+      message: `bug: carrying out '${definition.id}' threw: ${message}`,
+      hint: 'please report this',
+      retryable: false,
+    })
   }
-  return result.status === 'interrupted' ? result : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
+  return result.status === 'interrupted'
+    ? result
+    : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
 }
 
-async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook): Promise<Result | Interrupted> {
+async function carryOut(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  options: PerformOptions,
+  logbook: Logbook,
+): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
   const { definition } = task
   // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
-  const probes = options.action === undefined && definition.effect === 'probed' && task.attempt > task.failures + 1 && definition.probe !== undefined
+  const probes =
+    options.action === undefined &&
+    definition.effect === 'probed' &&
+    task.attempt > task.failures + 1 &&
+    definition.probe !== undefined
   const resolved = await resolveAttempt(state, task, options.action)
-  if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, ...(resolved.hint === undefined ? {} : { hint: resolved.hint }), retryable: false })
+  if (!resolved.ok)
+    return failed({
+      class: 'logic',
+      message: resolved.message,
+      ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+      retryable: false,
+    })
   const attempt = resolved.value
   const tools = await toolsFor(rooms, state, attempt, options.owner, logbook)
   if (probes && definition.probe !== undefined) {
     const probe: Attempt = { ...attempt, action: { type: 'run', command: definition.probe } }
     const seen = await rooms.runners.get('run')?.attempt(probe, tools, options.signal)
     if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
-    if (seen?.type === 'exited' && seen.exit === 0) return { status: 'succeeded', verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }] }
+    if (seen?.type === 'exited' && seen.exit === 0)
+      return {
+        status: 'succeeded',
+        verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }],
+      }
   }
   const outside = beyondPolicy(state, attempt.action)
   if (outside !== null) return failed(outside)
@@ -66,13 +98,28 @@ async function carryOut(rooms: Rooms, state: PlanState, task: TaskState, options
     attempt.action.type === 'verify'
       ? { type: 'done' }
       : runner === undefined
-        ? { type: 'failed', failure: { class: 'logic', message: `no runner carries out '${attempt.action.type}'`, hint: 'see `planfold validate`', retryable: false } }
+        ? {
+            type: 'failed',
+            failure: {
+              class: 'logic',
+              message: `no runner carries out '${attempt.action.type}'`,
+              hint: 'see `planfold validate`',
+              retryable: false,
+            },
+          }
         : await runner.attempt(attempt, tools, options.signal)
   return await classify(rooms, state, attempt, tools, options, outcome)
 }
 
 /** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
-async function classify(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools, options: PerformOptions, outcome: Outcome): Promise<Result | Interrupted> {
+async function classify(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  options: PerformOptions,
+  outcome: Outcome,
+): Promise<Result | Interrupted> {
   if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
   if (outcome.type === 'failed') return failed(outcome.failure)
   const { definition } = attempt
@@ -86,19 +133,46 @@ async function classify(rooms: Rooms, state: PlanState, attempt: Attempt, tools:
   }
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
   if (own && definition.outputs !== undefined) {
-    const collected = await collect(definition.outputs, { stdout: exited?.stdout ?? '' }, { ...rooms, blobs: rooms.store.blobs })
+    const collected = await collect(
+      definition.outputs,
+      { stdout: exited?.stdout ?? '' },
+      { ...rooms, blobs: rooms.store.blobs },
+    )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
   }
   const some = Object.keys(outputs).length === 0 ? {} : { outputs }
-  const context = contextAfter({ ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs }, attempt)
+  const context = contextAfter(
+    { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
+    attempt,
+  )
   if (own && definition.expect !== undefined) {
     const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
     if ('message' in verdict) return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some }
-    if (!verdict.holds) return { ...failed({ class: 'logic', message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`, hint: `see \`planfold log --output\``, retryable: true }), ...seen, ...some }
+    if (!verdict.holds)
+      return {
+        ...failed({
+          class: 'logic',
+          message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`,
+          hint: `see \`planfold log --output\``,
+          retryable: true,
+        }),
+        ...seen,
+        ...some,
+      }
   }
-  const verdicts = own ? await judge(definition.accept ?? [], { state, attempt, context, run: rooms.runners.get('run'), tools, signal: options.signal }) : []
-  if (options.signal.aborted && verdicts.length < (definition.accept?.length ?? 0)) return { status: 'interrupted', reason: 'stopped' }
+  const verdicts = own
+    ? await judge(definition.accept ?? [], {
+        state,
+        attempt,
+        context,
+        run: rooms.runners.get('run'),
+        tools,
+        signal: options.signal,
+      })
+    : []
+  if (options.signal.aborted && verdicts.length < (definition.accept?.length ?? 0))
+    return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = verdicts.find(verdict => verdict.holds === false)
   if (refuted !== undefined) return { ...failed(notAccepted(refuted)), ...seen, ...some, ...judged }
@@ -108,35 +182,74 @@ async function classify(rooms: Rooms, state: PlanState, attempt: Attempt, tools:
 
 /** A process that ended badly; null when its exit is fine, or is to be judged by `expect`. */
 function endedBadly(exited: Extract<Outcome, { type: 'exited' }>, attempt: Attempt, expected: boolean): Failure | null {
-  if (exited.timedOut) return { class: 'transient', message: `timed out after ${attempt.timeoutMs / 1000} s; its processes were ended`, hint: 'raise `timeout`, or make it faster', retryable: true }
-  if (exited.exit === null) return { class: 'transient', message: `ended by signal ${exited.signal ?? 'unknown'}`, hint: 'was it killed, or out of memory?', retryable: true }
+  if (exited.timedOut)
+    return {
+      class: 'transient',
+      message: `timed out after ${attempt.timeoutMs / 1000} s; its processes were ended`,
+      hint: 'raise `timeout`, or make it faster',
+      retryable: true,
+    }
+  if (exited.exit === null)
+    return {
+      class: 'transient',
+      message: `ended by signal ${exited.signal ?? 'unknown'}`,
+      hint: 'was it killed, or out of memory?',
+      retryable: true,
+    }
   if (expected || exited.exit === 0) return null
   const said = lastLine(exited.stderr) ?? lastLine(exited.stdout)
   const message = `exit ${exited.exit}${said === null ? '' : `: ${said}`}`
-  return { class: exited.exit === 75 ? 'transient' : 'logic', message, hint: 'see `planfold log --output`', retryable: true }
+  return {
+    class: exited.exit === 75 ? 'transient' : 'logic',
+    message,
+    hint: 'see `planfold log --output`',
+    retryable: true,
+  }
 }
 
 /** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
 function beyondPolicy(state: PlanState, action: Action): Failure | null {
   const allowed = state.definition.policy?.write
   if (action.type !== 'edit' || allowed === undefined) return null
-  const file = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file])).find(path => !inScope(allowed, path))
+  const file = action.edits
+    .flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+    .find(path => !inScope(allowed, path))
   if (file === undefined) return null
-  return { class: 'policy', message: `'${file}' is outside the plan's policy.write`, hint: 'widen policy.write in a revision, or edit another file', retryable: false }
+  return {
+    class: 'policy',
+    message: `'${file}' is outside the plan's policy.write`,
+    hint: 'widen policy.write in a revision, or edit another file',
+    retryable: false,
+  }
 }
 
 function notAccepted(verdict: Verdict): Failure {
   const evidence = verdict.evidence === undefined ? '' : ` (${verdict.evidence})`
-  return { class: 'logic', message: `not accepted: '${verdict.criterion}' does not hold${evidence}`, hint: 'see `planfold log --output`', retryable: true }
+  return {
+    class: 'logic',
+    message: `not accepted: '${verdict.criterion}' does not hold${evidence}`,
+    hint: 'see `planfold log --output`',
+    retryable: true,
+  }
 }
 
-async function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: string, logbook: Logbook): Promise<RunnerTools> {
-  const evaluate = attempt.action.type === 'decide' ? await evaluator(state, { inputs: attempt.inputs }) : () => ({ ok: false as const, message: 'this action evaluates nothing' })
+async function toolsFor(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  owner: string,
+  logbook: Logbook,
+): Promise<RunnerTools> {
+  const evaluate =
+    attempt.action.type === 'decide'
+      ? await evaluator(state, { inputs: attempt.inputs })
+      : () => ({ ok: false as const, message: 'this action evaluates nothing' })
   return {
     root: rooms.root,
     stateDir: rooms.stateDir,
     owner,
-    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
+    write:
+      effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
     environment: rooms.environment,
     evaluate,
     log: (stream, chunk) => logbook.write(stream, chunk),

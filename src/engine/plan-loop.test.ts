@@ -3,7 +3,11 @@ import { exited, ME, name, SAVED, setup, untilStopped } from './rooms.fixture.ts
 
 test('a plan runs to its end, each task once, in the order of its needs', async () => {
   const room = setup()
-  const plan = await room.plan({ id: name('a') }, { id: name('b'), needs: [name('a')] }, { id: name('c'), needs: [name('b')] })
+  const plan = await room.plan(
+    { id: name('a') },
+    { id: name('b'), needs: [name('a')] },
+    { id: name('c'), needs: [name('b')] },
+  )
   expect(await room.drive(plan)).toEqual({ status: 'rested', rest: 'ended' })
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed', b: 'completed', c: 'completed' })
   expect(room.attempts.map(attempt => attempt.task)).toEqual(['a', 'b', 'c'])
@@ -33,12 +37,21 @@ test('regression 17: a retry really occurs, with the same key, and stops at the 
 
 test('a gate rests the plan, blocks only its own descendants, and lets them go on when approved', async () => {
   const room = setup()
-  const plan = await room.plan({ id: name('g'), action: { type: 'gate', gate: 'approval' } }, { id: name('after'), needs: [name('g')] }, { id: name('free') })
+  const plan = await room.plan(
+    { id: name('g'), action: { type: 'gate', gate: 'approval' } },
+    { id: name('after'), needs: [name('g')] },
+    { id: name('free') },
+  )
   expect(await room.drive(plan)).toEqual({ status: 'rested', rest: 'waiting' })
   expect(await room.statuses(plan)).toEqual({ plan: 'blocked', g: 'waiting', after: 'pending', free: 'completed' })
   await room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'approved', rationale: '' }, ME)
   await room.drive(plan)
-  expect(await room.statuses(plan)).toEqual({ plan: 'completed', g: 'completed', after: 'completed', free: 'completed' })
+  expect(await room.statuses(plan)).toEqual({
+    plan: 'completed',
+    g: 'completed',
+    after: 'completed',
+    free: 'completed',
+  })
 })
 
 test('regression 19: pause acts inside a running task that may be made again', async () => {
@@ -116,9 +129,13 @@ test('cancel by force ends the plan at once and compensates nothing', async () =
 
 test('when nobody knows whether a commit happened, no outcome is lost and none counts twice', async () => {
   let commits = 0
-  const room = setup(async () => exited(0), { beforeCommit: () => (++commits % 2 === 0 && commits > 6 ? 'lose-reply' : 'ok') })
+  const room = setup(async () => exited(0), {
+    beforeCommit: () => (++commits % 2 === 0 && commits > 6 ? 'lose-reply' : 'ok'),
+  })
   const ids = ['a', 'b', 'c', 'd', 'e', 'f']
-  const plan = await room.plan(...ids.map((id, at) => ({ id: name(id), ...(at === 0 ? {} : { needs: [name(ids[at - 1]!)] }) })))
+  const plan = await room.plan(
+    ...ids.map((id, at) => ({ id: name(id), ...(at === 0 ? {} : { needs: [name(ids[at - 1]!)] }) })),
+  )
   await room.drive(plan)
   expect(await room.statuses(plan)).toMatchObject({ plan: 'completed' })
   expect(room.attempts.map(attempt => attempt.task)).toEqual(ids)
@@ -128,11 +145,19 @@ test('when nobody knows whether a commit happened, no outcome is lost and none c
 test('every attempt of a workspace task begins from the same files', async () => {
   let tries = 0
   const room = setup(async () => exited(++tries === 1 ? 1 : 0))
-  const plan = await room.plan({ id: name('a'), write: ['src/**'], network: [], retry: { attempts: 2, backoffMs: { min: 1, max: 1 } } })
+  const plan = await room.plan({
+    id: name('a'),
+    write: ['src/**'],
+    network: [],
+    retry: { attempts: 2, backoffMs: { min: 1, max: 1 } },
+  })
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed' })
   expect(room.asked).toEqual(['capture src/**', 'restore'])
-  expect((await room.events(plan)).find(event => event.type === 'workspace.restored')).toMatchObject({ task: 'a', saved: SAVED })
+  expect((await room.events(plan)).find(event => event.type === 'workspace.restored')).toMatchObject({
+    task: 'a',
+    saved: SAVED,
+  })
 })
 
 test('regression 15: more ready tasks than places: all run, never more at once than the plan allows', async () => {
@@ -144,7 +169,10 @@ test('regression 15: more ready tasks than places: all run, never more at once t
     now--
     return exited(0)
   })
-  const plan = await room.define({ concurrency: 3, tasks: Array.from({ length: 20 }, (_, at) => ({ id: name(`t${at}`) })) as never })
+  const plan = await room.define({
+    concurrency: 3,
+    tasks: Array.from({ length: 20 }, (_, at) => ({ id: name(`t${at}`) })) as never,
+  })
   await room.drive(plan)
   expect(await room.statuses(plan)).toMatchObject({ plan: 'completed' })
   expect([most, room.attempts.length]).toEqual([3, 20])

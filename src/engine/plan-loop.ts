@@ -91,7 +91,8 @@ export class PlanLoop {
       }
       if (this.#flights.size === 0 && this.#preparing.size === 0) {
         if (stopping) return { status: 'stopped' }
-        if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true)) return { status: 'rested', rest: next.rest }
+        if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true))
+          return { status: 'rested', rest: next.rest }
       }
       await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - clock.now()))
     }
@@ -161,7 +162,14 @@ export class PlanLoop {
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
-    const flight = { task, visit: task.visit, attempt: task.attempt, interruptible, controller: new AbortController(), ended: false }
+    const flight = {
+      task,
+      visit: task.visit,
+      attempt: task.attempt,
+      interruptible,
+      controller: new AbortController(),
+      ended: false,
+    }
     this.#flights.set(key, flight)
     return flight
   }
@@ -195,7 +203,10 @@ export class PlanLoop {
       const wanted =
         key === COMPENSATION
           ? state.compensation === name
-          : task?.status === 'running' && task.visit === flight.visit && task.attempt === flight.attempt && state.compensating === null
+          : task?.status === 'running' &&
+            task.visit === flight.visit &&
+            task.attempt === flight.attempt &&
+            state.compensating === null
       if (!wanted || forced || (pausing && flight.interruptible)) flight.controller.abort()
     }
   }
@@ -216,7 +227,9 @@ export class PlanLoop {
       taken = {
         type: 'turn',
         ...(this.#settled.length === 0 ? {} : { settled: this.#settled }),
-        ...(prepared.length === 0 ? {} : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
+        ...(prepared.length === 0
+          ? {}
+          : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
         ...(restored.length === 0 ? {} : { restored }),
         ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
         ...(stopping ? { start: false as const } : {}),
@@ -265,7 +278,8 @@ export class PlanLoop {
     for (const flight of this.#flights.values()) flight.controller.abort()
     const { clock } = this.#rooms
     const deadline = clock.monotonic() + 10_000
-    while ([...this.#flights.values()].some(flight => !flight.ended) && clock.monotonic() < deadline) await this.#bell.wait(clock, 1_000)
+    while ([...this.#flights.values()].some(flight => !flight.ended) && clock.monotonic() < deadline)
+      await this.#bell.wait(clock, 1_000)
   }
 }
 

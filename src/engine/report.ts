@@ -8,12 +8,17 @@ import { Logbook } from './logbook.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
-export async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
+export async function judgeReport(
+  rooms: Rooms,
+  state: PlanState,
+  order: Extract<Order, { type: 'report' }>,
+): Promise<Result> {
   const { result } = order
   const task = state.tasks.get(order.task)
   if (task === undefined || result.status === 'failed' || (task.definition.accept?.length ?? 0) === 0) return result
   const resolved = await resolveAttempt(state, task)
-  if (!resolved.ok) return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
+  if (!resolved.ok)
+    return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
   const attempt = resolved.value
   const where = { plan: state.id, task: attempt.task, visit: task.visit, attempt: Math.max(1, task.attempt) }
   const logbook = new Logbook(rooms.store.logs, rooms.clock, where, () => {})
@@ -38,5 +43,9 @@ export async function judgeReport(rooms: Rooms, state: PlanState, order: Extract
   const refuted = verdicts.find(verdict => verdict.holds === false)
   if (refuted === undefined) return { ...result, verdicts }
   const message = `not accepted: '${refuted.criterion}' does not hold${refuted.evidence === undefined ? '' : ` (${refuted.evidence})`}`
-  return { status: 'failed', failure: { class: 'logic', message, hint: 'see `planfold log --output`', retryable: true }, verdicts }
+  return {
+    status: 'failed',
+    failure: { class: 'logic', message, hint: 'see `planfold log --output`', retryable: true },
+    verdicts,
+  }
 }

@@ -44,5 +44,8 @@ test('a claim without heartbeats is given back', async () => {
   await expect.poll(() => room.statuses(plan)).toEqual({ plan: 'active', a: 'ready' })
   stop.abort()
   await sweeping
-  expect(await room.engine.submit(plan, { type: 'claim' }, 'two' as never)).toMatchObject({ ok: true, claim: { task: 'a' } })
+  expect(await room.engine.submit(plan, { type: 'claim' }, 'two' as never)).toMatchObject({
+    ok: true,
+    claim: { task: 'a' },
+  })
 })

@@ -7,7 +7,11 @@ import type { RescueOptions, Worker } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import type { Rooms } from './rooms.ts'
 
-export async function rescue(worker: Pick<Worker, 'orphans' | 'drive'>, rooms: Pick<Rooms, 'clock' | 'store'>, options: RescueOptions): Promise<void> {
+export async function rescue(
+  worker: Pick<Worker, 'orphans' | 'drive'>,
+  rooms: Pick<Rooms, 'clock' | 'store'>,
+  options: RescueOptions,
+): Promise<void> {
   const bell = new Bell()
   const driving = new Map<PlanId, Promise<void>>()
   const ring = () => bell.ring()
@@ -21,7 +25,10 @@ export async function rescue(worker: Pick<Worker, 'orphans' | 'drive'>, rooms: P
         result => options.onDriven?.(plan, result),
         () => {},
       )
-      driving.set(plan, driven.finally(() => driving.delete(plan)))
+      driving.set(
+        plan,
+        driven.finally(() => driving.delete(plan)),
+      )
     }
     await bell.wait(rooms.clock, options.everyMs)
   }

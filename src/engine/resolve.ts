@@ -1,8 +1,8 @@
 // From a task's definition to an attempt with nothing left open: every `${{ … }}` resolved against recorded outputs. A task
 // without references costs one look; its definition is remembered as plain.
 
-import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
 import type { Action, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
@@ -11,7 +11,11 @@ import { evaluator } from './expressions.ts'
 
 const plain = new WeakMap<TaskDefinition, boolean>()
 
-export async function resolveAttempt(state: PlanState, task: TaskState, action: Action = task.definition.action): Promise<Resolved<Attempt>> {
+export async function resolveAttempt(
+  state: PlanState,
+  task: TaskState,
+  action: Action = task.definition.action,
+): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt: Attempt = {
     plan: state.id,
@@ -34,10 +38,17 @@ export async function resolveAttempt(state: PlanState, task: TaskState, action: 
   if (!env.ok) return env
   const resolved = resolveAction(action, withInputs)
   if (!resolved.ok) return resolved
-  const texts = Object.fromEntries(Object.entries(env.value as JsonObject).map(([name, value]) => [name, asText(value)]))
+  const texts = Object.fromEntries(
+    Object.entries(env.value as JsonObject).map(([name, value]) => [name, asText(value)]),
+  )
   return {
     ok: true,
-    value: { ...attempt, inputs: inputs.value as JsonObject, env: { ...texts, ...resolved.value.env }, action: resolved.value.action },
+    value: {
+      ...attempt,
+      inputs: inputs.value as JsonObject,
+      env: { ...texts, ...resolved.value.env },
+      action: resolved.value.action,
+    },
   }
 }
 
@@ -48,13 +59,18 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     const command = resolveCommand(action.command, evaluate)
     if (!command.ok) return command
     const { env, ...line } = command.value
-    if (action.stdin === undefined) return { ok: true, value: { action: { ...action, command: line as CommandLine }, env } }
+    if (action.stdin === undefined)
+      return { ok: true, value: { action: { ...action, command: line as CommandLine }, env } }
     const stdin = resolveText(action.stdin, evaluate)
-    return stdin.ok ? { ok: true, value: { action: { ...action, command: line as CommandLine, stdin: stdin.value }, env } } : stdin
+    return stdin.ok
+      ? { ok: true, value: { action: { ...action, command: line as CommandLine, stdin: stdin.value }, env } }
+      : stdin
   }
   if (action.type === 'edit') {
     const edits = resolve(action.edits as unknown as Json, evaluate)
-    return edits.ok ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } } : edits
+    return edits.ok
+      ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
+      : edits
   }
   return { ok: true, value: { action, env: {} } }
 }
@@ -70,7 +86,11 @@ export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolv
 function isPlain(definition: TaskDefinition): boolean {
   let known = plain.get(definition)
   if (known === undefined) {
-    known = !mentions(definition.action) && !mentions(definition.inputs) && !mentions(definition.env) && !mentions(definition.compensate)
+    known =
+      !mentions(definition.action) &&
+      !mentions(definition.inputs) &&
+      !mentions(definition.env) &&
+      !mentions(definition.compensate)
     plain.set(definition, known)
   }
   return known

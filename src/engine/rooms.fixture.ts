@@ -18,13 +18,28 @@ import { WorkerLocal } from './worker.ts'
 export type Script = (attempt: Attempt, tools: RunnerTools, signal: AbortSignal) => Promise<Outcome>
 
 export const ME = 'me' as Actor
-export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({ type: 'exited', exit, signal: null, timedOut: false, stdout, stderr, truncated: false })
+export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({
+  type: 'exited',
+  exit,
+  signal: null,
+  timedOut: false,
+  stdout,
+  stderr,
+  truncated: false,
+})
 
 export function setup(script: Script = async () => exited(0), faults: Faults = {}) {
   let ids = 0
   const dead = new Set<number>()
   const disk = new MemoryDisk()
-  const host = { host: 'here', boot: 'boot', pids: 'pids', pid: 1, startTime: '1', isRunning: (pid: number) => !dead.has(pid) }
+  const host = {
+    host: 'here',
+    boot: 'boot',
+    pids: 'pids',
+    pid: 1,
+    startTime: '1',
+    isRunning: (pid: number) => !dead.has(pid),
+  }
   const store = new StoreMemory(disk, { clock: systemClock, host, newId: () => `id-${++ids}`, faults })
   const attempts: Attempt[] = []
   const asked: string[] = []
@@ -52,7 +67,10 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
       ['run', run],
       ['decide', decideRunner()],
     ]),
-    processes: { endOwner: async () => ({ ended: 0, left: [] }) as never, endAttempt: async () => ({ ended: 0, left: [] }) as never },
+    processes: {
+      endOwner: async () => ({ ended: 0, left: [] }) as never,
+      endAttempt: async () => ({ ended: 0, left: [] }) as never,
+    },
     clock: systemClock,
     random: bytes => new Uint8Array(bytes).map(() => Math.floor(Math.random() * 256)),
     root,
@@ -76,8 +94,14 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
       return await this.define({ tasks: tasks as TaskDefinition[] })
     },
     async define(definition: Partial<PlanDefinition>): Promise<PlanId> {
-      const tasks = (definition.tasks ?? []).map(task => Object.assign({ action: { type: 'run', command: { argv: ['true'] } } }, task) as TaskDefinition)
-      const made = await engine.submit(null, { type: 'create', definition: { name: 'plan' as PlanName, ...definition, tasks } }, ME)
+      const tasks = (definition.tasks ?? []).map(
+        task => Object.assign({ action: { type: 'run', command: { argv: ['true'] } } }, task) as TaskDefinition,
+      )
+      const made = await engine.submit(
+        null,
+        { type: 'create', definition: { name: 'plan' as PlanName, ...definition, tasks } },
+        ME,
+      )
       if (!made.ok) throw new Error(made.refusal.message)
       const started = await engine.submit(made.plan, { type: 'start' }, ME)
       if (!started.ok) throw new Error(started.refusal.message)

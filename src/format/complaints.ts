@@ -2,9 +2,9 @@
 // none of several forms is told about the form it came closest to.
 
 import type { z } from 'zod'
+import { suggest } from '../domain/suggest.ts'
 import { type Complaint, type Path, printPath } from './diagnostic.ts'
 import { keysAt } from './schema-keys.ts'
-import { suggest } from '../domain/suggest.ts'
 
 type Issue = z.core.$ZodIssue
 /** What is wrong under each of the forms a value may take. */

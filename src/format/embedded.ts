@@ -1,10 +1,10 @@
 // Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
 // it looks at must exist.
 
+import { suggest } from '../domain/suggest.ts'
 import type { Complaint, Path } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
-import { suggest } from '../domain/suggest.ts'
 import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */

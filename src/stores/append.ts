@@ -23,7 +23,7 @@ export interface Appending {
   readonly host: Host
   /** The length of a lease of this process that its own writes may renew. */
   readonly leaseMsOf: (owner: string) => number | undefined
-  /** Resuming replays at most about this many events, or one for each task when there are more tasks. */
+  /** Resuming replays at most about this many events, or two for each task when there are many: folds are not free. */
   readonly foldEvery: number
   /** Told about a plan whose tail has grown long enough for a stored fold. */
   readonly foldDue: (plan: PlanId, kept: Kept) => void
@@ -51,7 +51,14 @@ export function createPlan(tables: Tables, room: Appending, command: CommandOf<'
   const no = tables.journal.addPlan(command.plan, planRecord(kept.state))
   const plan = { ...kept, no }
   room.states.add(command.plan, plan)
-  return append(tables, room, command.plan, plan, { command, events: decision.events, actor, now, fence: null })
+  return append(tables, room, command.plan, plan, {
+    command,
+    events: decision.events,
+    actor,
+    now,
+    fence: null,
+    after: tables.journal.lastPosition(),
+  })
 }
 
 export function updatePlan(
@@ -85,7 +92,7 @@ export function updatePlan(
   if (!decision.ok) return decision
   const { events } = decision
   if (events.length === 0) {
-    return { ok: true, version: head.version, position: tables.journal.lastPosition(), events, state: kept.state }
+    return { ok: true, version: head.version, position: head.position, events, state: kept.state }
   }
   room.states.touch(plan)
   if (options.lease !== undefined) renewOnTheWay(tables, room, head)
@@ -95,6 +102,7 @@ export function updatePlan(
     actor: options.actor,
     now,
     fence: options.lease?.fence ?? null,
+    after: head.position,
   })
 }
 
@@ -140,13 +148,15 @@ interface Happened {
   readonly actor: Actor
   readonly now: number
   readonly fence: number | null
+  /** The last position of the store. */
+  readonly after: number
 }
 
 function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happened: Happened): Updated {
   const { state } = kept
   const { events, now } = happened
   const version = state.version + 1
-  const position = tables.journal.lastPosition() + 1
+  const position = happened.after + 1
   const stored = sealEntry(kept.hash, { position, plan, version, ...happened }, room.blobs)
   state.version = version
   kept.hash = stored.hash
@@ -161,6 +171,6 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
       tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
     }
   }
-  if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
+  if (kept.tail >= room.foldEvery && kept.tail >= 2 * state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state }
 }

@@ -164,7 +164,7 @@ function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) =>
 }
 
 /** The blobs an event relies on. */
-export function blobsOf(event: Event): readonly Sha256[] {
+function blobsOf(event: Event): readonly Sha256[] {
   switch (event.type) {
     case 'attempt.started':
       return event.preimage === undefined ? [] : [event.preimage]

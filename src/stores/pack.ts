@@ -77,13 +77,12 @@ function packCommand(command: Command, events: readonly Event[]): PackedCommand 
   switch (command.type) {
     case 'turn': {
       if (command.settled === undefined && command.compensated === undefined) return command
-      const told = new Map<unknown, number>()
-      for (const [index, event] of events.entries()) if ('result' in event) told.set(event.result, index)
+      const told = teller(events)
       const { settled, compensated, ...rest } = command
       return {
         ...rest,
-        ...(settled && { settled: settled.map(item => sameAttempt(item, events, told.get(item.result))) }),
-        ...(compensated && { compensated: compensated.map(item => sameTask(item, events, told.get(item.result))) }),
+        ...(settled && { settled: settled.map(item => sameAttempt(item, events, told(item.result))) }),
+        ...(compensated && { compensated: compensated.map(item => sameTask(item, events, told(item.result))) }),
       }
     }
     case 'create':
@@ -97,6 +96,21 @@ function packCommand(command: Command, events: readonly Event[]): PackedCommand 
     }
     default:
       return command
+  }
+}
+
+/** Finds the event that carries a result. They come in the order of the settlements, so the search goes on where it stood. */
+function teller(events: readonly Event[]): (result: unknown) => number | undefined {
+  let from = 0
+  return result => {
+    for (let step = 0; step < events.length; step++) {
+      const at = (from + step) % events.length
+      const event = events[at]!
+      if (!('result' in event) || event.result !== result) continue
+      from = at + 1
+      return at
+    }
+    return undefined
   }
 }
 

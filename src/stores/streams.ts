@@ -91,7 +91,7 @@ export function streamsOn<E, R extends Row>(
 
 type Unsealed = Omit<StreamEntry, 'hash'>
 
-export function sealStreamEntry(previous: string, kind: StreamKind, id: string, entry: Unsealed): StreamEntry {
+function sealStreamEntry(previous: string, kind: StreamKind, id: string, entry: Unsealed): StreamEntry {
   return { ...entry, hash: streamHash(previous, kind, id, entry) }
 }
 

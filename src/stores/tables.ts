@@ -50,6 +50,8 @@ export interface Head {
   readonly owner: string | null
   readonly ownerBoot: string | null
   readonly ownerExpires: number | null
+  /** The last position of the store, read along with it. */
+  readonly position: Position
 }
 
 export interface StoredFold {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import type { Command, Settlement, Turn } from '../domain/command.ts'
+import { nowhereToGo } from '../domain/decisions/settle.ts'
 import { nextActions } from '../domain/next-actions.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Prepared, Result } from '../domain/result.ts'
@@ -234,7 +235,13 @@ export function kindCommand(state: PlanState, now: number): Command | null {
     return {
       type: 'decide',
       task: asked.definition.id,
-      verdict: asked.gate!.asks.type === 'unknown-outcome' ? 'done' : 'approved',
+      // Even a kind person cannot send it round once more than the plan allows.
+      verdict:
+        nowhereToGo({ state, now, events: [] }, asked) !== null
+          ? 'rejected'
+          : asked.gate!.asks.type === 'unknown-outcome'
+            ? 'done'
+            : 'approved',
       rationale: '',
     }
   }

@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterEach(endAll)
 afterAll(() => scene.close())
 
-const killAt = (point: string) => scene.playEach(point, (ground, k) => ground.drive({ PLANFOLD_FAILPOINT: `${point}:${k}` }).end())
+const killAt = (point: string) =>
+  scene.playEach(point, (ground, k) => ground.drive({ PLANFOLD_FAILPOINT: `${point}:${k}` }).end())
 
 describe('a process killed at every commit', () => {
   for (const point of ['store.commit:before', 'store.commit:after']) {
@@ -30,7 +31,9 @@ describe('a process killed at every commit', () => {
 
   test('a store killed while it is being made is made by the next process', async () => {
     for (const point of ['migration:statement:1', 'migration:statement:5', 'migration:commit:1']) {
-      const { fired } = await scene.play(`killed at ${point}`, ground => ground.drive({ PLANFOLD_FAILPOINT: point }).end())
+      const { fired } = await scene.play(`killed at ${point}`, ground =>
+        ground.drive({ PLANFOLD_FAILPOINT: point }).end(),
+      )
       expect(fired).toBe(true)
     }
   })

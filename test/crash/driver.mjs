@@ -27,7 +27,8 @@ const found = await engine.ask({ type: 'find', reference: definition.name })
 const plan = found?.plan ?? (await submit(null, { type: 'create', definition })).plan
 const watching = new AbortController()
 const watched = (async () => {
-  for await (const entry of engine.watch({ plan, after: 0, signal: watching.signal })) say({ seen: entry.version, hash: entry.hash })
+  for await (const entry of engine.watch({ plan, after: 0, signal: watching.signal }))
+    say({ seen: entry.version, hash: entry.hash })
 })()
 
 const { status } = await engine.ask({ type: 'summary', plan })
@@ -44,9 +45,11 @@ for (;;) {
   const { waiting } = await engine.ask({ type: 'summary', plan })
   parked = waiting.filter(({ asks }) => asks.type === 'unknown-outcome')
   const gates = waiting.filter(({ asks }) => asks.type === 'approval')
-  for (const { task } of gates) await submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'the harness says yes' })
+  for (const { task } of gates)
+    await submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'the harness says yes' })
   if (parked.length > 0 && verdict !== undefined) {
-    for (const { task } of parked) await submit(plan, { type: 'decide', task, verdict, rationale: 'the recorder knows' })
+    for (const { task } of parked)
+      await submit(plan, { type: 'decide', task, verdict, rationale: 'the recorder knows' })
     verdict = undefined
     continue
   }

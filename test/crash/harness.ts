@@ -3,7 +3,7 @@
 // each with a deadline.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -39,10 +39,23 @@ export class Real {
   err = ''
   #watchers: (() => void)[] = []
 
-  constructor(argv: readonly string[], options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly stdin?: 'pipe' } = {}) {
+  constructor(
+    argv: readonly string[],
+    options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly stdin?: 'pipe' } = {},
+  ) {
     const [file = '', ...args] = argv
-    const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', PLANFOLD_AS: 'crash test', PLANFOLD_DIST: DIST, ...options.env }
-    this.process = spawn(file, args, { cwd: options.cwd ?? tmpdir(), env, stdio: [options.stdin ?? 'ignore', 'pipe', 'pipe'] })
+    const env = {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      PLANFOLD_AS: 'crash test',
+      PLANFOLD_DIST: DIST,
+      ...options.env,
+    }
+    this.process = spawn(file, args, {
+      cwd: options.cwd ?? tmpdir(),
+      env,
+      stdio: [options.stdin ?? 'ignore', 'pipe', 'pipe'],
+    })
     this.process.stdout?.setEncoding('utf8').on('data', text => this.#heard('out', text))
     this.process.stderr?.setEncoding('utf8').on('data', text => this.#heard('err', text))
     this.ended = new Promise((done, fail) => {
@@ -80,7 +93,8 @@ export class Real {
       for (;;) {
         const match = pattern.exec(this.out) ?? pattern.exec(this.err)
         if (match !== null) return match
-        if (this.process.exitCode !== null || this.process.signalCode !== null) throw new Error(`ended without saying ${pattern}:\n${this.out}\n${this.err}`)
+        if (this.process.exitCode !== null || this.process.signalCode !== null)
+          throw new Error(`ended without saying ${pattern}:\n${this.out}\n${this.err}`)
         await new Promise<void>(wake => this.#watchers.push(wake))
       }
     }
@@ -122,11 +136,15 @@ async function within<T>(deadlineMs: number, promise: Promise<T>, why: () => str
 }
 
 /** Asks again until it is so; for things that send no signal, such as a file of another process. */
-export async function until<T>(what: string, ask: () => T | null | undefined | false, deadlineMs = DEADLINE_MS): Promise<T> {
+export async function until<T>(
+  what: string,
+  ask: () => T | null | undefined | false | '',
+  deadlineMs = DEADLINE_MS,
+): Promise<T> {
   const deadline = performance.now() + deadlineMs
   for (;;) {
     const answer = ask()
-    if (answer !== null && answer !== undefined && answer !== false) return answer
+    if (answer !== null && answer !== undefined && answer !== false && answer !== '') return answer
     if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms for ${what}`)
     await pauseFor(5)
   }
@@ -153,6 +171,13 @@ export async function inParallel<T>(jobs: Iterable<() => Promise<T>>, width = 2)
   return results
 }
 
+/** In memory where there is room: a kill loses nothing that the system has taken, and syncing a disk proves nothing more. */
+export function makeFolder(): string {
+  const memory = '/dev/shm'
+  const fits = existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 512 * 1024 * 1024
+  return mkdtempSync(join(fits ? memory : tmpdir(), 'planfold-crash-'))
+}
+
 // ── the workspace of one run ───────────────────────────────────────────────────────────────────────────────────────
 
 export class Ground {
@@ -161,7 +186,7 @@ export class Ground {
   readonly definition: string
 
   constructor(plan: string, files: Readonly<Record<string, string>> = {}) {
-    this.base = mkdtempSync(join(tmpdir(), 'planfold-crash-'))
+    this.base = makeFolder()
     this.workspace = join(this.base, 'work')
     this.definition = join(this.base, 'definition.json')
     mkdirSync(join(this.workspace, '.planfold'), { recursive: true })
@@ -172,7 +197,8 @@ export class Ground {
     }
     writeFileSync(join(this.base, 'plan.yaml'), plan)
     const parsed = parsePlan(plan, { fileName: 'plan.yaml' })
-    if (!parsed.ok) throw new Error(parsed.diagnostics.map(each => `${each.line}:${each.column} ${each.message}`).join('\n'))
+    if (!parsed.ok)
+      throw new Error(parsed.diagnostics.map(each => `${each.line}:${each.column} ${each.message}`).join('\n'))
     writeFileSync(this.definition, JSON.stringify(parsed.definition))
   }
 
@@ -180,20 +206,28 @@ export class Ground {
     return new Real([...wrap, process.execPath, DRIVER, this.workspace, this.definition], { cwd: this.workspace, env })
   }
 
-  planfold(args: readonly string[], env: Readonly<Record<string, string>> = {}, wrap: readonly string[] = []): Real {
-    return new Real([...wrap, process.execPath, CLI, ...args], { cwd: this.workspace, env })
+  planfold(args: readonly string[], env: Readonly<Record<string, string>> = {}): Real {
+    return new Real([process.execPath, CLI, ...args], { cwd: this.workspace, env })
   }
 
-  runPlan(env: Readonly<Record<string, string>> = {}, more: readonly string[] = [], wrap: readonly string[] = []): Real {
-    return this.planfold([...more, 'run', join(this.base, 'plan.yaml')], env, wrap)
+  runPlan(env: Readonly<Record<string, string>> = {}, options: readonly string[] = []): Real {
+    return this.planfold(['run', join(this.base, 'plan.yaml'), ...options], env)
   }
 
   path(name: string): string {
     return join(this.workspace, name)
   }
 
+  write(name: string, text: string): void {
+    writeFileSync(this.path(name), text)
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.path(name))
+  }
+
   text(name: string): string {
-    return existsSync(this.path(name)) ? readFileSync(this.path(name), 'utf8') : ''
+    return this.has(name) ? readFileSync(this.path(name), 'utf8') : ''
   }
 
   /** By the shell's tools, not by ours: names, kinds, modes, link targets and contents of everything but our own state. */
@@ -216,12 +250,16 @@ export class Ground {
 
   journal(): readonly Entry[] {
     const plan = this.plan() as PlanId
-    const rows = this.query<StoredEntry>('SELECT position, version, at, actor, fence, body, NULL AS blob, lower(hex(hash)) AS hash FROM entries ORDER BY position')
+    const rows = this.query<StoredEntry>(
+      'SELECT position, version, at, actor, fence, body, NULL AS blob, lower(hex(hash)) AS hash FROM entries ORDER BY position',
+    )
     return rows.map(row => readEntry(plan, row, NO_BLOBS))
   }
 
   events<T extends Event['type']>(type: T): readonly (Extract<Event, { type: T }> & { readonly at: number })[] {
-    return this.journal().flatMap(({ now: at, events }) => events.flatMap(event => (event.type === type ? [{ ...(event as Extract<Event, { type: T }>), at }] : [])))
+    return this.journal().flatMap(({ now: at, events }) =>
+      events.flatMap(event => (event.type === type ? [{ ...(event as Extract<Event, { type: T }>), at }] : [])),
+    )
   }
 
   plan(): string {
@@ -247,7 +285,12 @@ export interface DriverEnd {
   readonly plan: string
   readonly driven: { readonly status: string; readonly rest?: string }
   readonly status: string
-  readonly parked: readonly { readonly task: string; readonly asks: { readonly evidence: { readonly reason: string; readonly effect: string; readonly startedAt: number } } }[]
+  readonly parked: readonly {
+    readonly task: string
+    readonly asks: {
+      readonly evidence: { readonly reason: string; readonly effect: string; readonly startedAt: number }
+    }
+  }[]
   readonly tasks: Readonly<Record<string, string>>
   readonly outputs: Readonly<Record<string, unknown>>
   readonly check: { readonly ok: boolean; readonly faults: readonly unknown[] }
@@ -255,7 +298,8 @@ export interface DriverEnd {
 
 export function driverEnd({ out, err, code, signal }: Ended): DriverEnd {
   const line = out.trimEnd().split('\n').at(-1) ?? ''
-  if (code !== 0 || !line.startsWith('{"end"')) throw new Error(`the driver did not reach its end (${code ?? signal}):\n${out}\n${err}`)
+  if (code !== 0 || !line.startsWith('{"end"'))
+    throw new Error(`the driver did not reach its end (${code ?? signal}):\n${out}\n${err}`)
   return (JSON.parse(line) as { end: DriverEnd }).end
 }
 
@@ -283,7 +327,7 @@ export class Recorder {
   }
 
   static async open(): Promise<Recorder> {
-    const folder = mkdtempSync(join(tmpdir(), 'planfold-recorder-'))
+    const folder = makeFolder()
     const file = join(folder, 'effects.jsonl')
     const real = new Real([process.execPath, join(here, 'recorder.mjs'), file], { stdin: 'pipe' })
     const [, port] = await real.says(/^(\d+)\n/)

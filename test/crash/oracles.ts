@@ -18,12 +18,19 @@ export function referenceOf(ground: Ground, end: DriverEnd): Reference {
 }
 
 /** Goes on until the end. A parked `ship` gets exactly one decision, and the recorder knows which. Returns all that was said. */
-export async function goOn(ground: Ground, recorder: Recorder): Promise<{ readonly end: DriverEnd; readonly runs: readonly Ended[]; readonly decisions: number }> {
+export async function goOn(
+  ground: Ground,
+  recorder: Recorder,
+): Promise<{ readonly end: DriverEnd; readonly runs: readonly Ended[]; readonly decisions: number }> {
   const resumed = await ground.drive().end()
   const end = driverEnd(resumed)
   if (end.parked.length === 0) return { end, runs: [resumed], decisions: 0 }
   expect(end.parked.map(({ task }) => task)).toEqual(['ship'])
-  expect(end.parked[0]!.asks.evidence).toMatchObject({ effect: 'unsafe', startedAt: expect.any(Number), reason: expect.stringContaining('owner') })
+  expect(end.parked[0]!.asks.evidence).toMatchObject({
+    effect: 'unsafe',
+    startedAt: expect.any(Number),
+    reason: expect.stringContaining('owner'),
+  })
   const happened = recorder.effects(end.plan).some(({ name }) => name === 'ship')
   const decided = await ground.drive({ CRASH_VERDICT: happened ? 'done' : 'again' }).end()
   return { end: driverEnd(decided), runs: [resumed, decided], decisions: 1 }
@@ -62,7 +69,9 @@ function expectAcknowledged(ground: Ground, runs: readonly Ended[]): void {
 /** P04, P06 and law L1: nothing completed lacks its effect, nothing happened more often than its class and the crashes allow. */
 function expectEffects(ground: Ground, recorder: Recorder, end: DriverEnd, crashes: number): void {
   const effects = recorder.effects(end.plan)
-  const started = ground.events('attempt.started').map(({ task, visit, attempt }) => `${end.plan}/${task}/${visit} ${attempt}`)
+  const started = ground
+    .events('attempt.started')
+    .map(({ task, visit, attempt }) => `${end.plan}/${task}/${visit} ${attempt}`)
   const tried = effects.map(({ key, attempt }) => `${key} ${attempt}`)
   // Each effect belongs to an attempt that the journal says was started, and no attempt was carried out twice.
   expect(tried.filter(one => !started.includes(one))).toEqual([])
@@ -72,7 +81,10 @@ function expectEffects(ground: Ground, recorder: Recorder, end: DriverEnd, crash
     const mine = effects.filter(({ name }) => name === task)
     const needed = end.tasks[task] === 'completed' ? 1 : 0
     const most = allowed === 'never' ? 0 : allowed === 'once' ? 1 : 1 + crashes
-    expect({ task, times: mine.length, enough: mine.length >= needed, tooOften: mine.length > most }).toMatchObject({ enough: true, tooOften: false })
+    expect({ task, times: mine.length, enough: mine.length >= needed, tooOften: mine.length > most }).toMatchObject({
+      enough: true,
+      tooOften: false,
+    })
     if (mine.length > 0) expect(new Set(mine.map(({ key }) => key))).toEqual(new Set([`${end.plan}/${task}/1`]))
     expect(started.filter(one => one.startsWith(`${end.plan}/${task}/`)).length).toBeLessThanOrEqual(2 + crashes)
   }

@@ -38,7 +38,11 @@ export class Scene {
     try {
       const runs = [await first(ground)].flat()
       const crashes = runs.filter(({ signal }) => signal === 'SIGKILL').length
-      const { end, runs: more, decisions } = crashes > 0 ? await goOn(ground, this.recorder) : { end: driverEnd(runs[0]!), runs: [], decisions: 0 }
+      const {
+        end,
+        runs: more,
+        decisions,
+      } = crashes > 0 ? await goOn(ground, this.recorder) : { end: driverEnd(runs[0]!), runs: [], decisions: 0 }
       expectSound(ground, this.recorder, this.reference, { end, runs: [...runs, ...more], crashes })
       ground.remove()
       return { fired: crashes > 0, decisions }
@@ -48,7 +52,10 @@ export class Scene {
   }
 
   /** k = 1, 2, 3 … until it no longer fires. */
-  async playEach(name: string, kill: (ground: Ground, k: number) => Promise<Ended>): Promise<{ kills: number; decisions: number }> {
+  async playEach(
+    name: string,
+    kill: (ground: Ground, k: number) => Promise<Ended>,
+  ): Promise<{ kills: number; decisions: number }> {
     let over = false
     return await this.#count(
       name,
@@ -62,11 +69,20 @@ export class Scene {
     )
   }
 
-  async playSome(name: string, ks: Iterable<number>, kill: (ground: Ground, k: number) => Promise<Ended>): Promise<{ kills: number; decisions: number }> {
+  async playSome(
+    name: string,
+    ks: Iterable<number>,
+    kill: (ground: Ground, k: number) => Promise<Ended>,
+  ): Promise<{ kills: number; decisions: number }> {
     return await this.#count(name, ks, kill, () => {})
   }
 
-  async #count(name: string, ks: Iterable<number>, kill: (ground: Ground, k: number) => Promise<Ended>, played: (fired: boolean) => void) {
+  async #count(
+    name: string,
+    ks: Iterable<number>,
+    kill: (ground: Ground, k: number) => Promise<Ended>,
+    played: (fired: boolean) => void,
+  ) {
     const began = performance.now()
     const all = await inParallel(
       (function* (scene: Scene) {
@@ -81,7 +97,9 @@ export class Scene {
     )
     const kills = all.filter(({ fired }) => fired).length
     const decisions = all.reduce((sum, one) => sum + one.decisions, 0)
-    console.log(`${name}: killed ${kills} times, ${decisions} decisions, ${Math.round((performance.now() - began) / Math.max(1, kills))} ms a kill`)
+    console.log(
+      `${name}: killed ${kills} times, ${decisions} decisions, ${Math.round((performance.now() - began) / Math.max(1, kills))} ms a kill`,
+    )
     return { kills, decisions }
   }
 

@@ -21,32 +21,50 @@ beforeAll(async () => {
 afterEach(endAll)
 afterAll(() => scene?.close())
 
-const strace = (call: string, k: number, out = '/dev/null') => ['strace', '-qq', '-o', out, '-e', `trace=${call}`, '-e', `inject=${call}:signal=SIGKILL:when=${k}`]
+const strace = (call: string, k: number, out = '/dev/null') => [
+  'strace',
+  '-qq',
+  '-o',
+  out,
+  '-e',
+  `trace=${call}`,
+  '-e',
+  `inject=${call}:signal=SIGKILL:when=${k}`,
+]
 
-describe.skipIf(missing !== null)(`a process killed at system calls${missing === null ? '' : ` (skipped: ${missing})`}`, () => {
-  test('at every fsync and fdatasync of SQLite it comes to the same end, and the file is whole', async () => {
-    const { kills } = await scene.playEach('fsync in the main thread', (ground, k) => ground.drive({}, strace('fsync,fdatasync', k)).end())
-    expect(kills).toBeGreaterThan(15)
-  })
+describe.skipIf(missing !== null)(
+  `a process killed at system calls${missing === null ? '' : ` (skipped: ${missing})`}`,
+  () => {
+    test('at every fsync and fdatasync of SQLite it comes to the same end, and the file is whole', async () => {
+      const { kills } = await scene.playEach('fsync in the main thread', (ground, k) =>
+        ground.drive({}, strace('fsync,fdatasync', k)).end(),
+      )
+      expect(kills).toBeGreaterThan(15)
+    })
 
-  test('at every fsync and fdatasync of files and blobs it comes to the same end', async () => {
-    const { kills } = await scene.playEach('fsync in the thread pool', killInPool)
-    expect(kills).toBeGreaterThan(5)
-  })
+    test('at every fsync and fdatasync of files and blobs it comes to the same end', async () => {
+      const { kills } = await scene.playEach('fsync in the thread pool', killInPool)
+      expect(kills).toBeGreaterThan(5)
+    })
 
-  test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, async () => {
-    const kill = (ground: Ground, k: number) => ground.drive({}, strace('pwrite64', k)).end()
-    if (ALL) {
-      expect((await scene.playEach('pwrite64', kill)).kills).toBeGreaterThan(100)
-      return
-    }
-    const count = await countWrites()
-    const step = (0.95 * count) / SPREAD
-    expect(step).toBeGreaterThan(1)
-    const { kills } = await scene.playSome('pwrite64', Array.from({ length: SPREAD }, (_, at) => Math.round(1 + at * step)), kill)
-    expect(kills).toBeGreaterThanOrEqual(60)
-  })
-})
+    test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, async () => {
+      const kill = (ground: Ground, k: number) => ground.drive({}, strace('pwrite64', k)).end()
+      if (ALL) {
+        expect((await scene.playEach('pwrite64', kill)).kills).toBeGreaterThan(100)
+        return
+      }
+      const count = await countWrites()
+      const step = (0.95 * count) / SPREAD
+      expect(step).toBeGreaterThan(1)
+      const { kills } = await scene.playSome(
+        'pwrite64',
+        Array.from({ length: SPREAD }, (_, at) => Math.round(1 + at * step)),
+        kill,
+      )
+      expect(kills).toBeGreaterThanOrEqual(60)
+    })
+  },
+)
 
 /** How many there are in a run without a fault. */
 async function countWrites(): Promise<number> {
@@ -54,14 +72,19 @@ async function countWrites(): Promise<number> {
   await scene.play('counted', async ground => {
     const out = join(ground.base, 'strace.out')
     const ended = await ground.drive({}, ['strace', '-qq', '-o', out, '-e', 'trace=pwrite64']).end()
-    count = readFileSync(out, 'utf8').split('\n').filter(line => line.startsWith('pwrite64')).length
+    count = readFileSync(out, 'utf8')
+      .split('\n')
+      .filter(line => line.startsWith('pwrite64')).length
     return ended
   })
   return count
 }
 
 async function killInPool(ground: Ground, k: number): Promise<Ended> {
-  const engine = ground.drive({ UV_THREADPOOL_SIZE: '1', NODE_OPTIONS: `--require ${resolve(import.meta.dirname, 'pool-thread.cjs')}` })
+  const engine = ground.drive({
+    UV_THREADPOOL_SIZE: '1',
+    NODE_OPTIONS: `--require ${resolve(import.meta.dirname, 'pool-thread.cjs')}`,
+  })
   const [, thread] = await engine.says(/\{"pool":(\d+)\}/)
   const tracer = new Real([...strace('fsync,fdatasync', k), '-p', thread!])
   const ended = await engine.end()
@@ -73,6 +96,19 @@ async function killInPool(ground: Ground, k: number): Promise<Ended> {
 function whyNoStrace(): string | null {
   if (process.platform !== 'linux') return 'this is not Linux'
   if (spawnSync('strace', ['--version']).status !== 0) return 'it is not installed'
-  const tried = spawnSync('strace', ['-qq', '-o', '/dev/null', '-e', 'trace=getcwd', '-e', 'inject=getcwd:signal=SIGKILL:when=1', 'bash', '-c', 'cd /; /bin/pwd'])
-  return tried.signal === 'SIGKILL' ? null : `it cannot trace or inject here: ${String(tried.stderr).trim().split('\n')[0] ?? ''}`
+  const tried = spawnSync('strace', [
+    '-qq',
+    '-o',
+    '/dev/null',
+    '-e',
+    'trace=getcwd',
+    '-e',
+    'inject=getcwd:signal=SIGKILL:when=1',
+    'bash',
+    '-c',
+    'cd /; /bin/pwd',
+  ])
+  return tried.signal === 'SIGKILL'
+    ? null
+    : `it cannot trace or inject here: ${String(tried.stderr).trim().split('\n')[0] ?? ''}`
 }

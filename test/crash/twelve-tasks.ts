@@ -4,7 +4,11 @@
 
 import type { Recorder } from './harness.ts'
 
-export const FILES = { 'src/app.txt': 'version = 1\nname = app\n', 'data/log.txt': 'begin\n', 'notes/untouched.md': 'leave me\n' }
+export const FILES = {
+  'src/app.txt': 'version = 1\nname = app\n',
+  'data/log.txt': 'begin\n',
+  'notes/untouched.md': 'leave me\n',
+}
 
 /** What each class allows the recorder to have seen. */
 export const ALLOWED: Readonly<Record<string, 'again' | 'same key' | 'once' | 'never'>> = {

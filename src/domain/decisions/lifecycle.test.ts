@@ -233,6 +233,7 @@ describe('cancel', () => {
         result: { failure: { class: 'unknown', message: 'died; nobody knows whether the compensation happened' } },
       },
     ])
+    expect(nextActions(journal.state, journal.clock.now()).turn).toBe(true)
     expect(journal.turn()).toEqual([{ type: 'compensation.started', task: 'a', action: undo }])
     journal.turn({ compensated: [{ task: name('a'), result: succeeded() }] })
     expect([journal.state.status, journal.state.reason]).toEqual([

@@ -14,7 +14,7 @@ import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
 import { propagate, readyUp, unblock } from './readiness.ts'
 import { reopen } from './routing.ts'
-import { afterFailure, afterSuccess, lose, settle } from './settle.ts'
+import { afterFailure, afterSuccess, lose, nowhereToGo, settle } from './settle.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')
@@ -98,6 +98,13 @@ export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal 
       `'${command.verdict}' is no answer to this gate`,
       `answer with ${answers.join(' or ')}`,
       answers,
+    )
+  const over = command.verdict === 'approved' || command.verdict === 'done' ? nowhereToGo(draft, task) : null
+  if (over !== null)
+    return refuse(
+      'limit',
+      `approving '${id}' leads back to '${over.target}', which has had all of its ${over.visits} visits`,
+      'reject it, or raise `visits` in a revision',
     )
   emit(draft, { type: 'gate.decided', task: id, verdict: command.verdict, rationale: command.rationale })
   if (command.verdict === 'again') emit(draft, { type: 'task.readied', tasks: [id] })

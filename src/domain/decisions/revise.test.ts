@@ -142,6 +142,16 @@ describe('a revision', () => {
     expect(journal.statuses()).toEqual({ a: 'completed', b: 'ready', done: 'pending' })
   })
 
+  it('made while work was taken up again does not bring its judging forward', () => {
+    const done = [{ type: 'prose', text: 'good' }] as const
+    const journal = started(plan('p', task('a'), { done }))
+    journal.succeed('a')
+    journal.succeed('done')
+    journal.must({ type: 'retry', task: name('a') })
+    expect(journal.must(revise(plan('p', task('a', { title: 'A' }), { done })))).toHaveLength(1)
+    expect(journal.statuses()).toEqual({ a: 'ready', done: 'pending' })
+  })
+
   it('changes who is first in line', () => {
     const journal = started(plan('p', task('a'), task('b'), task('c'), { concurrency: 1 }))
     journal.must(revise(plan('p', task('a'), task('b'), task('c', { priority: 1 }), { concurrency: 1 })))

@@ -66,6 +66,11 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   })
   emit(draft, { type: 'plan.revised', revision: state.revision + 1, definition, hash, rationale })
   if (state.status === 'draft') return undefined
+  // What a person is asked to approve has changed: the gate asks anew, for this revision.
+  for (const task of state.order) {
+    if (task.gate?.asks.type === 'approval')
+      emit(draft, { type: 'gate.opened', task: task.definition.id, asks: task.gate.asks, hash })
+  }
   reopen(draft, changed, 'its definition changed')
   reopen(
     draft,

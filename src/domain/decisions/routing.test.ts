@@ -68,7 +68,7 @@ describe('outcome edges', () => {
         'p',
         task('harvest'),
         task('sum', { needs: ['harvest'] }),
-        task('side', { needs: ['harvest'] }),
+        task('side', { needs: ['harvest'], effect: 'pure' }),
         task('review', { needs: ['sum'], on: { more: 'harvest' } }),
         task('ship', { needs: ['review'] }),
       ),
@@ -93,6 +93,23 @@ describe('outcome edges', () => {
     journal.succeed('review')
     journal.succeed('ship')
     expect([journal.state.status, journal.state.order.map(one => one.visit)]).toEqual(['completed', [2, 2, 2, 2, 1]])
+  })
+
+  it('a way back lets alone what is under way and may not be run twice', () => {
+    const journal = started(
+      plan(
+        'p',
+        task('harvest'),
+        task('push', { needs: ['harvest'], effect: 'unsafe' }),
+        task('review', { needs: ['harvest'], on: { more: 'harvest' } }),
+      ),
+    )
+    journal.succeed('harvest')
+    journal.succeed('review', { outcome: 'more' })
+    const push = journal.state.order[1]!
+    expect([push.status, push.visit, push.attempt]).toEqual(['running', 1, 1])
+    for (const one of ['push', 'harvest', 'review']) journal.succeed(one)
+    expect([journal.state.status, push.visit]).toEqual(['completed', 1])
   })
 
   it.each([

@@ -1,6 +1,7 @@
 // Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
 // open their next visit. Every way round is bounded by the target's visit limit.
 
+import { effectOf, mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import { VISITS_DEFAULT } from '../limits.ts'
 import type { TaskState } from '../state.ts'
@@ -46,13 +47,21 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
   readyUp(draft, to)
 }
 
-/** Opens the next visit of these tasks and of all that came after them; what is running there is given up first. */
+/**
+ * Opens the next visit of these tasks and of all that came after them; what is running there is given up first. Only what
+ * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it.
+ */
 export function reopen(draft: Draft, roots: readonly TaskState[], reason: string): void {
   if (roots.length === 0) return
   const after = transitiveDependants(roots)
+  const { definition } = draft.state
   const again = [
     ...roots,
-    ...after.filter(task => wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
+    ...after.filter(task => {
+      const open = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
+      if (open && !mayRunAgain(effectOf(definition, task.definition))) return false
+      return wouldReopen(task) || task.status === 'running' || task.status === 'ready'
+    }),
   ]
   for (const task of again) {
     if (task.status !== 'running') continue

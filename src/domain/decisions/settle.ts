@@ -59,6 +59,12 @@ export function afterSuccess(draft: Draft, task: TaskState): void {
   if (task.status === 'completed') propagate(draft, task)
 }
 
+/** The target that a success would lead back to once too often; null when the way is free. */
+export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof exhausted> {
+  const taken = edges(draft, task, outcomesOf(task, task.result))
+  return taken === null ? null : exhausted(task, taken.to)
+}
+
 function fail(draft: Draft, task: TaskState, result: Failed): void {
   emit(draft, { type: 'attempt.failed', ...attemptOf(task), result })
   const retry = retryOf(draft.state.definition, task.definition)

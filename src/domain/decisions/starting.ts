@@ -72,6 +72,14 @@ export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepa
     const made = prepared.get(task)
     if (made === undefined && needsPreparing(draft.state, task)) continue
     if (made !== undefined && made.failure === undefined && made.when === undefined && isUnjudged(task)) continue
+    // Without the files as they were before, a crash could not be set right.
+    if (
+      made?.failure === undefined &&
+      made?.preimage === undefined &&
+      made?.when !== false &&
+      capturesScope(draft.state, task)
+    )
+      continue
     start(draft, task, made ?? {})
   }
 }

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
 import { type PlanId, taskId } from '../../domain/id.ts'
-import { name, numberedPlanId, numberedSha, plan, succeeded } from '../../testing/index.ts'
+import { name, numberedPlanId, numberedSha, succeeded } from '../../testing/index.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function appendingContract(what: string, setup: Setup): void {

@@ -1,7 +1,7 @@
 // What stands beside the journal: claims, task output, sessions and goals.
 
 import { describe, expect, it } from 'vitest'
-import { external, name, numberedPlanId, plan, succeeded, task } from '../../testing/index.ts'
+import { external, name, numberedPlanId, plan, succeeded } from '../../testing/index.ts'
 import { BadCursor, type LogChunk } from '../store.ts'
 import { ana, given, must, one, type Setup, two } from './harness.contract.ts'
 

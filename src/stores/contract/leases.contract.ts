@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { plan } from '../../testing/index.ts'
 import { LeaseLost, type Owner, type Store } from '../store.ts'
 import { engine, given, must, ok, type Setup, two } from './harness.contract.ts'
 

@@ -2,7 +2,6 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { packFold } from '../../domain/fold.ts'
-import { plan } from '../../testing/index.ts'
 import type { Entry } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 

@@ -43,6 +43,7 @@ export class MemoryJournal implements JournalTable {
       owner: plan.owner,
       ownerBoot: owner?.boot ?? null,
       ownerExpires: owner?.expires ?? null,
+      position: this.#disk.position,
     }
   }
 

@@ -10,6 +10,10 @@ export type Statement = Omit<StatementSyncInstance, 'get' | 'all' | 'run'> & {
   run(...values: readonly Value[]): { changes: number; lastInsertRowid: number | bigint }
 }
 
+export interface ListStatement {
+  get(...values: readonly Value[]): readonly Value[] | undefined
+}
+
 export class Connection {
   readonly #database: InstanceType<typeof DatabaseSync>
   readonly #prepared = new Map<string, Statement>()
@@ -29,6 +33,11 @@ export class Connection {
       this.#prepared.set(sql, statement)
     }
     return statement
+  }
+
+  /** Rows as lists: quicker where every microsecond counts. */
+  prepareLists(sql: string): ListStatement {
+    return this.#database.prepare(sql, { returnArrays: true }) as unknown as ListStatement
   }
 
   exec(sql: string): void {
@@ -54,10 +63,7 @@ export function sqliteCode(error: unknown): number | null {
 }
 
 export const SQLITE_BUSY = 5
-export const SQLITE_NOMEM = 7
-export const SQLITE_IOERR = 10
 export const SQLITE_CORRUPT = 11
 export const SQLITE_FULL = 13
-export const SQLITE_CANTOPEN = 14
 export const SQLITE_CONSTRAINT = 19
 export const SQLITE_NOTADB = 26

@@ -4,15 +4,17 @@ import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
 import type { StoredEntry } from '../entry.ts'
 import type { PlanRecord } from '../projection.ts'
 import type { Head, JournalTable, StoredFold } from '../tables.ts'
-import type { Connection, Row, Statement, Value } from './driver.ts'
+import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 
 const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
+const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
+  coalesce((SELECT max(position) FROM pruned), 0))`
 
 export class SqliteJournal implements JournalTable {
   readonly #sql: Connection
   readonly #wrote: () => void
   /** The statements of every append, looked up once. */
-  readonly #head: Statement
+  readonly #head: ListStatement
   readonly #position: Statement
   readonly #insert: Statement
   readonly #advance: Statement
@@ -20,10 +22,9 @@ export class SqliteJournal implements JournalTable {
   constructor(sql: Connection, wrote: () => void) {
     this.#sql = sql
     this.#wrote = wrote
-    this.#head = sql.prepare(`SELECT h.version, h.at, h.fence, o.id AS owner, o.boot, o.expires
+    this.#head = sql.prepareLists(`SELECT h.version, h.at, h.fence, o.id, o.boot, o.expires, ${LAST_POSITION}
       FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no WHERE h.plan_no = ?`)
-    this.#position = sql.prepare(`SELECT max(coalesce((SELECT max(position) FROM entries), 0),
-      coalesce((SELECT max(position) FROM pruned), 0)) AS position`)
+    this.#position = sql.prepare(`SELECT ${LAST_POSITION} AS position`)
     this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#advance = sql.prepare('UPDATE heads SET version = ?, at = ?, done = ? WHERE plan_no = ?')
   }
@@ -43,15 +44,8 @@ export class SqliteJournal implements JournalTable {
   head(no: number): Head | null {
     const row = this.#head.get(no)
     if (row === undefined) return null
-    return {
-      no,
-      version: row.version as number,
-      at: row.at as number,
-      fence: row.fence as number,
-      owner: row.owner as string | null,
-      ownerBoot: row.boot as string | null,
-      ownerExpires: row.expires as number | null,
-    }
+    const [version, at, fence, owner, ownerBoot, ownerExpires, position] = row
+    return { no, version, at, fence, owner, ownerBoot, ownerExpires, position } as Head
   }
 
   lastHash(no: number): Sha256 | null {

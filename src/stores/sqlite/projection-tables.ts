@@ -21,6 +21,7 @@ export class SqliteProjections {
   readonly #wrote: () => void
   readonly #moveTask: Statement
   readonly #addTask: Statement
+  readonly #replaceTask: Statement
   readonly #startAttempt: Statement
   readonly #endAttempt: Statement
 
@@ -30,7 +31,8 @@ export class SqliteProjections {
     this.#moveTask =
       sql.prepare(`UPDATE tasks SET status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?
       WHERE plan_no = ? AND ordinal = ?`)
-    this.#addTask = sql.prepare('INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#addTask = sql.prepare('INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#replaceTask = sql.prepare('REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#startAttempt = sql.prepare(`INSERT INTO attempts (plan_no, ordinal, visit, attempt, status, started_at)
       VALUES (?, ?, ?, ?, 'running', ?)`)
     this.#endAttempt =
@@ -83,7 +85,8 @@ export class SqliteProjections {
       there.delete(record.ordinal)
       if (before !== undefined && sameTask(before, record)) continue
       const { ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt } = record
-      this.#addTask.run(no, ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt)
+      const write = before === undefined ? this.#addTask : this.#replaceTask
+      write.run(no, ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt)
     }
     for (const ordinal of there.keys()) {
       this.#sql.prepare('DELETE FROM tasks WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)

@@ -1,0 +1,64 @@
+// The real domain, the real loop and the real worker on a fake clock, a faulty store and processes that die: five hundred
+// seeds, each run twice. And bugs planted on purpose, because a harness that cannot fail proves nothing.
+
+import { describe, expect, test } from 'vitest'
+import badSeeds from './bad-seeds.json' with { type: 'json' }
+import { FAULTS, noneFired } from './faults.ts'
+import { MUTANTS } from './mutants.ts'
+import { failureText, run } from './run.ts'
+
+const SEEDS = 500
+const MUTANT_SEEDS = 150
+const TIMEOUT_MS = 240_000
+
+describe('the simulator', () => {
+  test(
+    `${SEEDS} seeds keep every promise, and each repeats itself to the letter`,
+    async () => {
+      const fired = noneFired()
+      let busy = 0
+      for (let at = 1; at <= SEEDS; at++) {
+        const seed = `0x${at.toString(16)}`
+        const verdict = await run({ seed })
+        if (verdict.violation !== null) expect.fail(failureText(verdict))
+        const again = await run({ seed })
+        expect(again.hash, `seed ${seed} does not repeat itself: npm run sim -- --seed ${seed} --twice`).toBe(verdict.hash)
+        if (verdict.completed > 0) busy++
+        for (const fault of FAULTS) fired[fault] += verdict.fired[fault]
+      }
+      expect(busy, 'seeds in which at least one task was completed').toBeGreaterThanOrEqual(SEEDS * 0.8)
+      expect(FAULTS.filter(fault => fired[fault] === 0), 'faults that never happened').toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test.each(badSeeds)(
+    'seed $seed, which once found: $found',
+    async ({ seed }) => {
+      const verdict = await run({ seed })
+      if (verdict.violation !== null) expect.fail(failureText(verdict))
+    },
+    TIMEOUT_MS,
+  )
+
+  test.each(MUTANTS)(
+    'a planted bug is caught: $name',
+    async mutant => {
+      const caught = await firstCaught(mutant)
+      expect(caught, `no invariant saw it in ${MUTANT_SEEDS} seeds`).not.toBeNull()
+      expect(mutant.caughtBy).toContain(caught!.violation!.invariant)
+      const text = failureText(caught!)
+      expect(text).toContain(`npm run sim -- --seed ${caught!.seed}`)
+      expect(text).toContain(caught!.violation!.invariant)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+async function firstCaught(mutant: (typeof MUTANTS)[number]) {
+  for (let at = 1; at <= MUTANT_SEEDS; at++) {
+    const verdict = await run({ seed: `0x${at.toString(16)}`, mutant })
+    if (verdict.violation !== null) return verdict
+  }
+  return null
+}

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Sha256 } from '../../domain/id.ts'
+import { external, plan, task } from '../../testing/index.ts'
+import { ana, carryOut, given, must } from '../store.contract.ts'
+import { StoreDamaged } from '../store.ts'
+import { setup } from './store-sqlite.fixture.ts'
+
+describe('sqlite: tampering is detected', () => {
+  async function written() {
+    const harness = setup()
+    const store = await harness.open()
+    const id = await given(store, plan('first', task('a', { kind: 'k' }), task('b', { needs: ['a'] }), external('c')))
+    await carryOut(store, id, 1)
+    await must(store, id, { type: 'note', text: 'n'.repeat(300_000) })
+    await store.sessions.append('s', [{ type: 'session.opened', title: 'x' }], { actor: ana })
+    expect((await store.check({ readData: true })).faults).toEqual([])
+    return { ...harness, store, id }
+  }
+
+  const changes: Record<string, string> = {
+    'the position of an entry': 'UPDATE entries SET position = 99 WHERE version = 5',
+    'two positions exchanged':
+      'UPDATE entries SET position = 99 WHERE version = 3; UPDATE entries SET position = 3 WHERE version = 2; UPDATE entries SET position = 2 WHERE position = 99',
+    'the version of an entry': 'UPDATE entries SET version = 99 WHERE version = 5',
+    'the time of an entry': 'UPDATE entries SET at = at + 1 WHERE version = 2',
+    'the actor of an entry': "UPDATE entries SET actor = 'eve' WHERE version = 2",
+    'the fence of an entry': 'UPDATE entries SET fence = 7 WHERE version = 2',
+    'the body of an entry':
+      "UPDATE entries SET body = replace(body, 'attempt.started', 'attempt.startet') WHERE version = 3",
+    'the blob of an entry': `UPDATE entries SET blob = x'${'ab'.repeat(32)}' WHERE blob IS NOT NULL`,
+    'the hash of an entry': `UPDATE entries SET hash = x'${'ab'.repeat(32)}' WHERE version = 2`,
+    'the plan of an entry': 'UPDATE entries SET plan_no = 9 WHERE version = 2',
+    'an entry deleted in the middle': 'DELETE FROM entries WHERE version = 3',
+    'the last entry deleted': 'DELETE FROM entries WHERE version = 5',
+    'two entries exchanged':
+      'UPDATE entries SET version = 99 WHERE version = 2; UPDATE entries SET version = 2 WHERE version = 3; UPDATE entries SET version = 3 WHERE version = 99',
+    'the version of the head': 'UPDATE heads SET version = 4',
+    'the time of the head': 'UPDATE heads SET at = at + 1',
+    'the count of done tasks': 'UPDATE heads SET done = 7',
+    'the status of a plan': "UPDATE plans SET status = 'failed'",
+    'the title of a plan': "UPDATE plans SET title = 'eve'",
+    'the id of a plan': "UPDATE plans SET id = '01234567-89ab-7def-8123-456700000000'",
+    'the status of a task': "UPDATE tasks SET status = 'completed' WHERE ordinal = 2",
+    'the name of a task': "UPDATE tasks SET name = 'x' WHERE ordinal = 2",
+    'a task deleted': 'DELETE FROM tasks WHERE ordinal = 3',
+    'a task added':
+      'INSERT INTO tasks SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
+    'the end of an attempt': 'UPDATE attempts SET ended_at = 1 WHERE ordinal = 1',
+    'an attempt deleted': 'DELETE FROM attempts WHERE ordinal = 1',
+    'a whole plan deleted':
+      'DELETE FROM entries; DELETE FROM heads; DELETE FROM tasks; DELETE FROM attempts; DELETE FROM plans',
+    'a word in a session': "UPDATE stream_entries SET body = replace(body, 'x', 'y')",
+    'the row of a session': "UPDATE streams SET row = replace(row, 'open', 'shut')",
+  }
+
+  for (const [what, sql] of Object.entries(changes)) {
+    it(`${what}`, async () => {
+      const { store, raw } = await written()
+      raw(sql)
+      const report = await store.check()
+      expect(report.ok).toBe(false)
+      expect(report.faults[0]!.hint).not.toBe('')
+    })
+  }
+
+  it('a plan whose chain is broken is not run', async () => {
+    const { open, raw, id } = await written()
+    raw("UPDATE entries SET actor = 'eve' WHERE version = 2")
+    const other = await open()
+    await expect(other.state(id)).rejects.toThrow(StoreDamaged)
+    await expect(other.update(id, { type: 'pause' }, { actor: ana })).rejects.toThrow(StoreDamaged)
+    await given(other, plan('healthy', task('a')), 2)
+  })
+
+  it('a damaged blob, in any byte, is found and never returned; a missing one is missed', async () => {
+    const { store, folder, id } = await written()
+    const [first] = readdirSync(join(folder, 'blobs'))
+    const [rest] = readdirSync(join(folder, 'blobs', first!))
+    const path = join(folder, 'blobs', first!, rest!)
+    const bytes = readFileSync(path)
+    for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
+      const damaged = Buffer.from(bytes)
+      damaged[at]! ^= 4
+      writeFileSync(path, damaged)
+      await expect(store.blobs.get((first! + rest!) as Sha256)).rejects.toThrow(StoreDamaged)
+      expect((await store.check({ readData: true })).ok).toBe(false)
+    }
+    await expect(store.read(id)).rejects.toThrow(StoreDamaged)
+    rmSync(path)
+    expect((await store.check()).ok).toBe(false)
+  })
+
+  it('a stored fold that was altered is not used', async () => {
+    const harness = setup({ foldEvery: 20 })
+    const store = await harness.open()
+    const id = await given(store, plan('first', task('a')))
+    for (let round = 1; round <= 50; round++) await must(store, id, { type: 'note', text: 'x' })
+    await store.close()
+    const other = await harness.open()
+    expect((await other.state(id))!.version).toBe(51)
+    harness.raw("UPDATE folds SET body = CAST(body || x'00' AS BLOB)")
+    expect((await other.check()).ok).toBe(false)
+    const third = await harness.open()
+    await expect(third.state(id)).rejects.toThrow(StoreDamaged)
+    harness.raw('UPDATE folds SET version = version - 1')
+    await expect(third.state(id)).rejects.toThrow(StoreDamaged)
+    harness.raw('DELETE FROM folds')
+    expect((await third.state(id))!.version).toBe(51)
+  })
+})

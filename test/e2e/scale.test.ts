@@ -1,0 +1,64 @@
+// Ten thousand tasks in one plan, through the real loop and the real store, with a runner that does nothing. How fast is the
+// bench's question; that it comes to its end, and that the journal then proves itself, is ours.
+
+import { randomBytes, randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { chain, fanOut } from '../../bench/candidates.ts'
+import type { Actor } from '../../src/domain/id.ts'
+import type { PlanDefinition } from '../../src/domain/plan.ts'
+import { systemClock } from '../../src/engine/clock.ts'
+import { EngineLocal } from '../../src/engine/engine-local.ts'
+import type { Rooms } from '../../src/engine/rooms.ts'
+import { WorkerLocal } from '../../src/engine/worker.ts'
+import { thisHost } from '../../src/stores/host.ts'
+import { StoreSqlite } from '../../src/stores/sqlite/store-sqlite.ts'
+import { makeFolder } from '../crash/harness.ts'
+
+const TASKS = 10_000
+const ACTOR = 'scale test' as Actor
+
+let folder: string
+beforeEach(() => {
+  folder = makeFolder()
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+async function openRooms(): Promise<Rooms> {
+  const unused = async () => {
+    throw new Error('nothing here needs this')
+  }
+  return {
+    store: await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID }),
+    workspace: { capture: unused, restore: unused },
+    runners: new Map([['run', { action: 'run', attempt: async () => ({ type: 'done', outputs: { answer: 42 } }) }]]),
+    processes: { endOwner: unused, endAttempt: unused },
+    clock: systemClock,
+    random: randomBytes,
+    root: folder,
+    stateDir: folder,
+    environment: {},
+    leaseMs: 15_000,
+  }
+}
+
+async function runToTheEnd(definition: PlanDefinition): Promise<void> {
+  const rooms = await openRooms()
+  const engine = new EngineLocal(rooms)
+  const worker = new WorkerLocal(rooms)
+  const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
+  if (!made.ok) throw new Error(made.refusal.message)
+  await engine.submit(made.plan, { type: 'start' }, ACTOR)
+  expect(await worker.drive(made.plan, { stop: new AbortController().signal })).toEqual({ status: 'rested', rest: 'ended' })
+  const summary = await engine.ask({ type: 'summary', plan: made.plan })
+  const total = definition.tasks.length
+  expect(summary).toMatchObject({ status: 'completed', progress: { done: total, total } })
+  expect(await engine.ask({ type: 'check' })).toMatchObject({ ok: true, faults: [] })
+  await worker.close()
+  await engine.close()
+}
+
+describe('a plan of ten thousand tasks', () => {
+  test('in a chain runs to its end, and check is clean', () => runToTheEnd(chain('long', TASKS)))
+  test('fanned out from one and back to one runs to its end, and check is clean', () => runToTheEnd(fanOut('wide', TASKS)))
+})
