@@ -49,22 +49,49 @@ console.table(rows)
 console.log(`fan-out ÷ chain: ${ratio(middle('planfold fan-out').perSecond, middle('planfold chain').perSecond)}`)
 const long = candidate('planfold', 'chain', 10_000)
 const growth = long.growth as { early: number; late: number } | null
-console.log(`chain of 10,000: ${long.perSecond} tasks/s, RSS ${long.rssMb} MB, ${long.bytesPerTask} bytes/task, CPU µs/task at 1,000–3,000: ${growth?.early}, at the end: ${growth?.late} (${growth === null ? '?' : ratio(growth.late, growth.early)})`)
+console.log(
+  `chain of 10,000: ${long.perSecond} tasks/s, RSS ${long.rssMb} MB, ${long.bytesPerTask} bytes/task, CPU µs/task at 1,000–3,000: ${growth?.early}, at the end: ${growth?.late} (${growth === null ? '?' : ratio(growth.late, growth.early)})`,
+)
 const wide = candidate('planfold', 'fan-out', 10_000)
-console.log(`fan-out 1 → 10,000 → 1: ${wide.perSecond} tasks/s, RSS ${wide.rssMb} MB, timer p50/max ${wide.timerP50}/${wide.timerMax} ms`)
+console.log(
+  `fan-out 1 → 10,000 → 1: ${wide.perSecond} tasks/s, RSS ${wide.rssMb} MB, timer p50/max ${wide.timerP50}/${wide.timerMax} ms`,
+)
 await resumeBench()
 
 function candidate(who: string, shape: string, tasks: number): Measured {
-  const out = execFileSync(process.execPath, ['--import', 'tsx', program(), who, shape, String(tasks)], { encoding: 'utf8', maxBuffer: 1e8 })
+  const out = execFileSync(process.execPath, ['--import', 'tsx', program(), who, shape, String(tasks)], {
+    encoding: 'utf8',
+    maxBuffer: 1e8,
+  })
   return JSON.parse(out.trim().split('\n').at(-1)!) as Measured
 }
 
 /** By strace, on the difference of two run lengths, so that opening and closing do not count. */
 function fsyncsPerTask(shape: string): string {
   const count = (tasks: number): number | null => {
-    const traced = spawnSync('strace', ['-f', '-qq', '-c', '-e', 'trace=fsync,fdatasync', process.execPath, '--import', 'tsx', program(), 'planfold', shape, String(tasks)], { encoding: 'utf8', maxBuffer: 1e8 })
+    const traced = spawnSync(
+      'strace',
+      [
+        '-f',
+        '-qq',
+        '-c',
+        '-e',
+        'trace=fsync,fdatasync',
+        process.execPath,
+        '--import',
+        'tsx',
+        program(),
+        'planfold',
+        shape,
+        String(tasks),
+      ],
+      { encoding: 'utf8', maxBuffer: 1e8 },
+    )
     if (traced.error !== undefined) return null
-    return [...traced.stderr.matchAll(/^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+).*\b(?:fsync|fdatasync)$/gm)].reduce((sum, match) => sum + Number(match[1]), 0)
+    return [...traced.stderr.matchAll(/^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+).*\b(?:fsync|fdatasync)$/gm)].reduce(
+      (sum, match) => sum + Number(match[1]),
+      0,
+    )
   }
   const [short, long] = [count(1_000), count(3_000)]
   return short === null || long === null ? 'no strace here' : ((long - short) / 2_000).toFixed(3)

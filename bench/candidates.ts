@@ -45,16 +45,27 @@ const unused = async () => {
 }
 
 export function chain(name: string, tasks: number): PlanDefinition {
-  return { name: name as PlanName, tasks: Array.from({ length: tasks }, (_, at) => task(`t${at}`, at === 0 ? [] : [`t${at - 1}`])) }
+  return {
+    name: name as PlanName,
+    tasks: Array.from({ length: tasks }, (_, at) => task(`t${at}`, at === 0 ? [] : [`t${at - 1}`])),
+  }
 }
 
 export function fanOut(name: string, tasks: number): PlanDefinition {
   const wide = Array.from({ length: tasks }, (_, at) => `t${at}`)
-  return { name: name as PlanName, concurrency: 64, tasks: [task('first', []), ...wide.map(id => task(id, ['first'])), task('last', wide)] }
+  return {
+    name: name as PlanName,
+    concurrency: 64,
+    tasks: [task('first', []), ...wide.map(id => task(id, ['first'])), task('last', wide)],
+  }
 }
 
 function task(id: string, needs: readonly string[]): TaskDefinition {
-  return { id: id as TaskName, ...(needs.length === 0 ? {} : { needs: needs as TaskName[] }), action: { type: 'run', command: { argv: ['true'] } } }
+  return {
+    id: id as TaskName,
+    ...(needs.length === 0 ? {} : { needs: needs as TaskName[] }),
+    action: { type: 'run', command: { argv: ['true'] } },
+  }
 }
 
 export async function planfold(shape: string, tasks: number, keep?: string): Promise<Record<string, unknown>> {
@@ -76,7 +87,8 @@ export async function planfold(shape: string, tasks: number, keep?: string): Pro
   const drive = async (plan: PlanId) => {
     const driven = await worker.drive(plan, { stop: new AbortController().signal })
     const summary = await engine.ask({ type: 'summary', plan })
-    if (driven.status !== 'rested' || summary?.status !== 'completed') throw new Error(`not done: ${JSON.stringify({ driven, status: summary?.status })}`)
+    if (driven.status !== 'rested' || summary?.status !== 'completed')
+      throw new Error(`not done: ${JSON.stringify({ driven, status: summary?.status })}`)
   }
   if (warm > 0) await drive(await make(chain('warm', warm)))
   const sizeBefore = bytesOf(folder)
@@ -150,7 +162,9 @@ function measureGrowth(rooms: Rooms, plan: PlanId): () => { early: number; late:
 export function raw(shape: string, steps: number): Record<string, unknown> {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-bench-raw-'))
   const db = new DatabaseSync(join(folder, 'raw.db'))
-  db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE steps (no INTEGER PRIMARY KEY, plan INTEGER, body TEXT)')
+  db.exec(
+    'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE steps (no INTEGER PRIMARY KEY, plan INTEGER, body TEXT)',
+  )
   const insert = db.prepare('INSERT INTO steps (plan, body) VALUES (?, ?)')
   const body = JSON.stringify(RESULT)
   const step = (from: number, count: number, group: number) => {
@@ -170,7 +184,10 @@ export function raw(shape: string, steps: number): Record<string, unknown> {
 }
 
 function bytesOf(folder: string): number {
-  return ['planfold.db', 'planfold.db-wal'].reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+  return ['planfold.db', 'planfold.db-wal'].reduce(
+    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10

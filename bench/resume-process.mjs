@@ -32,16 +32,33 @@ if (mode === 'raw' || mode === 'raw-make') {
     async attempt() {
       if (mode === 'planfold') process.stdout.write('next\n')
       else if (++ran === 5_000) process.stdout.write('half\n')
-      return mode === 'half' && ran >= 5_000 ? new Promise(() => {}) : { type: 'done', outputs: { answer: 42, text: 'x'.repeat(70) } }
+      return mode === 'half' && ran >= 5_000
+        ? new Promise(() => {})
+        : { type: 'done', outputs: { answer: 42, text: 'x'.repeat(70) } }
     },
   }
   const store = await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID })
-  const rooms = { store, runners: new Map([['run', runner]]), processes: processTree(), clock: systemClock, random: randomBytes, root: folder, stateDir: folder, environment: {}, leaseMs: 15_000 }
+  const rooms = {
+    store,
+    runners: new Map([['run', runner]]),
+    processes: processTree(),
+    clock: systemClock,
+    random: randomBytes,
+    root: folder,
+    stateDir: folder,
+    environment: {},
+    leaseMs: 15_000,
+  }
   const engine = new EngineLocal(rooms)
   const worker = new WorkerLocal(rooms)
   if (mode === 'half') {
     // `effect: pure`, so that the attempt in flight at the kill is simply made again.
-    const tasks = Array.from({ length: 10_000 }, (_, at) => ({ id: `t${at}`, ...(at === 0 ? {} : { needs: [`t${at - 1}`] }), effect: 'pure', action: { type: 'run', command: { argv: ['true'] } } }))
+    const tasks = Array.from({ length: 10_000 }, (_, at) => ({
+      id: `t${at}`,
+      ...(at === 0 ? {} : { needs: [`t${at - 1}`] }),
+      effect: 'pure',
+      action: { type: 'run', command: { argv: ['true'] } },
+    }))
     const made = await engine.submit(null, { type: 'create', definition: { name: 'long', tasks } }, 'bench')
     await engine.submit(made.plan, { type: 'start' }, 'bench')
   }

@@ -22,18 +22,25 @@ export async function resumeBench(): Promise<void> {
       rmSync(folder, { recursive: true, force: true })
     }
   }
-  const middle = (values: number[]): number => Math.round([...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!)
-  console.log(`resume in a chain of 10,000, owner killed at 5,000: ${middle(ours)} ms from process start to the next task; raw ${middle(bare)} ms (${(middle(ours) / middle(bare)).toFixed(2)}×)`)
+  const middle = (values: number[]): number =>
+    Math.round([...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!)
+  console.log(
+    `resume in a chain of 10,000, owner killed at 5,000: ${middle(ours)} ms from process start to the next task; raw ${middle(bare)} ms (${(middle(ours) / middle(bare)).toFixed(2)}×)`,
+  )
 }
 
 /** Drives to task 5,000 in a process that is then killed with SIGKILL. */
 function halfDone(folder: string): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [resolve(import.meta.dirname, 'resume-process.mjs'), 'half', folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [resolve(import.meta.dirname, 'resume-process.mjs'), 'half', folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     child.stdout.on('data', chunk => {
       if (String(chunk).includes('half')) child.kill('SIGKILL')
     })
-    child.on('exit', (_, signal) => (signal === 'SIGKILL' ? done() : fail(new Error('the owner ended before it was killed'))))
+    child.on('exit', (_, signal) =>
+      signal === 'SIGKILL' ? done() : fail(new Error('the owner ended before it was killed')),
+    )
   })
 }
 

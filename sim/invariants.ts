@@ -26,15 +26,34 @@ import type { TaskStatus } from '../src/domain/status.ts'
 import { checkAll } from '../src/stores/check.ts'
 import { GENESIS, openEntry } from '../src/stores/entry.ts'
 import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
-import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from '../src/stores/memory/memory-side-tables.ts'
+import {
+  memoryClaims,
+  memoryLogs,
+  memoryOwners,
+  memoryStreams,
+  memoryUpkeep,
+} from '../src/stores/memory/memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-tables.ts'
 import { foldHash } from '../src/stores/states.ts'
-import type { Entry, UpdateOptions, Updated } from '../src/stores/store.ts'
+import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Execution, Watcher, World } from './world.ts'
 
-export type InvariantId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13' | 'I16' | 'I18' | 'L' | 'leak' | 'crashed'
+export type InvariantId =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I13'
+  | 'I16'
+  | 'I18'
+  | 'L'
+  | 'leak'
+  | 'crashed'
 
 export interface Violation {
   readonly invariant: InvariantId
@@ -76,7 +95,12 @@ export class Invariants implements Watcher {
   readonly mirror: PlanState = newState()
   readonly entries: Entry[] = []
   /** Attempts that have ended, as late messages would name them. */
-  readonly over: { readonly task: TaskName; readonly visit: number; readonly attempt: number; readonly how: 'settled' | 'lost' }[] = []
+  readonly over: {
+    readonly task: TaskName
+    readonly visit: number
+    readonly attempt: number
+    readonly how: 'settled' | 'lost'
+  }[] = []
   readonly #disk: SimDisk
   readonly #world: World
   readonly #scheduler: Scheduler
@@ -127,14 +151,19 @@ export class Invariants implements Watcher {
     const stored = this.#disk.journal[this.#seen]!.entry
     this.#now = `entry ${stored.version}`
     const last = this.entries.at(-1)
-    if (stored.version !== (last?.version ?? 0) + 1) this.fail('I1', `version ${stored.version} follows ${last?.version ?? 0}`)
-    if (stored.position !== (last?.position ?? 0) + 1) this.fail('I1', `position ${stored.position} follows ${last?.position ?? 0}`)
+    if (stored.version !== (last?.version ?? 0) + 1)
+      this.fail('I1', `version ${stored.version} follows ${last?.version ?? 0}`)
+    if (stored.position !== (last?.position ?? 0) + 1)
+      this.fail('I1', `position ${stored.position} follows ${last?.position ?? 0}`)
     const entry = openEntry(this.#hash, plan, stored, this.#blobs)
     this.#hash = stored.hash
     this.entries.push(entry)
-    this.#trace(`entry ${entry.version} ${entry.actor} ${entry.command.type} [${entry.events.map(told).join(', ')}] ${entry.hash.slice(0, 12)}`)
+    this.#trace(
+      `entry ${entry.version} ${entry.actor} ${entry.command.type} [${entry.events.map(told).join(', ')}] ${entry.hash.slice(0, 12)}`,
+    )
     this.#fence(entry)
-    if (last !== undefined && entry.now < last.now) this.fail('I1', `time ran backwards from ${last.now} to ${entry.now}`)
+    if (last !== undefined && entry.now < last.now)
+      this.fail('I1', `time ran backwards from ${last.now} to ${entry.now}`)
     for (const event of entry.events) {
       this.#now = `entry ${entry.version}, ${told(event)}`
       this.#event(event, entry)
@@ -150,9 +179,11 @@ export class Invariants implements Watcher {
     const isEngines = entry.command.type === 'turn' || entry.command.type === 'recover'
     if (!isEngines) return
     if (entry.fence === null) return this.fail('I2', `the engine wrote '${entry.command.type}' without a fence`)
-    if (entry.fence !== plan.fence) this.fail('I2', `an entry carries fence ${entry.fence}, the plan's is ${plan.fence}`)
+    if (entry.fence !== plan.fence)
+      this.fail('I2', `an entry carries fence ${entry.fence}, the plan's is ${plan.fence}`)
     const owner = this.#fences.get(entry.fence)
-    if (owner !== undefined && owner !== plan.owner) this.fail('I2', `fence ${entry.fence} belongs to ${owner} and to ${plan.owner}`)
+    if (owner !== undefined && owner !== plan.owner)
+      this.fail('I2', `fence ${entry.fence} belongs to ${owner} and to ${plan.owner}`)
     this.#fences.set(entry.fence, plan.owner ?? '')
   }
 
@@ -161,8 +192,13 @@ export class Invariants implements Watcher {
     if (lease === undefined) return
     const plan = this.#disk.plans.get(1)!
     const owner = this.#disk.owners.get(lease.owner)
-    if (plan.owner !== lease.owner || plan.fence !== lease.fence) this.fail('I2', `${process} may write with fence ${lease.fence} of ${lease.owner}; the plan is held by ${plan.owner} with ${plan.fence}`)
-    else if (owner === undefined || owner.expires <= this.#scheduler.now) this.fail('I2', `${process} may write although its lease ran out`)
+    if (plan.owner !== lease.owner || plan.fence !== lease.fence)
+      this.fail(
+        'I2',
+        `${process} may write with fence ${lease.fence} of ${lease.owner}; the plan is held by ${plan.owner} with ${plan.fence}`,
+      )
+    else if (owner === undefined || owner.expires <= this.#scheduler.now)
+      this.fail('I2', `${process} may write although its lease ran out`)
   }
 
   acknowledged(updated: Updated): void {
@@ -172,12 +208,14 @@ export class Invariants implements Watcher {
     this.#isDurable(updated.version, events)
     const { state } = updated
     // The state of a process goes on changing with its later commits; it can be compared only when it stands where we do.
-    if (state.version === this.mirror.version && updated.version % 7 === 0) this.#same('the state a process keeps', state)
+    if (state.version === this.mirror.version && updated.version % 7 === 0)
+      this.#same('the state a process keeps', state)
   }
 
   #isDurable(version: number, events: string): void {
     const entry = this.entries[version - 1]
-    if (entry === undefined || JSON.stringify(entry.events) !== events) this.fail('I7', `version ${version} was acknowledged and is not in the journal: ${events.slice(0, 120)}`)
+    if (entry === undefined || JSON.stringify(entry.events) !== events)
+      this.fail('I7', `version ${version} was acknowledged and is not in the journal: ${events.slice(0, 120)}`)
   }
 
   #event(event: Event, entry: Entry): void {
@@ -200,7 +238,8 @@ export class Invariants implements Watcher {
       case 'plan.cancelled':
         this.#plan = 'cancelling'
         for (const task of this.#tasks.values()) task.unwanted = true
-        for (const task of this.#tasks.values()) if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
+        for (const task of this.#tasks.values())
+          if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
         return
       case 'plan.reopened':
         if (this.#plan !== 'ended') this.fail('I13', 'a plan was reopened that had not ended')
@@ -226,7 +265,9 @@ export class Invariants implements Watcher {
         return
       case 'task.reopened':
         for (const name of event.tasks) this.#reopen(name)
-        for (const name of event.tasks) for (const task of this.#tasks.values()) if (task.routedBy === name && task.definition.needs?.includes(name) === true) task.routedBy = null
+        for (const name of event.tasks)
+          for (const task of this.#tasks.values())
+            if (task.routedBy === name && task.definition.needs?.includes(name) === true) task.routedBy = null
         return
       case 'task.routed':
         for (const name of event.to) this.#shadow(name).routedBy = event.task
@@ -242,7 +283,8 @@ export class Invariants implements Watcher {
         const task = this.#open(event)
         const stopping = entry.command.type === 'turn' && entry.command.start === false
         const superseded = event.reason.startsWith('superseded')
-        if (event.byUs === true && !stopping && !superseded && !task.unwanted) this.fail('I18', `'${event.task}' was ended in the middle, and nobody wanted that`)
+        if (event.byUs === true && !stopping && !superseded && !task.unwanted)
+          this.fail('I18', `'${event.task}' was ended in the middle, and nobody wanted that`)
         task.status = 'ready'
         task.unknown = !task.claimed
         task.claimed = false
@@ -278,10 +320,12 @@ export class Invariants implements Watcher {
         const { id } = task.definition
         const isBad = task.status !== 'completed' && task.status !== 'skipped'
         // A failure taken up by an outcome edge is handled; an optional task may fail.
-        if (isBad && task.definition.optional !== true && !this.#isHandled(id)) this.fail('I4', `the plan completed with '${id}' ${task.status}`)
+        if (isBad && task.definition.optional !== true && !this.#isHandled(id))
+          this.fail('I4', `the plan completed with '${id}' ${task.status}`)
       }
     }
-    if (event.status === 'cancelled') for (const task of this.#tasks.values()) if (!ENDED.includes(task.status)) task.status = 'cancelled'
+    if (event.status === 'cancelled')
+      for (const task of this.#tasks.values()) if (!ENDED.includes(task.status)) task.status = 'cancelled'
   }
 
   #isHandled(task: TaskName): boolean {
@@ -291,16 +335,19 @@ export class Invariants implements Watcher {
   #started(event: Extract<Event, { type: 'attempt.started' }>, entry: Entry): void {
     const task = this.#shadow(event.task)
     if (this.#plan !== 'active') this.fail('I4', `'${event.task}' starts while the plan is ${this.#plan}`)
-    if (task.endedVisit === event.visit) this.fail('I13', `'${event.task}' starts again in visit ${event.visit}, which had ended`)
+    if (task.endedVisit === event.visit)
+      this.fail('I13', `'${event.task}' starts again in visit ${event.visit}, which had ended`)
     if (task.status !== 'ready') this.fail('I4', `'${event.task}' starts although it is ${task.status}`)
-    if (event.visit !== task.visit || event.attempt !== task.attempt + 1) this.fail('I5', `attempt ${event.visit}/${event.attempt} follows ${task.visit}/${task.attempt}`)
+    if (event.visit !== task.visit || event.attempt !== task.attempt + 1)
+      this.fail('I5', `attempt ${event.visit}/${event.attempt} follows ${task.visit}/${task.attempt}`)
     for (const name of task.definition.needs ?? []) {
       const need = this.#shadow(name)
       const met = need.status === 'completed' || need.status === 'skipped' || task.routedBy === name
       if (!met) this.fail('I4', `'${event.task}' starts although it needs '${name}', which is ${need.status}`)
     }
     const effect = effectOf(this.mirror.definition, task.definition)
-    if (task.unknown && effect === 'unsafe') this.fail('I6', `'${event.task}' is unsafe, its last outcome is unknown, and nobody said to run it again`)
+    if (task.unknown && effect === 'unsafe')
+      this.fail('I6', `'${event.task}' is unsafe, its last outcome is unknown, and nobody said to run it again`)
     if (event.claim === undefined && task.definition.action.type !== 'external') this.#fits(task)
     else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
     task.unknown = false
@@ -314,10 +361,12 @@ export class Invariants implements Watcher {
   #fits(task: Shadow): void {
     const running = [...this.#tasks.values()].filter(other => other.status === 'running' && !other.claimed)
     const { concurrency } = this.mirror.definition
-    if (concurrency !== undefined && running.length >= concurrency) this.fail('I4', `more than ${concurrency} tasks run at once`)
+    if (concurrency !== undefined && running.length >= concurrency)
+      this.fail('I4', `more than ${concurrency} tasks run at once`)
     const scope = scopeOfTask(task.definition)
     const other = running.find(other => scopesOverlap(scope, scopeOfTask(other.definition)))
-    if (other !== undefined) this.fail('I4', `'${task.definition.id}' and '${other.definition.id}' write the same files at once`)
+    if (other !== undefined)
+      this.fail('I4', `'${task.definition.id}' and '${other.definition.id}' write the same files at once`)
   }
 
   #settled(event: Extract<Event, { type: 'attempt.succeeded' | 'attempt.failed' }>, entry: Entry): void {
@@ -330,7 +379,8 @@ export class Invariants implements Watcher {
       task.failures++
       task.status = 'failed'
       const { attempts } = retryOf(this.mirror.definition, task.definition)
-      if (task.failures > Math.max(1, attempts)) this.fail('I5', `'${id}' has failed ${task.failures} times, ${attempts} attempts are allowed`)
+      if (task.failures > Math.max(1, attempts))
+        this.fail('I5', `'${id}' has failed ${task.failures} times, ${attempts} attempts are allowed`)
       return
     }
     const open = event.result.verdicts?.some(({ holds }) => holds === null) === true
@@ -344,12 +394,22 @@ export class Invariants implements Watcher {
     const { id, action } = task.definition
     if (action.type !== 'run' && action.type !== 'edit') return
     const key = `${this.mirror.id}/${id}/${task.visit}`
-    const mine = this.#world.executions.filter(other => other.task === id && other.visit === task.visit && other.kind !== 'undo')
-    const probed = mine.some(other => other.kind === 'probe' && other.attempt === task.attempt && other.ended === 'well')
+    const mine = this.#world.executions.filter(
+      other => other.task === id && other.visit === task.visit && other.kind !== 'undo',
+    )
+    const probed = mine.some(
+      other => other.kind === 'probe' && other.attempt === task.attempt && other.ended === 'well',
+    )
     const worked = mine.some(other => other.kind === 'work' && other.attempt === task.attempt && other.ended === 'well')
-    if (!probed && !worked) this.fail('I6', `'${id}' ${task.visit}/${task.attempt} is said to have succeeded, but no child of that attempt did`)
-    if (!mine.some(other => other.kind === 'work' && other.happened)) this.fail('I6', `'${id}' succeeded without its effect`)
-    if (effectOf(this.mirror.definition, task.definition) === 'idempotent' && !this.#world.byKey.has(key)) this.fail('I6', `'${id}' succeeded and nothing arrived under its key ${key}`)
+    if (!probed && !worked)
+      this.fail(
+        'I6',
+        `'${id}' ${task.visit}/${task.attempt} is said to have succeeded, but no child of that attempt did`,
+      )
+    if (!mine.some(other => other.kind === 'work' && other.happened))
+      this.fail('I6', `'${id}' succeeded without its effect`)
+    if (effectOf(this.mirror.definition, task.definition) === 'idempotent' && !this.#world.byKey.has(key))
+      this.fail('I6', `'${id}' succeeded and nothing arrived under its key ${key}`)
     this.#marked(task)
   }
 
@@ -358,13 +418,15 @@ export class Invariants implements Watcher {
     const file = this.#world.executions.find(other => other.task === id && other.kind === 'work')?.file
     if (file == null || task.vouched) return
     const marks = this.#world.marks(file, id, task.visit)
-    if (marks !== 1) this.fail('I6', `'${id}' visit ${task.visit} is completed and has left its mark ${marks} times in ${file}`)
+    if (marks !== 1)
+      this.fail('I6', `'${id}' visit ${task.visit} is completed and has left its mark ${marks} times in ${file}`)
   }
 
   #decided(event: Extract<Event, { type: 'gate.decided' }>, entry: Entry): void {
     const task = this.#shadow(event.task)
     if (task.status !== 'waiting') this.fail('I13', `a decision about '${event.task}', which is ${task.status}`)
-    if (!PEOPLE.test(entry.actor)) this.fail('I6', `'${event.task}' was decided '${event.verdict}' by ${entry.actor}, who is no person`)
+    if (!PEOPLE.test(entry.actor))
+      this.fail('I6', `'${event.task}' was decided '${event.verdict}' by ${entry.actor}, who is no person`)
     if (event.verdict === 'again') task.unknown = false
     if (event.verdict === 'done') task.vouched = true
     if (event.verdict === 'approved' || event.verdict === 'done') {
@@ -386,7 +448,8 @@ export class Invariants implements Watcher {
 
   #move(name: TaskName, status: TaskStatus): void {
     const task = this.#shadow(name)
-    if (ENDED.includes(task.status) || task.endedVisit === task.visit) this.fail('I13', `'${name}' was ${task.status} and is ${status} again in visit ${task.visit}`)
+    if (ENDED.includes(task.status) || task.endedVisit === task.visit)
+      this.fail('I13', `'${name}' was ${task.status} and is ${status} again in visit ${task.visit}`)
     task.status = status
   }
 
@@ -395,10 +458,18 @@ export class Invariants implements Watcher {
   }
 
   /** The attempt an event ends must be the one under way. */
-  #open(event: { readonly type: string; readonly task: TaskName; readonly visit: number; readonly attempt: number }): Shadow {
+  #open(event: {
+    readonly type: string
+    readonly task: TaskName
+    readonly visit: number
+    readonly attempt: number
+  }): Shadow {
     const task = this.#shadow(event.task)
     if (task.status !== 'running' || task.visit !== event.visit || task.attempt !== event.attempt) {
-      this.fail('I13', `${event.type} for '${event.task}' ${event.visit}/${event.attempt}, which is ${task.status} at ${task.visit}/${task.attempt}`)
+      this.fail(
+        'I13',
+        `${event.type} for '${event.task}' ${event.visit}/${event.attempt}, which is ${task.status} at ${task.visit}/${task.attempt}`,
+      )
     }
     return task
   }
@@ -408,21 +479,47 @@ export class Invariants implements Watcher {
   began(execution: Execution): void {
     const { task, visit, attempt, key, kind, effect } = execution
     const known = this.#keys.get(`${task}/${visit}`)
-    if (known !== undefined && known !== key) this.fail('I5', `'${task}' visit ${visit} was begun under the keys ${known} and ${key}`)
+    if (known !== undefined && known !== key)
+      this.fail('I5', `'${task}' visit ${visit} was begun under the keys ${known} and ${key}`)
     this.#keys.set(`${task}/${visit}`, key)
     const shadow = this.#tasks.get(task)
     if (kind === 'undo') {
-      const before = this.#world.executions.find(other => other !== execution && other.kind === 'undo' && other.task === task && other.visit === visit)
-      if (before !== undefined) this.fail('I6', `the compensation of '${task}' was begun twice, by children ${before.number} and ${execution.number}`)
+      const before = this.#world.executions.find(
+        other => other !== execution && other.kind === 'undo' && other.task === task && other.visit === visit,
+      )
+      if (before !== undefined)
+        this.fail(
+          'I6',
+          `the compensation of '${task}' was begun twice, by children ${before.number} and ${execution.number}`,
+        )
       return
     }
     if (kind !== 'work' || !COUNTS.includes(effect)) return
     const open = shadow?.status === 'running' && shadow.visit === visit && shadow.attempt === attempt
-    if (!open) this.fail('I6', `child ${execution.number} began '${task}' ${visit}/${attempt}, which the journal does not say is under way`)
+    if (!open)
+      this.fail(
+        'I6',
+        `child ${execution.number} began '${task}' ${visit}/${attempt}, which the journal does not say is under way`,
+      )
     const left = this.#world.executions.find(other => other !== execution && other.running && other.task === task)
-    if (left !== undefined) this.fail('I6', `'${task}' ${visit}/${attempt} begins while child ${left.number} of an earlier attempt still lives`)
-    const twin = this.#world.executions.find(other => other !== execution && other.kind === 'work' && other.task === task && other.visit === visit && other.attempt === attempt)
-    if (twin !== undefined) this.fail('I6', `'${task}' ${visit}/${attempt} was begun twice, by children ${twin.number} and ${execution.number}`)
+    if (left !== undefined)
+      this.fail(
+        'I6',
+        `'${task}' ${visit}/${attempt} begins while child ${left.number} of an earlier attempt still lives`,
+      )
+    const twin = this.#world.executions.find(
+      other =>
+        other !== execution &&
+        other.kind === 'work' &&
+        other.task === task &&
+        other.visit === visit &&
+        other.attempt === attempt,
+    )
+    if (twin !== undefined)
+      this.fail(
+        'I6',
+        `'${task}' ${visit}/${attempt} was begun twice, by children ${twin.number} and ${execution.number}`,
+      )
   }
 
   happens(execution: Execution): void {
@@ -432,9 +529,19 @@ export class Invariants implements Watcher {
       if (other === execution || other.key !== execution.key || other.kind !== 'work' || !other.happened) continue
       // A known failure may be tried again, whatever it left behind: the retry policy said so.
       const failed = this.entries.some(entry =>
-        entry.events.some(event => event.type === 'attempt.failed' && event.task === task && event.visit === visit && event.attempt === other.attempt),
+        entry.events.some(
+          event =>
+            event.type === 'attempt.failed' &&
+            event.task === task &&
+            event.visit === visit &&
+            event.attempt === other.attempt,
+        ),
       )
-      if (!failed) this.fail('I6', `the effect of '${task}' visit ${visit} (${effect}) happens a second time, in child ${execution.number} after child ${other.number}`)
+      if (!failed)
+        this.fail(
+          'I6',
+          `the effect of '${task}' visit ${visit} (${effect}) happens a second time, in child ${execution.number} after child ${other.number}`,
+        )
     }
   }
 
@@ -443,7 +550,12 @@ export class Invariants implements Watcher {
     const plan = this.#disk.plans.get(1)!
     if (plan.lastHash === null) return
     const body = deflateSync(JSON.stringify(packFold(this.mirror)))
-    this.#disk.set(plan, 'fold', { version: this.mirror.version, definitionVersion: 1, body, hash: foldHash(plan.lastHash, body) })
+    this.#disk.set(plan, 'fold', {
+      version: this.mirror.version,
+      definitionVersion: 1,
+      body,
+      hash: foldHash(plan.lastHash, body),
+    })
     this.#disk.commit()
     this.#trace(`a fold is stored at version ${this.mirror.version}`)
   }
@@ -471,7 +583,11 @@ export class Invariants implements Watcher {
     for (const entry of this.entries) {
       const decided = decide(state, entry.command, entry.now)
       const events = decided.ok ? JSON.stringify(decided.events) : `refused: ${decided.refusal.message}`
-      if (events !== JSON.stringify(entry.events)) return this.fail('I16', `entry ${entry.version} (${entry.command.type}) decides otherwise: ${events.slice(0, 300)}`)
+      if (events !== JSON.stringify(entry.events))
+        return this.fail(
+          'I16',
+          `entry ${entry.version} (${entry.command.type}) decides otherwise: ${events.slice(0, 300)}`,
+        )
       state.version = entry.version
     }
     this.#same('the state after deciding everything again', state)
@@ -481,11 +597,16 @@ export class Invariants implements Watcher {
   #same(what: string, state: PlanState): void {
     const mine = JSON.stringify(packFold(this.mirror))
     const theirs = JSON.stringify(packFold(state))
-    if (mine !== theirs) return this.fail('I3', `${what} is not the fold of the journal at version ${this.mirror.version}: ${firstDifference(mine, theirs)}`)
+    if (mine !== theirs)
+      return this.fail(
+        'I3',
+        `${what} is not the fold of the journal at version ${this.mirror.version}: ${firstDifference(mine, theirs)}`,
+      )
     const opened = unpackFold(JSON.parse(theirs) as JsonObject, state.definition)
     for (const now of [state.updatedAt, state.updatedAt + 86_400_000]) {
       const [kept, again] = [answers(state, now), answers(opened, now)]
-      if (kept !== again) return this.fail('I3', `${what} answers otherwise than its stored fold: ${firstDifference(kept, again)}`)
+      if (kept !== again)
+        return this.fail('I3', `${what} answers otherwise than its stored fold: ${firstDifference(kept, again)}`)
     }
   }
 
@@ -525,8 +646,18 @@ function scopeOfTask({ action, write }: TaskDefinition): readonly string[] {
 function answers(state: PlanState, now: number): string {
   const next = nextActions(state, now)
   const tasks = state.order.map(({ unmet, blockers, dependants }) => [unmet, blockers, dependants.length])
-  const names = (list: Iterable<{ readonly definition: TaskDefinition }>) => Array.from(list, ({ definition }) => definition.id)
-  return JSON.stringify([names(next.perform).sort(), names(next.prepare), next.compensate?.task.definition.id, next.turn, next.wakeAt, next.rest, state.counts, tasks])
+  const names = (list: Iterable<{ readonly definition: TaskDefinition }>) =>
+    Array.from(list, ({ definition }) => definition.id)
+  return JSON.stringify([
+    names(next.perform).sort(),
+    names(next.prepare),
+    next.compensate?.task.definition.id,
+    next.turn,
+    next.wakeAt,
+    next.rest,
+    state.counts,
+    tasks,
+  ])
 }
 
 function firstDifference(a: string, b: string): string {

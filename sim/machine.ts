@@ -13,7 +13,7 @@ import type { Heartbeat } from '../src/stores/leases.ts'
 import { MemoryDisk } from '../src/stores/memory/memory-disk.ts'
 import { memoryOwners } from '../src/stores/memory/memory-side-tables.ts'
 import { StoreMemory } from '../src/stores/memory/store-memory.ts'
-import { type Asked, CommitUnknown, type Store, type UpdateOptions, type Updated } from '../src/stores/store.ts'
+import { type Asked, CommitUnknown, type Store, type Updated, type UpdateOptions } from '../src/stores/store.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import type { Faults } from './faults.ts'
 import type { Mutant } from './mutants.ts'
@@ -174,7 +174,8 @@ export class Process {
       } catch (error) {
         said = `threw ${error instanceof Error ? error.message : String(error)}`
         // Only the faults we asked for may end a drive this way.
-        if (!/as the simulation asked|ran out|LeaseLost/.test(said)) this.#ground.mutant?.expectsThrows === true || this.unexpected(said)
+        if (!/as the simulation asked|ran out|LeaseLost/.test(said))
+          this.#ground.mutant?.expectsThrows === true || this.unexpected(said)
       }
       trace(`${this.name} drove: ${said}`)
       if (life.stop.signal.aborted) {
@@ -222,7 +223,8 @@ export class Process {
         isRunning: pid => machine.isRunning(pid),
       },
       newId: () => `${this.name}.${life.number}.${++ids}`,
-      later: turn => void this.#after(life, this.#luck.fraction() < 0.7 ? 0 : this.#luck.between(0, 30), 'commit', turn),
+      later: turn =>
+        void this.#after(life, this.#luck.fraction() < 0.7 ? 0 : this.#luck.between(0, 30), 'commit', turn),
       every: (_ms, look) => {
         life.looks.add(look)
         return () => void life.looks.delete(look)
@@ -302,13 +304,17 @@ export class Process {
         return updated
       } catch (error) {
         // A connection cut before the commit arrived: not written, and nobody can say so.
-        if (this.#cut && error instanceof Error && error.message.startsWith('the commit failed')) throw new CommitUnknown('the connection was cut, as the simulation asked')
+        if (this.#cut && error instanceof Error && error.message.startsWith('the commit failed'))
+          throw new CommitUnknown('the connection was cut, as the simulation asked')
         throw error
       }
     }
     const door = this.#guard(life, raw)
     return new Proxy(door, {
-      get: (target, key) => (key === 'update' ? (...args: Parameters<typeof update>) => this.#come(life, update(...args)) : Reflect.get(target, key)),
+      get: (target, key) =>
+        key === 'update'
+          ? (...args: Parameters<typeof update>) => this.#come(life, update(...args))
+          : Reflect.get(target, key),
     })
   }
 
@@ -414,7 +420,8 @@ export class Machine {
 
   /** A process that ended in good order is started again. */
   reviveEnded(): void {
-    for (const process of this.all) if (!process.isUp && !this.#booting.has(process)) this.#boot(process, this.#luck.between(100, 5_000))
+    for (const process of this.all)
+      if (!process.isUp && !this.#booting.has(process)) this.#boot(process, this.#luck.between(100, 5_000))
   }
 
   #boot(process: Process, ms: number): void {

@@ -41,12 +41,17 @@ for (let at = 0; at < count; at++) {
   if (verdict.violation !== null) {
     failures++
     console.log(failureText(values.trace ? { ...verdict, trace: [] } : verdict))
-  } else if (count === 1) console.log(`seed ${seed}: ${verdict.status}, ${verdict.steps} steps, ${verdict.entries} entries, trace ${verdict.hash}`)
+  } else if (count === 1)
+    console.log(
+      `seed ${seed}: ${verdict.status}, ${verdict.steps} steps, ${verdict.entries} entries, trace ${verdict.hash}`,
+    )
   if (values.twice) {
     const again = await run({ seed, mutant, ...events })
     if (again.hash !== verdict.hash) {
       failures++
-      console.log(`seed ${seed} does not repeat: trace ${verdict.hash}, then ${again.hash}\n  again with: npm run sim -- --seed ${seed} --twice`)
+      console.log(
+        `seed ${seed} does not repeat: trace ${verdict.hash}, then ${again.hash}\n  again with: npm run sim -- --seed ${seed} --twice`,
+      )
     }
   }
   for (const fault of FAULTS) fired[fault] += verdict.fired[fault]
@@ -58,8 +63,14 @@ for (let at = 0; at < count; at++) {
 }
 if (count > 1) {
   const seconds = Number(process.hrtime.bigint() - began) / 1e9
-  console.log(`${count} seeds in ${seconds.toFixed(1)} s: ${failures} failed, ${steps} steps, ${commits} commits, ${completed} tasks completed, ${vacuous} seeds without any`)
-  console.log(`plans ended: ${Object.entries(ends).map(([status, times]) => `${status} ${times}`).join(', ')}`)
+  console.log(
+    `${count} seeds in ${seconds.toFixed(1)} s: ${failures} failed, ${steps} steps, ${commits} commits, ${completed} tasks completed, ${vacuous} seeds without any`,
+  )
+  console.log(
+    `plans ended: ${Object.entries(ends)
+      .map(([status, times]) => `${status} ${times}`)
+      .join(', ')}`,
+  )
   console.log(`faults: ${FAULTS.map(fault => `${fault} ${fired[fault]}`).join(', ')}`)
 }
 process.exitCode = failures > 0 ? 1 : 0

@@ -1,13 +1,13 @@
 // Bugs planted on purpose. A harness that cannot fail proves nothing: each mutant must be caught by a named invariant within a
 // few seeds. They are wrapped around the real parts in the simulation; nothing in src/ is changed.
 
+import type { Turn } from '../src/domain/command.ts'
 import { decide } from '../src/domain/decide.ts'
 import { packFold, unpackFold } from '../src/domain/fold.ts'
-import type { ActionType } from '../src/domain/plan.ts'
-import type { JsonObject } from '../src/domain/json.ts'
-import type { PlanState } from '../src/domain/state.ts'
-import type { Turn } from '../src/domain/command.ts'
 import type { Actor } from '../src/domain/id.ts'
+import type { JsonObject } from '../src/domain/json.ts'
+import type { ActionType } from '../src/domain/plan.ts'
+import type { PlanState } from '../src/domain/state.ts'
 import type { ProcessTree, Runner } from '../src/runners/runner.ts'
 import { openEntry, sealEntry } from '../src/stores/entry.ts'
 import { MemoryJournal } from '../src/stores/memory/memory-tables.ts'
@@ -39,60 +39,79 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fence not checked',
     caughtBy: ['I2'],
     needs: ['pause', 'crash'],
-    update: (store, { disk }) => (plan, asked, options) => {
-      const row = disk.plans.get(1)!
-      const fresh = options.lease === undefined || row.owner === null ? options : { ...options, lease: { owner: row.owner, fence: row.fence } }
-      return store.update(plan, asked, fresh)
-    },
+    update:
+      (store, { disk }) =>
+      (plan, asked, options) => {
+        const row = disk.plans.get(1)!
+        const fresh =
+          options.lease === undefined || row.owner === null
+            ? options
+            : { ...options, lease: { owner: row.owner, fence: row.fence } }
+        return store.update(plan, asked, fresh)
+      },
   },
   {
     // M4: the reply was lost, so the entry is written once more, unasked.
     name: 'unknown commit written again',
     caughtBy: ['I13', 'I4', 'I5', 'I3', 'I16'],
     needs: ['reply-lost'],
-    update: (store, { disk }) => async (plan, asked, options) => {
-      try {
-        return await store.update(plan, asked, options)
-      } catch (error) {
-        const kept = disk.plans.get(1)!
-        const last = kept.entries.at(-1)
-        if (error instanceof CommitUnknown && last !== undefined && options.lease !== undefined) {
-          const previous = kept.entries.at(-2)?.hash ?? ''
-          const entry = openEntry(previous, plan, last, store.blobs)
-          const position = disk.position + 1
-          new MemoryJournal(disk).addEntry(1, sealEntry(last.hash, { ...entry, position, version: entry.version + 1 }, store.blobs))
-          disk.commit()
+    update:
+      (store, { disk }) =>
+      async (plan, asked, options) => {
+        try {
+          return await store.update(plan, asked, options)
+        } catch (error) {
+          const kept = disk.plans.get(1)!
+          const last = kept.entries.at(-1)
+          if (error instanceof CommitUnknown && last !== undefined && options.lease !== undefined) {
+            const previous = kept.entries.at(-2)?.hash ?? ''
+            const entry = openEntry(previous, plan, last, store.blobs)
+            const position = disk.position + 1
+            new MemoryJournal(disk).addEntry(
+              1,
+              sealEntry(last.hash, { ...entry, position, version: entry.version + 1 }, store.blobs),
+            )
+            disk.commit()
+          }
+          throw error
         }
-        throw error
-      }
-    },
+      },
   },
   {
     // M6: the answer goes out before the commit.
     name: 'acknowledged before the commit',
     caughtBy: ['I7'],
     needs: ['commit-failed'],
-    update: (store, { disk, scheduler }) => async (plan, asked, options) => {
-      if (options.lease !== undefined) return await store.update(plan, asked, options)
-      const command = taken(asked)
-      const state = await store.state(plan)
-      const guess = unpackFold(JSON.parse(JSON.stringify(packFold(state!))) as JsonObject, state!.definition)
-      const decision = decide(guess, command, Math.max(disk.plans.get(1)!.at, scheduler.now))
-      store.update(plan, command, options).catch(() => {})
-      if (!decision.ok) return decision
-      return { ok: true, version: state!.version + 1, position: disk.position + 1, events: decision.events, state: guess }
-    },
+    update:
+      (store, { disk, scheduler }) =>
+      async (plan, asked, options) => {
+        if (options.lease !== undefined) return await store.update(plan, asked, options)
+        const command = taken(asked)
+        const state = await store.state(plan)
+        const guess = unpackFold(JSON.parse(JSON.stringify(packFold(state!))) as JsonObject, state!.definition)
+        const decision = decide(guess, command, Math.max(disk.plans.get(1)!.at, scheduler.now))
+        store.update(plan, command, options).catch(() => {})
+        if (!decision.ok) return decision
+        return {
+          ok: true,
+          version: state!.version + 1,
+          position: disk.position + 1,
+          events: decision.events,
+          state: guess,
+        }
+      },
   },
   {
     // M9: nobody knows whether it was written, and it is taken for written: what was in it is dropped.
     name: 'unknown commit taken for a success',
     caughtBy: ['I6', 'L'],
     needs: ['commit-failed', 'unknown-unwritten'],
-    update: (store) => async (plan, asked, options) => {
+    update: store => async (plan, asked, options) => {
       try {
         return await store.update(plan, asked, options)
       } catch (error) {
-        if (options.lease === undefined || !(error instanceof Error) || !error.message.startsWith('the commit failed')) throw error
+        if (options.lease === undefined || !(error instanceof Error) || !error.message.startsWith('the commit failed'))
+          throw error
         const state = (await store.state(plan)) as PlanState
         return { ok: true, version: state.version, position: 0, events: [], state }
       }
@@ -103,30 +122,37 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a new key for every attempt',
     caughtBy: ['I5', 'I6'],
     needs: ['crash'],
-    runners: runners => wrapped(runners, runner => (attempt, tools, signal) => runner.attempt({ ...attempt, key: `${attempt.key}/${attempt.attempt}` }, tools, signal)),
+    runners: runners =>
+      wrapped(
+        runners,
+        runner => (attempt, tools, signal) =>
+          runner.attempt({ ...attempt, key: `${attempt.key}/${attempt.attempt}` }, tools, signal),
+      ),
   },
   {
     // A completion is taken for that of whatever attempt is open now.
     name: 'stale settlement accepted',
     caughtBy: ['I6'],
     needs: ['late-completion', 'duplicate-completion', 'crash'],
-    update: (store, { truth }) => (plan, asked, options) =>
-      store.update(
-        plan,
-        options.lease === undefined
-          ? asked
-          : () => {
-              const command = taken(asked)
-              const state = truth()
-              if (command.type !== 'turn' || command.settled === undefined) return command
-              const settled = command.settled.map(item => {
-                const task = state.tasks.get(item.task)
-                return task === undefined ? item : { ...item, visit: task.visit, attempt: task.attempt }
-              })
-              return { ...command, settled } satisfies Turn
-            },
-        options,
-      ),
+    update:
+      (store, { truth }) =>
+      (plan, asked, options) =>
+        store.update(
+          plan,
+          options.lease === undefined
+            ? asked
+            : () => {
+                const command = taken(asked)
+                const state = truth()
+                if (command.type !== 'turn' || command.settled === undefined) return command
+                const settled = command.settled.map(item => {
+                  const task = state.tasks.get(item.task)
+                  return task === undefined ? item : { ...item, visit: task.visit, attempt: task.attempt }
+                })
+                return { ...command, settled } satisfies Turn
+              },
+          options,
+        ),
   },
   {
     // M10: a parked task is answered by the engine itself.
@@ -137,7 +163,14 @@ export const MUTANTS: readonly Mutant[] = [
       const updated = await store.update(plan, asked, options)
       if (updated.ok && options.lease !== undefined) {
         const parked = updated.events.find(event => event.type === 'attempt.parked')
-        if (parked !== undefined) store.update(plan, { type: 'decide', task: parked.task, verdict: 'again', rationale: 'why not' }, { actor: 'engine' as Actor }).catch(() => {})
+        if (parked !== undefined)
+          store
+            .update(
+              plan,
+              { type: 'decide', task: parked.task, verdict: 'again', rationale: 'why not' },
+              { actor: 'engine' as Actor },
+            )
+            .catch(() => {})
       }
       return updated
     },
@@ -151,7 +184,15 @@ export const MUTANTS: readonly Mutant[] = [
       wrapped(runners, runner => (attempt, tools, signal) => {
         if (attempt.action.type === 'decide') return runner.attempt(attempt, tools, signal)
         void runner.attempt(attempt, tools, signal)
-        return Promise.resolve({ type: 'exited', exit: 0, signal: null, timedOut: false, stdout: '', stderr: '', truncated: false })
+        return Promise.resolve({
+          type: 'exited',
+          exit: 0,
+          signal: null,
+          timedOut: false,
+          stdout: '',
+          stderr: '',
+          truncated: false,
+        })
       }),
   },
   {
@@ -172,6 +213,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-function wrapped(runners: ReadonlyMap<ActionType, Runner>, attempt: (runner: Runner) => Runner['attempt']): ReadonlyMap<ActionType, Runner> {
+function wrapped(
+  runners: ReadonlyMap<ActionType, Runner>,
+  attempt: (runner: Runner) => Runner['attempt'],
+): ReadonlyMap<ActionType, Runner> {
   return new Map(Array.from(runners, ([type, runner]) => [type, { ...runner, attempt: attempt(runner) }]))
 }

@@ -88,21 +88,35 @@ export class People {
     if (waiting.length === 0) return
     const task = this.#luck.pick(waiting)
     const verdict = this.#verdict(task)
-    const decide = (verdict: GateVerdict): Order => ({ type: 'decide', task: task.definition.id, verdict, rationale: 'as it seemed right' })
+    const decide = (verdict: GateVerdict): Order => ({
+      type: 'decide',
+      task: task.definition.id,
+      verdict,
+      rationale: 'as it seemed right',
+    })
     this.#say(ANA, decide(verdict))
     if (this.#willing) return
     // A double click; or two people who do not agree.
     if (this.#luck.chance(0.25)) this.#say(ANA, decide(verdict))
-    if (this.#luck.chance(0.15) && task.gate?.asks.type !== 'unknown-outcome') this.#say('ben' as Actor, decide(verdict === 'approved' ? 'rejected' : 'approved'))
+    if (this.#luck.chance(0.15) && task.gate?.asks.type !== 'unknown-outcome')
+      this.#say('ben' as Actor, decide(verdict === 'approved' ? 'rejected' : 'approved'))
   }
 
   #verdict(task: TaskState): GateVerdict {
-    if (task.gate?.asks.type !== 'unknown-outcome') return this.#willing || this.#luck.chance(0.8) ? 'approved' : 'rejected'
+    if (task.gate?.asks.type !== 'unknown-outcome')
+      return this.#willing || this.#luck.chance(0.8) ? 'approved' : 'rejected'
     // Somebody goes and looks.
     const { executions } = this.#town.world
-    const happened = executions.some(({ task: name, visit, attempt, kind, happened }) => name === task.definition.id && visit === task.visit && attempt === task.attempt && kind === 'work' && happened)
+    const happened = executions.some(
+      ({ task: name, visit, attempt, kind, happened }) =>
+        name === task.definition.id && visit === task.visit && attempt === task.attempt && kind === 'work' && happened,
+    )
     if (task.definition.effect === undefined && happened) return 'done'
-    return happened && task.definition.effect === 'unsafe' ? 'done' : this.#willing || this.#luck.chance(0.85) ? 'again' : 'rejected'
+    return happened && task.definition.effect === 'unsafe'
+      ? 'done'
+      : this.#willing || this.#luck.chance(0.85)
+        ? 'again'
+        : 'rejected'
   }
 
   /** Claims an external task, works for a while, reports; sometimes dies, sometimes comes too late, sometimes says it twice. */
@@ -119,21 +133,32 @@ export class People {
       if (!this.#willing && this.#luck.chance(0.25)) return
       const takes = this.#luck.between(100, this.#willing ? 1_000 : 12_000)
       this.#town.scheduler.after(takes, 'agent reports', () => this.#report(task, token))
-      if (!this.#willing && this.#luck.chance(0.2)) this.#town.scheduler.after(takes + this.#luck.between(0, 2_000), 'agent reports twice', () => this.#report(task, token))
-      if (this.#luck.chance(0.3)) this.#town.scheduler.after(takes / 2, 'agent beats', () => this.#say(AGENT, { type: 'heartbeat', task, token, leaseMs }))
+      if (!this.#willing && this.#luck.chance(0.2))
+        this.#town.scheduler.after(takes + this.#luck.between(0, 2_000), 'agent reports twice', () =>
+          this.#report(task, token),
+        )
+      if (this.#luck.chance(0.3))
+        this.#town.scheduler.after(takes / 2, 'agent beats', () =>
+          this.#say(AGENT, { type: 'heartbeat', task, token, leaseMs }),
+        )
     })
   }
 
   #report(task: TaskName, token: string): void {
     const well = this.#willing || this.#luck.chance(0.85)
     const failure = { class: 'logic', message: 'the agent gave up', retryable: this.#luck.chance(0.5) } as const
-    this.#say(AGENT, { type: 'report', task, token, result: well ? { status: 'succeeded' } : { status: 'failed', failure } })
+    this.#say(AGENT, {
+      type: 'report',
+      task,
+      token,
+      result: well ? { status: 'succeeded' } : { status: 'failed', failure },
+    })
   }
 
   #meddle(): void {
     const { truth, machine, workload } = this.#town
     const { mirror } = truth
-    if (this.#willing || PLAN_ENDED.has(mirror.status) && this.#luck.chance(0.8)) return
+    if (this.#willing || (PLAN_ENDED.has(mirror.status) && this.#luck.chance(0.8))) return
     const any = (test: (task: TaskState) => boolean) => {
       const found = mirror.order.filter(test)
       return found.length === 0 ? null : this.#luck.pick(found).definition.id

@@ -1,10 +1,10 @@
 // One seed, from the drawing of the plan to the verdict: first the safety phase, in which things go wrong, then the liveness
 // phase, in which nothing does any more and the plan must come to its end.
 
-import { nextActions } from '../src/domain/next-actions.ts'
 import type { Command } from '../src/domain/command.ts'
-import type { Actor, PlanId } from '../src/domain/id.ts'
 import { newState } from '../src/domain/fold.ts'
+import type { Actor, PlanId } from '../src/domain/id.ts'
+import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
 import { evaluator } from '../src/engine/expressions.ts'
@@ -99,7 +99,8 @@ export async function run(options: RunOptions): Promise<Verdict> {
   }
   const people = new People({ scheduler, machine, world, truth, faults, workload, luck: luck.fork('people'), trace })
   const unguard = guardGlobals(what => truth.fail('leak', what))
-  const onRejection = (error: unknown) => truth.fail('crashed', `nobody caught: ${error instanceof Error ? error.stack : String(error)}`)
+  const onRejection = (error: unknown) =>
+    truth.fail('crashed', `nobody caught: ${error instanceof Error ? error.stack : String(error)}`)
   process.on('unhandledRejection', onRejection)
   try {
     await perform()
@@ -142,10 +143,12 @@ export async function run(options: RunOptions): Promise<Verdict> {
     machine.heal()
     people.fallSilent()
     const at = scheduler.now
-    if (!(await within(at + LIVENESS_MS, () => nextActions(truth.mirror, wallNow()).rest !== null))) return truth.fail('L', 'it neither ended nor came to wait for somebody')
+    if (!(await within(at + LIVENESS_MS, () => nextActions(truth.mirror, wallNow()).rest !== null)))
+      return truth.fail('L', 'it neither ended nor came to wait for somebody')
     trace('people answer')
     people.settleDown()
-    if (!(await within(scheduler.now + LIVENESS_MS, () => PLAN_ENDED.has(truth.mirror.status)))) return truth.fail('L', `everybody answered and it is still ${truth.mirror.status}`)
+    if (!(await within(scheduler.now + LIVENESS_MS, () => PLAN_ENDED.has(truth.mirror.status))))
+      return truth.fail('L', `everybody answered and it is still ${truth.mirror.status}`)
     if (truth.violation === null) truth.last()
   }
 
@@ -198,11 +201,16 @@ export async function run(options: RunOptions): Promise<Verdict> {
 function withStrays(command: Command, truth: Invariants, faults: Faults, luck: Random): Command {
   if (command.type !== 'turn' || truth.over.length === 0) return command
   const settled = [...(command.settled ?? [])]
-  for (const [how, fault] of [['lost', 'late-completion'], ['settled', 'duplicate-completion']] as const) {
+  for (const [how, fault] of [
+    ['lost', 'late-completion'],
+    ['settled', 'duplicate-completion'],
+  ] as const) {
     const over = truth.over.filter(attempt => attempt.how === how)
     if (over.length === 0 || !faults.hit(fault)) continue
     const { task, visit, attempt } = luck.pick(over)
-    const result: Result = luck.chance(0.5) ? { status: 'succeeded' } : { status: 'failed', failure: { class: 'logic', message: 'a late no', retryable: true } }
+    const result: Result = luck.chance(0.5)
+      ? { status: 'succeeded' }
+      : { status: 'failed', failure: { class: 'logic', message: 'a late no', retryable: true } }
     settled.splice(luck.between(0, settled.length), 0, { task, visit, attempt, result })
   }
   return settled.length === 0 ? command : { ...command, settled }

@@ -20,7 +20,9 @@ export class Scheduler {
   now = 1_000_000
   steps = 0
   readonly #luck: Random
-  readonly #queue = new Heap<Due>((a, b) => a.at - b.at < 0 || (a.at === b.at && (a.tie < b.tie || (a.tie === b.tie && a.order < b.order))))
+  readonly #queue = new Heap<Due>(
+    (a, b) => a.at - b.at < 0 || (a.at === b.at && (a.tie < b.tie || (a.tie === b.tie && a.order < b.order))),
+  )
   #order = 0
 
   constructor(luck: Random) {

@@ -22,12 +22,17 @@ describe('the simulator', () => {
         const verdict = await run({ seed })
         if (verdict.violation !== null) expect.fail(failureText(verdict))
         const again = await run({ seed })
-        expect(again.hash, `seed ${seed} does not repeat itself: npm run sim -- --seed ${seed} --twice`).toBe(verdict.hash)
+        expect(again.hash, `seed ${seed} does not repeat itself: npm run sim -- --seed ${seed} --twice`).toBe(
+          verdict.hash,
+        )
         if (verdict.completed > 0) busy++
         for (const fault of FAULTS) fired[fault] += verdict.fired[fault]
       }
       expect(busy, 'seeds in which at least one task was completed').toBeGreaterThanOrEqual(SEEDS * 0.8)
-      expect(FAULTS.filter(fault => fired[fault] === 0), 'faults that never happened').toEqual([])
+      expect(
+        FAULTS.filter(fault => fired[fault] === 0),
+        'faults that never happened',
+      ).toEqual([])
     },
     TIMEOUT_MS,
   )

@@ -41,18 +41,28 @@ export function drawWorkload(luck: Random): Workload {
     const task: Task = { id, ...drawAction(luck, id, people) }
     const needs = drawNeeds(luck, shape, at, count)
     if (needs.length > 0) task.needs = needs
-    if (retries && luck.chance(0.6)) task.retry = { attempts: luck.between(1, 4), backoffMs: { min: 200, max: luck.pick([200, 5_000, 60_000]) } }
+    if (retries && luck.chance(0.6))
+      task.retry = { attempts: luck.between(1, 4), backoffMs: { min: 200, max: luck.pick([200, 5_000, 60_000]) } }
     if (luck.chance(0.15)) task.timeoutMs = luck.pick([1_000, 5_000])
     if (luck.chance(0.1)) task.optional = true
     if (luck.chance(0.2)) task.priority = luck.between(-2, 3)
     if (conditions && luck.chance(0.3)) task.when = drawCondition(luck, at)
     if (luck.chance(0.06)) task.accept = [drawCriterion(luck)]
-    if (compensates && task.action.type === 'run' && luck.chance(0.5)) task.compensate = { type: 'run', command: { argv: ['undo', id] } }
+    if (compensates && task.action.type === 'run' && luck.chance(0.5))
+      task.compensate = { type: 'run', command: { argv: ['undo', id] } }
     tasks.push(task)
-    scripts.set(id, { leastMs: luck.pick([0, 10, 500]), mostMs: luck.pick([500, 3_000, 12_000]), failRate: luck.chance(0.5) ? failing : 0 })
+    scripts.set(id, {
+      leastMs: luck.pick([0, 10, 500]),
+      mostMs: luck.pick([500, 3_000, 12_000]),
+      failRate: luck.chance(0.5) ? failing : 0,
+    })
   }
   if (edges) drawEdges(luck, tasks, scripts)
-  const definition: Mutable<PlanDefinition> = { name: 'sim' as PlanName, tasks, concurrency: luck.pick([1, 2, 3, 4, 8]) }
+  const definition: Mutable<PlanDefinition> = {
+    name: 'sim' as PlanName,
+    tasks,
+    concurrency: luck.pick([1, 2, 3, 4, 8]),
+  }
   if (luck.chance(0.2)) definition.done = Array.from({ length: luck.between(1, 2) }, () => drawCriterion(luck))
   return { definition, scripts, meddlers: luck.chance(0.35), cancels: luck.chance(0.15) }
 }
@@ -64,7 +74,9 @@ function drawNeeds(luck: Random, shape: Shape, at: number, count: number): TaskN
     case 'chain':
       return [name(at - 1)]
     case 'fan-out':
-      return at === count - 1 && count > 2 ? Array.from({ length: count - 2 }, (_, index) => name(index + 1)) : [name(0)]
+      return at === count - 1 && count > 2
+        ? Array.from({ length: count - 2 }, (_, index) => name(index + 1))
+        : [name(0)]
     case 'diamond': {
       const place = at % 4
       if (place === 3) return [name(at - 1), name(at - 2)]
@@ -87,7 +99,16 @@ function drawNeeds(luck: Random, shape: Shape, at: number, count: number): TaskN
 function drawAction(luck: Random, id: TaskName, people: boolean): Omit<TaskDefinition, 'id'> {
   const run: Action = { type: 'run', command: { argv: ['work', id] } }
   const kind = luck.pick<EffectClass | 'edit' | 'gate' | 'external' | 'decide'>([
-    'pure', 'workspace', 'workspace', 'edit', 'idempotent', 'probed', 'probed', 'model', 'unsafe', 'unsafe',
+    'pure',
+    'workspace',
+    'workspace',
+    'edit',
+    'idempotent',
+    'probed',
+    'probed',
+    'model',
+    'unsafe',
+    'unsafe',
     ...(people ? (['gate', 'external'] as const) : []),
   ])
   switch (kind) {
@@ -95,7 +116,12 @@ function drawAction(luck: Random, id: TaskName, people: boolean): Omit<TaskDefin
       // Sometimes a file of its own, sometimes one it shares: those must never run side by side.
       return { action: run, write: [luck.chance(0.5) ? `own/${id}` : `shared/${luck.between(1, 2)}`], network: [] }
     case 'edit':
-      return { action: { type: 'edit', edits: [{ type: 'create', file: luck.chance(0.7) ? `own/${id}` : 'shared/1', content: id }] } }
+      return {
+        action: {
+          type: 'edit',
+          edits: [{ type: 'create', file: luck.chance(0.7) ? `own/${id}` : 'shared/1', content: id }],
+        },
+      }
     case 'gate':
       return { action: { type: 'gate', gate: 'approval' } }
     case 'external':
@@ -113,7 +139,15 @@ function drawAction(luck: Random, id: TaskName, people: boolean): Omit<TaskDefin
 
 function drawCondition(luck: Random, at: number): string {
   const other = `tasks['t${luck.between(1, Math.max(1, at))}']`
-  return luck.pick(['true', 'true', 'false', `${other}.status == 'completed'`, `${other}.attempt < 2`, `${other}.visit < 2`, 'plan.revision == 1'])
+  return luck.pick([
+    'true',
+    'true',
+    'false',
+    `${other}.status == 'completed'`,
+    `${other}.attempt < 2`,
+    `${other}.visit < 2`,
+    'plan.revision == 1',
+  ])
 }
 
 function drawCriterion(luck: Random): Criterion {
@@ -136,12 +170,22 @@ function drawEdges(luck: Random, tasks: Task[], scripts: Map<TaskName, Script>):
     else if (kind === 2) task.on = { ...task.on, rejected: [back], failure: [back] }
     else if (kind === 3) {
       const id = `fix${round}` as TaskName
-      tasks.push({ id, action: { type: 'run', command: { argv: ['work', id] } }, effect: luck.pick<EffectClass>(['pure', 'idempotent', 'unsafe']), on: { success: [task.id] } })
+      tasks.push({
+        id,
+        action: { type: 'run', command: { argv: ['work', id] } },
+        effect: luck.pick<EffectClass>(['pure', 'idempotent', 'unsafe']),
+        on: { success: [task.id] },
+      })
       scripts.set(id, { leastMs: 10, mostMs: 2_000, failRate: luck.pick([0, 0.2]) })
       task.on = { ...task.on, failure: [id] }
     } else {
       const id = `choice${round}` as TaskName
-      tasks.push({ id, needs: [task.id], action: { type: 'decide', expression: `tasks['${task.id}'].visit < ${luck.between(1, 3)} ? 'again' : 'on'` }, on: { again: [back], on: [] } })
+      tasks.push({
+        id,
+        needs: [task.id],
+        action: { type: 'decide', expression: `tasks['${task.id}'].visit < ${luck.between(1, 3)} ? 'again' : 'on'` },
+        on: { again: [back], on: [] },
+      })
     }
     task.visits = luck.between(2, 4)
   }

@@ -95,16 +95,21 @@ export class World {
     const later = async <T>(work: () => Promise<T>) => {
       const done = await work()
       return await new Promise<T>(resolve => {
-        this.#scheduler.after(this.#luck.between(0, 40), 'workspace', () => parent.hear('workspace', () => resolve(done)))
+        this.#scheduler.after(this.#luck.between(0, 40), 'workspace', () =>
+          parent.hear('workspace', () => resolve(done)),
+        )
       })
     }
-    const put = (paths: readonly string[]) => blobs.put(Buffer.from(JSON.stringify(paths.map(path => [path, this.files.get(path) ?? null]))))
+    const put = (paths: readonly string[]) =>
+      blobs.put(Buffer.from(JSON.stringify(paths.map(path => [path, this.files.get(path) ?? null]))))
     return {
-      capture: paths => later(async () => ({ ok: true, manifest: await put(paths), files: paths.length, bytes: 0, left: [] })),
+      capture: paths =>
+        later(async () => ({ ok: true, manifest: await put(paths), files: paths.length, bytes: 0, left: [] })),
       restore: manifest =>
         later(async () => {
           const bytes = await blobs.get(manifest)
-          if (bytes === null) return { ok: false, failure: { class: 'resource', message: `no manifest ${manifest}`, retryable: false } }
+          if (bytes === null)
+            return { ok: false, failure: { class: 'resource', message: `no manifest ${manifest}`, retryable: false } }
           const kept = JSON.parse(Buffer.from(bytes).toString()) as [string, string | null][]
           const saved = await put(kept.map(([path]) => path))
           const changed = kept.filter(([path, content]) => (this.files.get(path) ?? null) !== content)
@@ -133,7 +138,11 @@ export class World {
     if (signal.aborted) return Promise.resolve({ type: 'interrupted' })
     const execution = this.#begin(attempt, owner)
     const luck = this.#luck
-    const { leastMs, mostMs, failRate } = this.#workload.scripts.get(attempt.task) ?? { leastMs: 0, mostMs: 100, failRate: 0 }
+    const { leastMs, mostMs, failRate } = this.#workload.scripts.get(attempt.task) ?? {
+      leastMs: 0,
+      mostMs: 100,
+      failRate: 0,
+    }
     const lasts = execution.kind === 'work' ? luck.between(leastMs, Math.max(leastMs, mostMs)) : luck.between(0, 500)
     const drawn = !luck.chance(execution.kind === 'check' ? 0.05 : failRate)
     const isWell = () => (execution.kind === 'probe' ? this.#probe(execution) : drawn)
@@ -156,7 +165,11 @@ export class World {
         if (acts && !timesOut && !execution.happened) this.#act(execution)
         const well = isWell()
         this.#end(execution, timesOut || !well ? 'badly' : 'well')
-        deliver(exited(timesOut ? { timedOut: true, exit: null, signal: 'SIGTERM' } : { exit: well ? 0 : retryable ? 75 : 1 }))
+        deliver(
+          exited(
+            timesOut ? { timedOut: true, exit: null, signal: 'SIGTERM' } : { exit: well ? 0 : retryable ? 75 : 1 },
+          ),
+        )
       })
       this.#onKill.set(execution, () => deliver(exited({ exit: null, signal: 'SIGKILL' })))
       // Asked to stop, it takes a moment, in which its effect may still happen.
@@ -207,7 +220,8 @@ export class World {
     this.#trace(`child ${execution.number} has its effect: ${execution.kind} ${execution.key}/${execution.attempt}`)
     if (execution.kind !== 'work') return
     if (execution.effect === 'idempotent') this.byKey.add(execution.key)
-    if (execution.file !== null) this.files.set(execution.file, (this.files.get(execution.file) ?? '') + mark(execution.task, execution.visit))
+    if (execution.file !== null)
+      this.files.set(execution.file, (this.files.get(execution.file) ?? '') + mark(execution.task, execution.visit))
   }
 
   #end(execution: Execution, how: NonNullable<Execution['ended']>): void {
@@ -225,5 +239,13 @@ export class World {
 const mark = (task: string, visit: number): string => `[${task}#${visit}]`
 
 function exited(how: { readonly exit: number | null; readonly signal?: string; readonly timedOut?: boolean }): Outcome {
-  return { type: 'exited', exit: how.exit, signal: how.signal ?? null, timedOut: how.timedOut === true, stdout: '', stderr: '', truncated: false }
+  return {
+    type: 'exited',
+    exit: how.exit,
+    signal: how.signal ?? null,
+    timedOut: how.timedOut === true,
+    stdout: '',
+    stderr: '',
+    truncated: false,
+  }
 }

@@ -67,11 +67,19 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   makeStateDir(stateDir)
   const clock = systemClock
   const [store, actor] = await Promise.all([
-    StoreSqlite.open({ folder: stateDir, clock, host: thisHost(process.pid), newId: randomUUID, failpoint: failpointOf(environment) }),
+    StoreSqlite.open({
+      folder: stateDir,
+      clock,
+      host: thisHost(process.pid),
+      newId: randomUUID,
+      failpoint: failpointOf(environment),
+    }),
     whoActs(options, root),
   ])
   const tree = processTree()
-  const runners = new Map<ActionType, Runner>([runRunner({ tree }), editRunner(), decideRunner()].map(runner => [runner.action, runner]))
+  const runners = new Map<ActionType, Runner>(
+    [runRunner({ tree }), editRunner(), decideRunner()].map(runner => [runner.action, runner]),
+  )
   const rooms: Rooms = {
     store,
     workspace: openWorkspace({ root, stateDir, blobs: store.blobs, now: clock.now }),
@@ -101,7 +109,10 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
 }
 
 /** `--dir`, `PLANFOLD_DIR`, the nearest `.planfold` upwards, else the git root, else here. */
-export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir'>): { readonly root: string; readonly stateDir: string } {
+export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir'>): {
+  readonly root: string
+  readonly stateDir: string
+} {
   const cwd = resolve(options.cwd)
   const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
   const found = upwards(cwd, folder => isFolder(join(folder, '.planfold')))
@@ -121,7 +132,12 @@ function makeStateDir(stateDir: string): void {
 
 /** `--as`, else git's user.email, else the user of the operating system. Recorded on every entry. */
 async function whoActs(options: ComposeOptions, root: string): Promise<Actor> {
-  const candidates = [options.as, nonEmpty(options.environment.PLANFOLD_AS), await gitEmail(root, options.environment), osUser()]
+  const candidates = [
+    options.as,
+    nonEmpty(options.environment.PLANFOLD_AS),
+    await gitEmail(root, options.environment),
+    osUser(),
+  ]
   const found = candidates.find(name => name !== undefined && name !== '')
   const actor = (found ?? 'someone').slice(0, ACTOR_MAX)
   if (!isActor(actor)) throw new RangeError(`'${JSON.stringify(actor)}' cannot be the name of an actor`)
@@ -132,7 +148,11 @@ async function gitEmail(root: string, environment: Environment): Promise<string 
   if (nonEmpty(environment.PLANFOLD_AS) !== undefined) return undefined
   try {
     const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
-    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], { cwd: root, env, timeout: 2_000 })
+    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {
+      cwd: root,
+      env,
+      timeout: 2_000,
+    })
     return stdout.trim()
   } catch {
     return undefined
@@ -172,4 +192,5 @@ function upwards(from: string, test: (folder: string) => boolean): string | null
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === '' ? undefined : text)
+const nonEmpty = (text: string | undefined): string | undefined =>
+  text === undefined || text === '' ? undefined : text

@@ -23,7 +23,8 @@ const resumed = await run(['resume', 'repair-sum'])
 if (resumed !== 4) give(`expected to wait at the gate (exit 4), got ${resumed}`)
 
 say('4', 'planfold approve repair-sum review — a decision, recorded with name and reason')
-if ((await run(['approve', 'repair-sum', 'review', '-m', 'the diff is what the goal asks for'])) !== 0) give('the gate could not be approved')
+if ((await run(['approve', 'repair-sum', 'review', '-m', 'the diff is what the goal asks for'])) !== 0)
+  give('the gate could not be approved')
 if ((await run(['resume', 'repair-sum'])) !== 0) give('the plan did not complete')
 
 say('5', 'what happened')
@@ -35,7 +36,14 @@ console.table(
     const count = (type: string) => events.filter(event => event.type === type).length
     const lost = count('attempt.lost')
     const failed = count('attempt.failed')
-    const how = lost > 0 ? 'resumed after the kill' : count('retry.scheduled') > 0 ? 'retried' : count('gate.decided') > 0 ? 'decided by a person' : 'once'
+    const how =
+      lost > 0
+        ? 'resumed after the kill'
+        : count('retry.scheduled') > 0
+          ? 'retried'
+          : count('gate.decided') > 0
+            ? 'decided by a person'
+            : 'once'
     return { task: task.name, status: task.status, attempts: count('attempt.started'), failed, lost, how }
   }),
 )
@@ -43,10 +51,15 @@ const build = readFileSync(join(scratch, 'dist/build.txt'), 'utf8').trim().split
 const released = readFileSync(join(scratch, 'released.txt'), 'utf8').trim().split('\n')
 if (build.length !== 6) give(`dist/build.txt has ${build.length} lines, not 6: half of a killed build was kept`)
 if (released.length !== 1) give(`released.txt has ${released.length} lines, not 1: the release happened more than once`)
-if (!attempts.tasks.some(task => journal.some(event => event.type === 'attempt.lost' && event.task === task.name))) give('no attempt was lost: the kill came too late')
-console.log(`   dist/build.txt has ${build.length} parts (the half-built one was set back first), released.txt ${released.length} line`)
+if (!attempts.tasks.some(task => journal.some(event => event.type === 'attempt.lost' && event.task === task.name)))
+  give('no attempt was lost: the kill came too late')
+console.log(
+  `   dist/build.txt has ${build.length} parts (the half-built one was set back first), released.txt ${released.length} line`,
+)
 execFileSync(process.execPath, [cli, 'check'], { cwd: scratch, stdio: 'inherit' })
-console.log(`   the journal lies in ${join(scratch, '.planfold/planfold.db')}; look at it with: cd ${scratch} && planfold log repair-sum`)
+console.log(
+  `   the journal lies in ${join(scratch, '.planfold/planfold.db')}; look at it with: cd ${scratch} && planfold log repair-sum`,
+)
 if (process.env.PLANFOLD_DEMO_CLEAN === '1') rmSync(scratch, { recursive: true, force: true })
 
 function makeRepository(): void {
@@ -59,7 +72,12 @@ function makeRepository(): void {
     "import assert from 'node:assert'\nimport test from 'node:test'\nimport { sum } from '../src/sum.js'\n\ntest('sum adds all of its arguments', () => assert.equal(sum(1, 2, 3), 6))\n",
   )
   cpSync(resolve(import.meta.dirname, 'plan.yaml'), join(scratch, 'plan.yaml'))
-  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=Demo', '-c', 'user.email=demo@example.com', '-c', 'commit.gpgsign=false', ...args], { cwd: scratch, stdio: 'ignore' })
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=Demo', '-c', 'user.email=demo@example.com', '-c', 'commit.gpgsign=false', ...args],
+      { cwd: scratch, stdio: 'ignore' },
+    )
   git('init', '-q')
   git('config', 'user.email', 'demo@example.com')
   git('add', '.')
@@ -95,7 +113,12 @@ function ask(args: readonly string[]): unknown {
 }
 
 function readJournal(): { readonly type: string; readonly task?: string }[] {
-  const lines = execFileSync(process.execPath, [cli, 'export', 'repair-sum', '--format', 'journal'], { cwd: scratch, encoding: 'utf8' }).trim().split('\n')
+  const lines = execFileSync(process.execPath, [cli, 'export', 'repair-sum', '--format', 'journal'], {
+    cwd: scratch,
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n')
   return lines.flatMap(line => (JSON.parse(line) as { events: { type: string; task?: string }[] }).events)
 }
 

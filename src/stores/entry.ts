@@ -75,15 +75,11 @@ export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry,
 }
 
 function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
-  let text = stored.body
-  if (stored.blob !== null) {
-    const bytes = blobs.getNow(stored.blob)
-    if (bytes === null)
-      throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
-    text = inflateSync(bytes).toString()
-  }
+  const bytes = stored.blob === null ? null : blobs.getNow(stored.blob)
+  if (stored.blob !== null && bytes === null)
+    throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
   try {
-    return upcast(JSON.parse(text ?? 'null') as Body)
+    return upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body)
   } catch (cause) {
     throw new StoreDamaged(`entry ${stored.version} of plan ${plan} cannot be read`, { cause })
   }

@@ -4,12 +4,25 @@
 
 import type { Command, CommandOf } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
-import type { Actor, Millis, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domain/id.ts'
+import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state.ts'
-import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import type { Blobs } from '../workspace/workspace.ts'
+import type {
+  AttemptQuery,
+  AttemptRow,
+  CheckReport,
+  MetricRow,
+  Page,
+  PlanQuery,
+  PlanRow,
+  Pruned,
+  TaskQuery,
+  TaskRow,
+} from './rows.ts'
+
+export type * from './rows.ts'
 
 export interface Store {
   /** Makes a plan; a name that is taken is refused with code `exists`. */
@@ -262,104 +275,4 @@ export interface GoalRow {
   readonly version: number
   readonly createdAt: Millis
   readonly updatedAt: Millis
-}
-
-// ── query tables ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Opaque; null at the end. */
-  readonly next: string | null
-}
-
-export interface PlanQuery {
-  readonly status?: PlanStatus
-  readonly session?: string
-  readonly goal?: string
-  /** Matches name, title and goal text. */
-  readonly text?: string
-  readonly archived?: boolean
-  readonly limit?: number
-  readonly cursor?: string
-}
-export interface PlanRow {
-  readonly id: PlanId
-  readonly name: PlanName
-  readonly title: string | null
-  readonly goal: string | null
-  readonly status: PlanStatus
-  readonly revision: number
-  readonly version: number
-  readonly session: string | null
-  readonly tasks: number
-  /** How many tasks have ended well: completed or skipped. */
-  readonly done: number
-  readonly archived: boolean
-  readonly createdAt: Millis
-  readonly updatedAt: Millis
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
-}
-
-export interface TaskQuery {
-  readonly plan?: PlanId
-  readonly status?: TaskStatus
-  readonly assignee?: string
-  readonly limit?: number
-  readonly cursor?: string
-}
-export interface TaskRow {
-  readonly id: TaskId
-  readonly plan: PlanId
-  readonly name: TaskName
-  readonly ordinal: number
-  readonly title: string | null
-  readonly kind: string | null
-  readonly status: TaskStatus
-  readonly visit: number
-  readonly attempt: number
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
-}
-
-export interface AttemptQuery {
-  readonly plan: PlanId
-  readonly task?: TaskName
-  readonly limit?: number
-  readonly cursor?: string
-}
-export interface AttemptRow {
-  readonly task: TaskName
-  readonly visit: number
-  readonly attempt: number
-  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
-  readonly startedAt: Millis
-  readonly endedAt: Millis | null
-  readonly durationMs: number | null
-  readonly exit: number | null
-  readonly failureClass: string | null
-}
-/** Derived from attempts: one row a kind of task. */
-export interface MetricRow {
-  readonly kind: string | null
-  readonly attempts: number
-  readonly succeeded: number
-  readonly failed: number
-  readonly lost: number
-  readonly retries: number
-  readonly durationMs: number
-}
-
-export interface CheckReport {
-  readonly ok: boolean
-  readonly plans: number
-  readonly entries: number
-  readonly blobs: number
-  readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
-}
-export interface Pruned {
-  readonly plans: number
-  readonly entries: number
-  readonly blobs: number
-  readonly bytes: number
 }

@@ -2,8 +2,9 @@
 // P06; regression 26.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { driverEnd, type Ended, endAll, inParallel } from './harness.ts'
+import { driverEnd, type Ended, endAll, Ground, inParallel } from './harness.ts'
 import { Scene } from './scene.ts'
+import { FILES, twelveTasks } from './twelve-tasks.ts'
 
 let scene: Scene
 beforeAll(async () => {
@@ -36,6 +37,39 @@ describe('a process killed at every commit', () => {
       )
       expect(fired).toBe(true)
     }
+  })
+})
+
+describe('the command line, killed', () => {
+  test('has said nothing that is not in the journal, and goes on to the same end with resume and approve', async () => {
+    await inParallel(
+      ['before:6', 'after:11', 'before:17', 'after:22'].map(at => async () => {
+        const ground = new Ground(twelveTasks(scene.recorder), FILES)
+        const first = await ground.runPlan({ PLANFOLD_FAILPOINT: `store.commit:${at}` }, ['--json']).end()
+        expect(first.signal).toBe('SIGKILL')
+        const journal = ground.journal()
+        const told = first.out
+          .split('\n')
+          .slice(0, -1)
+          .map(line => (JSON.parse(line) as { data: { type: string; version: number; event: unknown } }).data)
+        expect(told.length).toBeGreaterThan(0)
+        for (const { type, version, event } of told)
+          if (type === 'event') expect(journal[version - 1]?.events).toContainEqual(event)
+
+        // At most a parked task and the gate stand between here and the end.
+        let code = (await ground.planfold(['resume', 'twelve']).end()).code
+        for (let decisions = 0; code === 4 && decisions < 2; decisions++) {
+          const task = ground.query<{ name: string }>("SELECT name FROM tasks WHERE status = 'waiting'")[0]!.name
+          const happened = task === 'review' || scene.recorder.effects(ground.plan()).some(({ name }) => name === task)
+          expect((await ground.planfold([happened ? 'approve' : 'retry', 'twelve', task]).end()).code).toBe(0)
+          code = (await ground.planfold(['resume', 'twelve']).end()).code
+        }
+        expect(code).toBe(0)
+        expect(ground.treeHash()).toBe(scene.reference.tree)
+        expect((await ground.planfold(['check', '--read-data']).end()).code).toBe(0)
+        ground.remove()
+      }),
+    )
   })
 })
 

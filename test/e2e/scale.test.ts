@@ -49,7 +49,10 @@ async function runToTheEnd(definition: PlanDefinition): Promise<void> {
   const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
   if (!made.ok) throw new Error(made.refusal.message)
   await engine.submit(made.plan, { type: 'start' }, ACTOR)
-  expect(await worker.drive(made.plan, { stop: new AbortController().signal })).toEqual({ status: 'rested', rest: 'ended' })
+  expect(await worker.drive(made.plan, { stop: new AbortController().signal })).toEqual({
+    status: 'rested',
+    rest: 'ended',
+  })
   const summary = await engine.ask({ type: 'summary', plan: made.plan })
   const total = definition.tasks.length
   expect(summary).toMatchObject({ status: 'completed', progress: { done: total, total } })
@@ -60,5 +63,6 @@ async function runToTheEnd(definition: PlanDefinition): Promise<void> {
 
 describe('a plan of ten thousand tasks', () => {
   test('in a chain runs to its end, and check is clean', () => runToTheEnd(chain('long', TASKS)))
-  test('fanned out from one and back to one runs to its end, and check is clean', () => runToTheEnd(fanOut('wide', TASKS)))
+  test('fanned out from one and back to one runs to its end, and check is clean', () =>
+    runToTheEnd(fanOut('wide', TASKS)))
 })

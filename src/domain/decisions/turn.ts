@@ -53,14 +53,15 @@ export function recover(draft: Draft, command: CommandOf<'recover'>): void {
 }
 
 function readyDue(draft: Draft): void {
-  const due: TaskName[] = []
+  // A set: two timers of one task may stand at the same time, when the wall clock did not move between two failures.
+  const due = new Set<TaskName>()
   for (;;) {
     const timer = draft.state.timers.peek(isTimed)
     if (timer === undefined || timer.at > draft.now) break
     draft.state.timers.pop(isTimed)
-    due.push(timer.task.definition.id)
+    due.add(timer.task.definition.id)
   }
-  if (due.length > 0) emit(draft, { type: 'task.readied', tasks: due })
+  if (due.size > 0) emit(draft, { type: 'task.readied', tasks: [...due] })
 }
 
 /** Compensations run one by one, last completed first, and only when nothing else runs. */
