@@ -264,7 +264,7 @@ export class Invariants implements Watcher {
         for (const name of event.tasks) this.#move(name, 'pending')
         return
       case 'task.reopened':
-        for (const name of event.tasks) this.#reopen(name)
+        for (const name of event.tasks) this.#reopen(name, entry)
         for (const name of event.tasks)
           for (const task of this.#tasks.values())
             if (task.routedBy === name && task.definition.needs?.includes(name) === true) task.routedBy = null
@@ -427,7 +427,8 @@ export class Invariants implements Watcher {
     if (task.status !== 'waiting') this.fail('I13', `a decision about '${event.task}', which is ${task.status}`)
     if (!PEOPLE.test(entry.actor))
       this.fail('I6', `'${event.task}' was decided '${event.verdict}' by ${entry.actor}, who is no person`)
-    if (event.verdict === 'again') task.unknown = false
+    // A person has looked, whatever the answer.
+    task.unknown = false
     if (event.verdict === 'done') task.vouched = true
     if (event.verdict === 'approved' || event.verdict === 'done') {
       task.status = 'completed'
@@ -436,8 +437,11 @@ export class Invariants implements Watcher {
     if (event.verdict === 'rejected') task.status = 'failed'
   }
 
-  #reopen(name: TaskName): void {
+  #reopen(name: TaskName, entry: Entry): void {
     const task = this.#shadow(name)
+    const isUnsafe = effectOf(this.mirror.definition, task.definition) === 'unsafe'
+    if (task.unknown && isUnsafe && entry.command.type === 'turn')
+      this.fail('I6', `'${name}' is unsafe, its outcome is unknown, and its next visit was opened by nobody`)
     task.visit++
     task.attempt = 0
     task.failures = 0

@@ -94,7 +94,10 @@ export class People {
       verdict,
       rationale: 'as it seemed right',
     })
-    this.#say(ANA, decide(verdict))
+    this.#say(ANA, decide(verdict), submitted => {
+      // Approving would lead back once too often: they do as the hint says.
+      if (!submitted.ok && submitted.refusal.code === 'limit') this.#say(ANA, decide('rejected'))
+    })
     if (this.#willing) return
     // A double click; or two people who do not agree.
     if (this.#luck.chance(0.25)) this.#say(ANA, decide(verdict))

@@ -46,7 +46,10 @@ export class Logbook {
     this.#bytes += chunk.length
     if (before >= TASK_OUTPUT_MAX_BYTES) return
     let decoder = this.#decoders.get(stream)
-    if (decoder === undefined) this.#decoders.set(stream, (decoder = new StringDecoder('utf8')))
+    if (decoder === undefined) {
+      decoder = new StringDecoder('utf8')
+      this.#decoders.set(stream, decoder)
+    }
     this.#gather(stream, decoder.write(chunk))
   }
 

@@ -50,6 +50,8 @@ export class PlanLoop {
   #compensated: NonNullable<Turn['compensated']>[number][] = []
   #stale = false
   #unknowns = 0
+  /** By our last write: until then nobody else can have taken the plan. */
+  #heldUntil = 0
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions) {
     this.#rooms = rooms
@@ -157,6 +159,7 @@ export class PlanLoop {
 
   /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
   async #isHeld(): Promise<boolean> {
+    if (this.#rooms.clock.monotonic() < this.#heldUntil) return true
     const holder = await this.#rooms.store.leases.holder(this.#plan)
     return holder?.owner === this.#lease.owner && holder.alive
   }
@@ -257,6 +260,7 @@ export class PlanLoop {
       const updated = await this.#rooms.store.update(this.#plan, command, { actor: ENGINE, lease: this.#lease })
       if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
       this.#unknowns = 0
+      this.#heldUntil = updated.heldUntil ?? 0
       return updated.state
     } catch (error) {
       // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.

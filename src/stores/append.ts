@@ -91,12 +91,13 @@ export function updatePlan(
   const decision = ask(room.states, plan, kept, command, now)
   if (!decision.ok) return decision
   const { events } = decision
+  const held = options.lease === undefined ? {} : { heldUntil: head.ownerExpires ?? 0 }
   if (events.length === 0) {
-    return { ok: true, version: head.version, position: head.position, events, state: kept.state }
+    return { ok: true, version: head.version, position: head.position, events, state: kept.state, ...held }
   }
   room.states.touch(plan)
   if (options.lease !== undefined) renewOnTheWay(tables, room, head)
-  return append(tables, room, plan, kept, {
+  const appended = append(tables, room, plan, kept, {
     command,
     events,
     actor: options.actor,
@@ -104,6 +105,7 @@ export function updatePlan(
     fence: options.lease?.fence ?? null,
     after: head.position,
   })
+  return { ...appended, ...held }
 }
 
 function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: number) {

@@ -82,6 +82,8 @@ export type Updated =
       readonly position: Position
       readonly events: readonly Event[]
       readonly state: PlanState
+      /** With a lease: until then, on the monotonic clock, nobody else can have taken the plan. */
+      readonly heldUntil?: number
     }
   | { readonly ok: false; readonly refusal: Refusal }
 

@@ -43,7 +43,7 @@ describe('a process killed at every commit', () => {
 describe('the command line, killed', () => {
   test('has said nothing that is not in the journal, and goes on to the same end with resume and approve', async () => {
     await inParallel(
-      ['before:6', 'after:11', 'before:17', 'after:22'].map(at => async () => {
+      ['before:5', 'after:9', 'before:12', 'after:15'].map(at => async () => {
         const ground = new Ground(twelveTasks(scene.recorder), FILES)
         const first = await ground.runPlan({ PLANFOLD_FAILPOINT: `store.commit:${at}` }, ['--json']).end()
         expect(first.signal).toBe('SIGKILL')

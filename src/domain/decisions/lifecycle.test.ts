@@ -44,7 +44,6 @@ describe('a plan', () => {
   })
 
   it('regression 30: a goal may contain any characters', () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: exactly such text must pass unharmed.
     const goal = '`${x}` "quotes" \'and\' \\ <b> \u0000 \u202e 目标 🎯\n---\n# {{x}}'
     const journal = new Journal()
     journal.must({ ...create(plan('p', task('a'), { goal, title: goal })), goal } as never)

@@ -8,12 +8,12 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
 import { suggest } from '../suggest.ts'
-import { isClaimable, transitiveDependants } from '../task-graph.ts'
+import { isClaimable, openNeeds, transitiveDependants } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
 import { propagate, readyUp, unblock } from './readiness.ts'
-import { reopen } from './routing.ts'
+import { NEEDS_OPEN, reopen } from './routing.ts'
 import { afterFailure, afterSuccess, lose, nowhereToGo, settle } from './settle.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
@@ -107,11 +107,17 @@ export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal 
       'reject it, or raise `visits` in a revision',
     )
   emit(draft, { type: 'gate.decided', task: id, verdict: command.verdict, rationale: command.rationale })
-  if (command.verdict === 'again') emit(draft, { type: 'task.readied', tasks: [id] })
+  if (command.verdict === 'again') tryAgain(draft, task)
   else if (command.verdict === 'rejected') afterFailure(draft, task, ['rejected', 'failure'])
   else afterSuccess(draft, task)
   conclude(draft)
   return undefined
+}
+
+/** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
+function tryAgain(draft: Draft, task: TaskState): void {
+  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
+  else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
 }
 
 const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {

@@ -27,6 +27,9 @@ export function edges(
   return null
 }
 
+/** Why a task that was let alone when its needs were opened again begins its next visit after all. */
+export const NEEDS_OPEN = 'what it needs was opened again'
+
 /** The first target that has had all its visits, if going there would be one too many. */
 export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
   for (const target of to) {

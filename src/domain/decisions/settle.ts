@@ -8,9 +8,10 @@ import { LOST_MAX } from '../limits.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { backoffMs, retryOf } from '../retry.ts'
 import type { TaskState } from '../state.ts'
+import { openNeeds } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { block, propagate } from './readiness.ts'
-import { edges, exhausted, route } from './routing.ts'
+import { edges, exhausted, NEEDS_OPEN, reopen, route } from './routing.ts'
 
 export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') lose(draft, task, result.reason, 'by us')
@@ -70,6 +71,8 @@ function fail(draft: Draft, task: TaskState, result: Failed): void {
   const retry = retryOf(draft.state.definition, task.definition)
   const cancelling = draft.state.compensating !== null
   if (result.failure.retryable && task.failures < retry.attempts && !cancelling) {
+    // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
+    if (openNeeds(draft.state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
     const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
     emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
   } else afterFailure(draft, task, ['failure'])
