@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import badSeeds from './bad-seeds.json' with { type: 'json' }
 import { FAULTS, noneFired } from './faults.ts'
+import { guardGlobals } from './leaks.ts'
 import { MUTANTS } from './mutants.ts'
 import { failureText, run } from './run.ts'
 
@@ -58,6 +59,20 @@ describe('the simulator', () => {
     },
     TIMEOUT_MS,
   )
+
+  test('whoever asks the real clock, luck or a timer during a seed is found', () => {
+    const leaks: string[] = []
+    const undo = guardGlobals(what => leaks.push(what))
+    try {
+      expect(() => Date.now()).toThrow('leak')
+      expect(() => Math.random()).toThrow('leak')
+      expect(() => setTimeout(() => {}, 0)).toThrow('leak')
+    } finally {
+      undo()
+    }
+    expect(leaks).toHaveLength(3)
+    expect(Date.now()).toBeGreaterThan(0)
+  })
 })
 
 async function firstCaught(mutant: (typeof MUTANTS)[number]) {

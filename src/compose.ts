@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { VERSION } from './cli/version.ts'
 import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
@@ -91,6 +92,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     environment,
     leaseMs: leaseMsOf(environment),
+    about: `planfold ${VERSION}, node ${process.version}, ${process.platform} ${process.arch}`,
   }
   const worker = new WorkerLocal(rooms)
   const engine = new EngineLocal(rooms)

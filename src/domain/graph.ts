@@ -4,15 +4,16 @@
 import type { TaskName } from './id.ts'
 import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { scopesOverlap } from './scope.ts'
 import { suggest } from './suggest.ts'
 
 export interface GraphFault {
-  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle'
+  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy'
   readonly message: string
   readonly hint?: string
   readonly task?: TaskName
   /** The key of the task that is at fault, for finding its place in the document. */
-  readonly key?: 'id' | 'needs' | 'on'
+  readonly key?: 'id' | 'needs' | 'on' | 'write'
   /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
@@ -69,6 +70,18 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   for (const task of tasks) {
     for (const need of task.needs ?? []) unknown(task, 'needs', need)
     for (const targets of Object.values(task.on ?? {})) for (const target of targets) unknown(task, 'on', target)
+  }
+  const allowed = definition.policy?.write
+  for (const task of tasks) {
+    const beyond = allowed === undefined ? undefined : task.write?.find(pattern => !scopesOverlap([pattern], allowed))
+    if (beyond === undefined) continue
+    faults.push({
+      code: 'policy',
+      message: `task '${task.id}' wants to write '${beyond}', which the plan's policy.write does not allow`,
+      hint: 'a task may narrow the policy, never widen it',
+      task: task.id,
+      key: 'write',
+    })
   }
   const cycle = findCycle(tasks, byName)
   if (cycle !== null) {

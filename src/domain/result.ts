@@ -16,6 +16,8 @@ export interface Succeeded {
   /** Hash and size of everything the task printed, sealed when it settled. */
   readonly log?: { readonly sha256: Sha256; readonly bytes: number }
   readonly verdicts?: readonly Verdict[]
+  /** SHA-256 of what the task was given, when values flowed into it: action, inputs, environment and folder, resolved. */
+  readonly inputHash?: Sha256
 }
 
 export interface Failed {
@@ -26,6 +28,7 @@ export interface Failed {
   readonly durationMs?: number
   readonly log?: { readonly sha256: Sha256; readonly bytes: number }
   readonly verdicts?: readonly Verdict[]
+  readonly inputHash?: Sha256
 }
 
 /** The world said no. */

@@ -121,6 +121,7 @@ async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise
       owner: 'preview',
       write: null,
       environment: rooms.environment,
+      about: rooms.about,
       evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
       log: () => {},
       monotonic: rooms.clock.monotonic,

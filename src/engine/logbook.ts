@@ -63,7 +63,7 @@ export class Logbook {
 
   #gather(stream: Stream, text: string): void {
     if (text === '') return
-    this.#onOutput(text)
+    if (stream !== 'engine') this.#onOutput(text)
     const last = this.#pending.at(-1)
     if (last?.stream === stream) this.#pending[this.#pending.length - 1] = { ...last, text: last.text + text }
     else this.#pending.push({ ...this.#where, stream, at: this.#clock.now(), text })

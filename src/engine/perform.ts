@@ -79,10 +79,11 @@ async function carryOut(
       retryable: false,
     })
   const attempt = resolved.value
+  const { probe } = attempt.definition
   const tools = await toolsFor(rooms, state, attempt, options.owner, logbook)
-  if (probes && definition.probe !== undefined) {
-    const probe: Attempt = { ...attempt, action: { type: 'run', command: definition.probe } }
-    const seen = await rooms.runners.get('run')?.attempt(probe, tools, options.signal)
+  if (probes && probe !== undefined) {
+    const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
+    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.signal)
     if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
     if (seen?.type === 'exited' && seen.exit === 0)
       return {
@@ -108,7 +109,9 @@ async function carryOut(
             },
           }
         : await runner.attempt(attempt, tools, options.signal)
-  return await classify(rooms, state, attempt, tools, options, outcome)
+  const result = await classify(rooms, state, attempt, tools, options, outcome)
+  const { inputHash } = attempt
+  return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
 }
 
 /** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
@@ -251,6 +254,7 @@ async function toolsFor(
     write:
       effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
     environment: rooms.environment,
+    about: rooms.about,
     evaluate,
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,

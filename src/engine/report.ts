@@ -33,6 +33,7 @@ export async function judgeReport(
       owner: attempt.key,
       write: null,
       environment: rooms.environment,
+      about: rooms.about,
       evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
       log: (stream, chunk) => logbook.write(stream, chunk),
       monotonic: rooms.clock.monotonic,

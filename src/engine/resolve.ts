@@ -1,10 +1,13 @@
 // From a task's definition to an attempt with nothing left open: every `${{ … }}` resolved against recorded outputs. A task
 // without references costs one look; its definition is remembered as plain.
 
+import { hash } from 'node:crypto'
+import type { Sha256 } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
 import type { Action, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import { canonicalJson } from '../format/hash.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
 import type { Attempt } from '../runners/runner.ts'
 import { evaluator } from './expressions.ts'
@@ -38,16 +41,34 @@ export async function resolveAttempt(
   if (!env.ok) return env
   const resolved = resolveAction(action, withInputs)
   if (!resolved.ok) return resolved
+  const placed = resolvePlaces(definition, withInputs)
+  if (!placed.ok) return placed
   const texts = Object.fromEntries(
     Object.entries(env.value as JsonObject).map(([name, value]) => [name, asText(value)]),
   )
+  const given = {
+    action: resolved.value.action,
+    inputs: inputs.value as JsonObject,
+    env: { ...texts, ...resolved.value.env },
+  }
+  const cwd = placed.value.cwd ?? null
+  const inputHash = hash('sha256', canonicalJson({ ...given, cwd } as unknown as Json)) as Sha256
+  return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
+}
+
+/** The folder it runs in and the probe that is asked after a crash may hold references too. */
+function resolvePlaces(definition: TaskDefinition, evaluate: Evaluate): Resolved<TaskDefinition> {
+  const { cwd, probe } = definition
+  const folder = cwd === undefined ? null : resolveText(cwd, evaluate)
+  if (folder?.ok === false) return folder
+  const asked = probe === undefined || 'script' in probe ? null : resolveArgv(probe.argv, evaluate)
+  if (asked?.ok === false) return asked
   return {
     ok: true,
     value: {
-      ...attempt,
-      inputs: inputs.value as JsonObject,
-      env: { ...texts, ...resolved.value.env },
-      action: resolved.value.action,
+      ...definition,
+      ...(folder === null ? {} : { cwd: folder.value }),
+      ...(asked === null ? {} : { probe: { argv: asked.value } }),
     },
   }
 }
@@ -86,11 +107,14 @@ export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolv
 function isPlain(definition: TaskDefinition): boolean {
   let known = plain.get(definition)
   if (known === undefined) {
-    known =
-      !mentions(definition.action) &&
-      !mentions(definition.inputs) &&
-      !mentions(definition.env) &&
-      !mentions(definition.compensate)
+    known = ![
+      definition.action,
+      definition.inputs,
+      definition.env,
+      definition.compensate,
+      definition.cwd,
+      definition.probe,
+    ].some(mentions)
     plain.set(definition, known)
   }
   return known

@@ -77,6 +77,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
     stateDir: join(root, '.planfold'),
     environment: {},
     leaseMs: 60_000,
+    about: 'a test',
   }
   const engine = new EngineLocal(rooms)
   const worker = new WorkerLocal(rooms)

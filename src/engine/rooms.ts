@@ -18,4 +18,6 @@ export interface Rooms {
   readonly stateDir: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
+  /** Planfold, Node and platform, in a few words. */
+  readonly about: string
 }

@@ -30,6 +30,13 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     }
   }
   yield* modes(task.edit, [...path, 'edit'], written)
+  yield* computedFiles(task, path)
+  if (Object.hasOwn(task, 'show'))
+    yield later(
+      [...path, 'show'],
+      "'show' is recorded, not yet followed",
+      'a gate shows what its approval would release',
+    )
   const undo = task.compensate
   if (isMap(undo)) {
     yield* oneAction(undo, [...path, 'compensate'], ['run', 'edit'])
@@ -85,6 +92,20 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<C
     atKey: true,
     message: `'${key}' only makes sense beside '${other}'`,
     hint: `add '${other}:', or remove '${key}:'`,
+  }
+}
+
+/** What is captured before an edit must be known before it: a computed file name needs a declared scope. */
+function* computedFiles(task: Raw, path: Path): Generator<Complaint> {
+  if (Object.hasOwn(task, 'write') || !Object.hasOwn(task, 'edit')) return
+  const edits = Array.isArray(task.edit) ? (task.edit as readonly unknown[]) : [task.edit]
+  const computed = (value: unknown) => typeof value === 'string' && value.includes('${{')
+  if (!edits.some(edit => isMap(edit) && (computed(edit.file) || computed(edit.move)))) return
+  yield {
+    path: [...path, 'edit'],
+    atKey: true,
+    message: 'an edit of a computed file needs a declared scope',
+    hint: "add 'write:' with the files it may touch",
   }
 }
 

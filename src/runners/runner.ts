@@ -1,7 +1,7 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `signal` fires. It reports what it saw; `engine/perform` judges it.
 
-import type { PlanId, TaskName } from '../domain/id.ts'
+import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, ActionType, TaskDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
@@ -28,6 +28,8 @@ export interface Attempt {
   /** Extra environment for the child, values resolved; scripts get their references through it. */
   readonly env: { readonly [name: string]: string }
   readonly timeoutMs: number
+  /** Covers everything above that was resolved; absent when nothing was. */
+  readonly inputHash?: Sha256
 }
 
 export interface RunnerTools {
@@ -41,6 +43,8 @@ export interface RunnerTools {
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */
   readonly environment: { readonly [name: string]: string | undefined }
+  /** Planfold, Node and platform, in a few words; logged with every command. */
+  readonly about: string
   /** Evaluates an expression over the plan's outputs; null where expressions make no sense. */
   readonly evaluate: (expression: string) => Evaluated
   /** Live output, in order. */

@@ -224,3 +224,14 @@ function readable(expected: Tree): Tree {
   const { root } = setup(expected)
   return readTree(root)
 }
+
+test('a temporary file whose writer is gone is swept, also beside a scope of single files; a living writer keeps its own', async () => {
+  const { root, capture, restore } = setup(tree({ src: dir({ 'a.ts': file('a') }) }))
+  const { manifest } = await capture('src/a.ts')
+  // Above the largest pid there can be.
+  const gone = '.planfold-4194305-0.tmp'
+  const living = `.planfold-${process.pid}-0.tmp`
+  for (const name of [gone, living]) fs.writeFileSync(join(root, 'src', name), 'half')
+  await restore(manifest)
+  expect(fs.readdirSync(join(root, 'src')).sort()).toEqual([living, 'a.ts'])
+})

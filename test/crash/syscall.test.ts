@@ -47,7 +47,9 @@ describe.skipIf(missing !== null)(
       expect(kills).toBeGreaterThan(5)
     })
 
-    test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, async () => {
+    test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, {
+      timeout: 3_600_000,
+    }, async () => {
       const kill = (ground: Ground, k: number) => ground.drive({}, strace('pwrite64', k)).end()
       if (ALL) {
         expect((await scene.playEach('pwrite64', kill)).kills).toBeGreaterThan(100)

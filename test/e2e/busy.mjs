@@ -1,10 +1,14 @@
-// Drives a plan whose only task keeps the event loop busy for BUSY_MS, without a single turn, under a lease of LEASE_MS. Made of
-// the built package's rooms, because only a runner of our own can block the process that renews the lease.
+// Drives a plan under a lease of LEASE_MS whose only task keeps the event loop busy for BUSY_MS, without a single turn; or, with
+// UNTIL=FILE, waits for a file while nobody renews the lease and nothing tells that it is lost. Made of the built package's
+// rooms, because only a runner and a store of our own can do that.
 
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 const [folder] = process.argv.slice(2)
+const file = process.env.UNTIL
 const dist = process.env.PLANFOLD_DIST ?? new URL('../../dist', import.meta.url).pathname
 const room = path => import(pathToFileURL(`${dist}/${path}.js`).href)
 const { systemClock } = await room('engine/clock')
@@ -18,13 +22,20 @@ const runner = {
   action: 'run',
   async attempt() {
     process.stdout.write('busy\n')
-    const until = performance.now() + Number(process.env.BUSY_MS)
+    while (file !== undefined && !existsSync(file)) await setTimeout(5)
+    const until = performance.now() + Number(process.env.BUSY_MS ?? 0)
     while (performance.now() < until);
     process.stdout.write('free\n')
     return { type: 'done' }
   },
 }
-const store = await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID })
+const store = await StoreSqlite.open({
+  folder,
+  clock: systemClock,
+  host: thisHost(process.pid),
+  newId: randomUUID,
+  heartbeat: file === undefined ? 'thread' : 'manual',
+})
 const rooms = {
   store,
   runners: new Map([['run', runner]]),

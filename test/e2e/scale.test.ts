@@ -39,6 +39,7 @@ async function openRooms(): Promise<Rooms> {
     stateDir: folder,
     environment: {},
     leaseMs: 15_000,
+    about: 'a test',
   }
 }
 

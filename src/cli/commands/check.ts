@@ -1,5 +1,5 @@
-// `planfold check`: proves that the hash chains hold, that replaying every journal gives the same events, and that the query
-// tables equal the fold; with --read-data every stored blob is read too.
+// `planfold check`: proves that the hash chains hold, that the query tables equal the fold of every
+// journal; with --read-data every stored blob is read too.
 
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'

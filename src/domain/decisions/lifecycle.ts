@@ -124,6 +124,7 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
     duplicate: 'duplicate',
     'unknown-reference': 'unknown-reference',
     cycle: 'cycle',
+    policy: 'not-allowed',
   }
   return refuse(codes[fault.code], fault.message, fault.hint)
 }

@@ -43,7 +43,7 @@ export function exhausted(source: TaskState, to: readonly TaskState[]): { target
 }
 
 export function route(draft: Draft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
-  const back = to.filter(wouldReopen)
+  const back = to.filter(target => wouldReopen(target) && !isLetAlone(draft, target))
   reopen(draft, back, `${source.definition.id}: ${outcome}`)
   emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
   unblock(draft, to)
@@ -57,14 +57,11 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
 export function reopen(draft: Draft, roots: readonly TaskState[], reason: string): void {
   if (roots.length === 0) return
   const after = transitiveDependants(roots)
-  const { definition } = draft.state
   const again = [
     ...roots,
-    ...after.filter(task => {
-      const open = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
-      if (open && !mayRunAgain(effectOf(definition, task.definition))) return false
-      return wouldReopen(task) || task.status === 'running' || task.status === 'ready'
-    }),
+    ...after.filter(
+      task => !isLetAlone(draft, task) && (wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
+    ),
   ]
   for (const task of again) {
     if (task.status !== 'running') continue
@@ -81,6 +78,12 @@ export function reopen(draft: Draft, roots: readonly TaskState[], reason: string
   unblock(draft, after)
   blockHeld(draft, again)
   readyUp(draft, [...roots, ...after])
+}
+
+/** Under way or parked, and not to be run twice. */
+function isLetAlone({ state }: Draft, task: TaskState): boolean {
+  const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
+  return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }
 
 const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'

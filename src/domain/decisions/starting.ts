@@ -1,5 +1,6 @@
 // Which ready tasks may start now: highest priority first, within the plan's concurrency, never two whose write scopes
-// overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its place in the line, so that lesser ones cannot starve it.
+// overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
+// place in the line, so that lesser ones cannot starve it.
 
 import { effectOf, scopeOf } from '../effect.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'

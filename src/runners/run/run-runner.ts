@@ -38,6 +38,12 @@ export function runRunner(options: RunOptions): Runner {
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure }
       const argv = argvOf(attempt.action.command)
+      tools.log(
+        'engine',
+        Buffer.from(
+          `$ ${shownCommand(attempt.action.command)}  (in ${attempt.definition.cwd ?? '.'}; ${tools.about})\n`,
+        ),
+      )
       const taps = { stdout: new OutputTap('stdout', tools.log), stderr: new OutputTap('stderr', tools.log) }
       const child = await startChild({
         argv,

@@ -89,7 +89,7 @@ export function appendingContract(what: string, setup: Setup): void {
       expect(await store.read(id)).toHaveLength(1)
     })
 
-    it('a plan that has moved on is refused with conflict', async () => {
+    it('regression 9: a plan that has moved on is refused with conflict', async () => {
       const { store } = await one(setup)
       const id = await given(store, two('first'))
       const late = await store.update(id, { type: 'start' }, { actor: ana, expectedVersion: 7 })
@@ -106,7 +106,7 @@ export function appendingContract(what: string, setup: Setup): void {
       expect(await store.read(numberedPlanId(9))).toEqual([])
     })
 
-    it('updates of one turn share a commit and are all there', async () => {
+    it('regression 12: updates of one turn share a commit and are all there; nobody waits for a lock of its own', async () => {
       const { store, commits } = await one(setup)
       const id = await given(store, two('first'))
       const before = commits()

@@ -7,7 +7,7 @@ import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.
 
 export function processesContract(what: string, setup: Setup): void {
   describe(`${what}: two processes`, () => {
-    it('each sees what the other committed, and no update is lost', async () => {
+    it('regression 9: each sees what the other committed, and no update is lost', async () => {
       const { open } = await setup()
       const [left, right] = [await open(), await open()]
       const id = await given(left, two('first'))

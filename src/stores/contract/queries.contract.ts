@@ -67,7 +67,7 @@ export function queriesContract(what: string, setup: Setup): void {
       expect((await store.check()).faults).toEqual([])
     })
 
-    it('pages are cut without loss or repetition, and stay true while plans are added', async () => {
+    it('regression 7: lists work with none, one and many; pages are cut without loss or repetition', async () => {
       const { store } = await one(setup)
       expect(await store.plans({ limit: 2 })).toEqual({ items: [], next: null })
       for (let number = 1; number <= 5; number++) await given(store, two(`plan-${number}`), number)

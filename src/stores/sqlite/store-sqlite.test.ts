@@ -130,16 +130,21 @@ describe('sqlite: a lease kept by its own thread', () => {
   }
 
   it('outlives an event loop that is busy for longer than the lease', async () => {
-    const { open } = setup(real)
+    const { open, path } = setup(real)
     const store = await open(real.host)
     const id = await given(store, plan('first', task('a')))
     await must(store, id, { type: 'start' })
-    const owner = await store.leases.open({ leaseMs: 300 })
+    const leaseMs = 1_500
+    const owner = await store.leases.open({ leaseMs })
     const claimed = await store.leases.claim(id, owner)
     if (!claimed.ok) throw new Error('not claimed')
-    // The thread needs the event loop once, to start.
-    await new Promise(resolve => setTimeout(resolve, 150))
-    busy(700)
+    // The thread needs the event loop once, to start: its first renewal shows that it has.
+    const look = new Connection(path, { readOnly: true, busyMs: 1_000 })
+    const expires = () => look.prepare('SELECT expires FROM owners').get()!.expires as number
+    const first = expires()
+    await expect.poll(expires, { timeout: 10_000, interval: 5 }).toBeGreaterThan(first)
+    look.close()
+    busy(2 * leaseMs)
     ok(await store.update(id, { type: 'turn' }, { actor: engine, lease: claimed.lease }))
     expect(owner.lost.aborted).toBe(false)
     await owner.stop()
