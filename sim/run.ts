@@ -138,8 +138,6 @@ export async function run(options: RunOptions): Promise<Verdict> {
     if (truth.violation !== null) return
     trace('all is healed')
     faults.heal()
-    // Somebody sets the clock right. Time does not run backwards in a journal, so a clock behind it would stand still for it.
-    wall.offset = Math.max(0, (truth.entries.at(-1)?.now ?? 0) - EPOCH - Math.floor(scheduler.now))
     machine.heal()
     people.fallSilent()
     const at = scheduler.now

@@ -21,6 +21,7 @@ import { CommitUnknown, type Lease } from '../stores/store.ts'
 import { Bell } from './bell.ts'
 import type { Driven, DriveOptions } from './engine.ts'
 import { perform } from './perform.ts'
+import { PlanTime } from './plan-time.ts'
 import { type Preparation, prepare } from './prepare.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -52,12 +53,14 @@ export class PlanLoop {
   #unknowns = 0
   /** By our last write: until then nobody else can have taken the plan. */
   #heldUntil = 0
+  readonly #time: PlanTime
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions) {
     this.#rooms = rooms
     this.#plan = plan
     this.#lease = lease
     this.#options = options
+    this.#time = new PlanTime(rooms.clock)
   }
 
   async run(lost: AbortSignal): Promise<Driven> {
@@ -84,7 +87,7 @@ export class PlanLoop {
       if (lost.aborted) return { status: 'lost' }
       if (this.#stale) state = await this.#read()
       const stopping = this.#options.stop.aborted
-      const next = nextActions(state, clock.now())
+      const next = nextActions(state, this.#time.now())
       this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
       if (this.#hasNews() || (next.turn && !stopping)) {
@@ -96,7 +99,7 @@ export class PlanLoop {
         if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true))
           return { status: 'rested', rest: next.rest }
       }
-      await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - clock.now()))
+      await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()))
     }
   }
 
@@ -257,10 +260,15 @@ export class PlanLoop {
 
   async #submit(command: Parameters<Rooms['store']['update']>[1], onUnknown?: () => void): Promise<PlanState> {
     try {
-      const updated = await this.#rooms.store.update(this.#plan, command, { actor: ENGINE, lease: this.#lease })
+      const updated = await this.#rooms.store.update(this.#plan, command, {
+        actor: ENGINE,
+        lease: this.#lease,
+        notBefore: this.#time.now(),
+      })
       if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
       this.#unknowns = 0
       this.#heldUntil = updated.heldUntil ?? 0
+      this.#time.follow(updated.state.updatedAt)
       return updated.state
     } catch (error) {
       // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.
@@ -274,6 +282,7 @@ export class PlanLoop {
     this.#stale = false
     const state = await this.#rooms.store.state(this.#plan)
     if (state === null) throw new Error('bug: the plan being driven is gone')
+    this.#time.follow(state.updatedAt)
     return state
   }
 

@@ -87,7 +87,7 @@ export function updatePlan(
       }
   }
   // Time does not run backwards within a plan, whatever the wall clock does.
-  const now = Math.max(room.clock.now(), head.at)
+  const now = Math.max(room.clock.now(), head.at, options.notBefore ?? 0)
   const decision = ask(room.states, plan, kept, command, now)
   if (!decision.ok) return decision
   const { events } = decision

@@ -73,6 +73,8 @@ export interface UpdateOptions {
   /** Refused with code `conflict` when the plan has moved on. */
   readonly expectedVersion?: number
   readonly lease?: Lease
+  /** The entry is dated no earlier than this, whatever the wall clock says. */
+  readonly notBefore?: Millis
 }
 
 export type Updated =
