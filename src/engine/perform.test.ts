@@ -119,6 +119,25 @@ describe('values flow from task to task', () => {
     expect(room.attempts[1]?.action).toEqual({ type: 'run', command: { argv: ['echo', 'v=$(id); rm -rf / "x"'] } })
   })
 
+  test('what flowed in is hashed: the same values give the same hash, others another', async () => {
+    const hashOf = async (value: string) => {
+      const room = setup(async attempt => exited(0, attempt.task === 'make' ? value : ''))
+      const plan = await room.plan(produce, {
+        id: name('use'),
+        needs: [name('make')],
+        cwd: 'src',
+        action: { type: 'run', command: { argv: ['echo', '${{ tasks.make.outputs.n }}'] } },
+      })
+      await room.drive(plan)
+      const ended = (await room.events(plan)).filter(event => event.type === 'attempt.succeeded')
+      return ended.map(event => event.result.inputHash)
+    }
+    const [one, same, other] = [await hashOf('1'), await hashOf('1'), await hashOf('2')]
+    expect(one).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/)])
+    expect(same).toEqual(one)
+    expect(other).not.toEqual(one)
+  })
+
   test('into a script they arrive as environment, never spliced into its text', async () => {
     const room = setup(async attempt => exited(0, attempt.task === 'make' ? '"; id"' : ''))
     const plan = await room.plan(produce, {
@@ -169,6 +188,22 @@ describe('values flow from task to task', () => {
     await room.drive(plan)
     const [card] = (await room.engine.ask({ type: 'board', plan })) ?? []
     expect(card?.outputs).toMatchObject({ report: { total: 12 }, notes: { bytes: 5, file: 'notes.txt' } })
+  })
+
+  test('regression 35: a declared output cannot leave the workspace', async () => {
+    for (const file of ['../../etc/passwd', '/etc/passwd', '.planfold/planfold.db']) {
+      expect(await endOf({ outputs: { x: { from: 'file', file } } }, async () => exited(0))).toMatchObject({
+        status: 'failed',
+        result: { failure: { class: 'policy' } },
+      })
+    }
+  })
+
+  test('regression 36: a failed attempt is an event, with its class and its words', async () => {
+    const { room, plan } = await endOf({}, async () => exited(2, '', 'boom'))
+    expect((await room.events(plan)).filter(event => event.type === 'attempt.failed')).toMatchObject([
+      { task: 'a', visit: 1, attempt: 1, result: { exit: 2, failure: { class: 'logic', message: 'exit 2: boom' } } },
+    ])
   })
 
   test('regression 34: a task whose declared output is missing fails; nothing returns mock success', async () => {

@@ -284,7 +284,10 @@ tasks:
   - { id: two, needs: [one], effect: pure, run: ${bash(`echo output of two; ${recorder.effect('logged')}`)} }`)
     const driver = ground.drive()
     await seen('logged')
-    const logs = () => ground.query<{ text: string }>('SELECT text FROM task_logs WHERE stream = 'stdout' ORDER BY seq').map(({ text }) => text)
+    const logs = () =>
+      ground
+        .query<{ text: string }>("SELECT text FROM task_logs WHERE stream = 'stdout' ORDER BY seq")
+        .map(({ text }) => text)
     await until('the output', () => logs().some(text => text.includes('output of two')))
     driver.kill('SIGKILL')
     await driver.end()
