@@ -22,7 +22,15 @@ export interface TakenUp {
 export async function takeUp(context: Context, composed: Composed, file: PlanFile): Promise<TakenUp> {
   const { definition } = file
   const latest = await latestOf(composed, definition.name)
-  if (latest === null) return await make(composed, definition, null)
+  if (latest === null) {
+    try {
+      return await make(composed, definition, null)
+    } catch (error) {
+      // Another process may have made it since we looked; then it is there for both of us.
+      if ((await latestOf(composed, definition.name)) === null) throw error
+      return await takeUp(context, composed, file)
+    }
+  }
   const summary = await composed.engine.ask({ type: 'summary', plan: latest.plan })
   if (summary === null || PLAN_ENDED.has(summary.status)) {
     const made = await make(composed, definition, latest.plan)

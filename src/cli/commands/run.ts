@@ -52,8 +52,16 @@ export async function startAndDrive(
   plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
   options: { readonly wait?: boolean; readonly plain?: boolean },
 ): Promise<number> {
-  const summary = await composed.engine.ask({ type: 'summary', plan: plan.plan })
-  await setMoving(composed, plan, summary?.status ?? 'draft')
+  const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
+  const status = await statusNow()
+  try {
+    await setMoving(composed, plan, status)
+  } catch (error) {
+    // Another process may have been quicker; then it is as if we had come later.
+    const since = await statusNow()
+    if (since === status) throw error
+    await setMoving(composed, plan, since)
+  }
   return await drive(context, composed, { ...plan, wait: options.wait === true, plain: options.plain === true })
 }
 
