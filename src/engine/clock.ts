@@ -9,12 +9,15 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void
 }
 
+/** Both are one clock, counted from other beginnings: this one is shared by all processes of a boot, as leases need it. */
+const SINCE_BOOT_MS = Number(process.hrtime.bigint() / 1_000n) / 1_000 - performance.now()
+
 /** Node fires a longer timeout at once; longer waits are cut and asked again. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  monotonic: () => performance.now() + SINCE_BOOT_MS,
   after(ms, callback) {
     const timer = setTimeout(callback, Math.min(Math.max(0, ms), TIMEOUT_MAX_MS))
     return () => clearTimeout(timer)

@@ -15,26 +15,33 @@ export class Scene {
   readonly recorder: Recorder
   readonly reference: Reference
 
-  private constructor(recorder: Recorder, reference: Reference) {
+  readonly #concurrency: number
+
+  private constructor(recorder: Recorder, reference: Reference, concurrency: number) {
+    this.#concurrency = concurrency
     this.recorder = recorder
     this.reference = reference
   }
 
   /** Runs the plan once without a fault: that is how every other run has to end. */
-  static async open(): Promise<Scene> {
+  static async open(concurrency: number): Promise<Scene> {
     const recorder = await Recorder.open()
-    const ground = new Ground(twelveTasks(recorder), FILES)
+    const ground = new Ground(twelveTasks(recorder, concurrency), FILES)
     const ended = await ground.drive().end()
     const end = driverEnd(ended)
     const reference = referenceOf(ground, end)
     expect(reference.status).toBe('completed')
     expectSound(ground, recorder, reference, { end, runs: [ended], crashes: 0 })
     ground.remove()
-    return new Scene(recorder, reference)
+    return new Scene(recorder, reference, concurrency)
+  }
+
+  ground(): Ground {
+    return new Ground(twelveTasks(this.recorder, this.#concurrency), FILES)
   }
 
   async play(name: string, first: (ground: Ground) => Promise<Ended | readonly Ended[]>): Promise<Killed> {
-    const ground = new Ground(twelveTasks(this.recorder), FILES)
+    const ground = this.ground()
     try {
       const runs = [await first(ground)].flat()
       const crashes = runs.filter(({ signal }) => signal === 'SIGKILL').length

@@ -23,13 +23,14 @@ export const ALLOWED: Readonly<Record<string, 'again' | 'same key' | 'once' | 'n
   collect: 'again',
 }
 
-export function twelveTasks(recorder: Recorder, name = 'twelve'): string {
+/** One after the other, every run makes the same commits in the same order; side by side, they interleave anew each time. */
+export function twelveTasks(recorder: Recorder, concurrency: number): string {
   const bash = (text: string) => JSON.stringify(['bash', '-euc', text])
   const effect = (task: string) => recorder.effect(task)
   return `
 planfold: 1
-name: ${name}
-concurrency: 3
+name: twelve
+concurrency: ${concurrency}
 tasks:
   - id: seed
     write: [data/seed.json]

@@ -163,8 +163,8 @@ describe('an owner that is stopped for longer than its lease', () => {
     const answers: (number | null)[] = []
     while (!busy.out.includes('free')) answers.push((await ground.planfold(['resume', 'busy']).end()).code)
     expect((await busy.end()).out).toContain('{"status":"rested","rest":"ended"}')
-    // The last one may have come when the plan had ended already: that is refused too.
-    expect(new Set(answers)).toEqual(new Set([3]))
+    // The last one may have found the plan ended, before or while it asked for it; all others were refused.
+    expect(answers.slice(0, -1).filter(code => code !== 3)).toEqual([])
     expect(answers.length).toBeGreaterThan(0)
     expect(
       new Set(

@@ -20,8 +20,6 @@ const LOOK_PAST_MAX = 64
 export function inLine(state: PlanState): readonly TaskState[] {
   let free = concurrencyOf(state.definition) - state.running.size
   if (state.status !== 'active' || state.compensating !== null || free <= 0) return []
-  const scopes: { readonly task: TaskState; readonly scope: readonly string[] }[] = []
-  for (const task of [...state.running, ...state.holding]) scopes.push({ task, scope: writeScope(state, task) })
   const looked = new Set<TaskState>()
   const line: TaskState[] = []
   for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
@@ -30,11 +28,11 @@ export function inLine(state: PlanState): readonly TaskState[] {
     if (looked.has(task)) continue
     looked.add(task)
     const scope = writeScope(state, task)
-    if (scope.length > 0 && scopes.some(other => other.task !== task && scopesOverlap(scope, other.scope))) {
+    const inTheWay = (other: TaskState) => other !== task && scopesOverlap(scope, writeScope(state, other))
+    if (scope.length > 0 && [...state.running, ...state.holding, ...line].some(inTheWay)) {
       past++
       continue
     }
-    scopes.push({ task, scope })
     line.push(task)
     free--
   }
