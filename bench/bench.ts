@@ -8,10 +8,10 @@ import { resumeBench } from './resume.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const SHAPES: readonly [string, number][] = [
-  ['chain', 2_000],
+  ['chain', 4_000],
   ['chain-fresh', 1_000],
-  ['fan-out', 2_000],
-  ['many', 2_000],
+  ['fan-out', 4_000],
+  ['many', 4_000],
 ]
 
 type Measured = Record<string, unknown> & { perSecond: number }
@@ -59,7 +59,7 @@ console.log(
 await resumeBench()
 
 function candidate(who: string, shape: string, tasks: number): Measured {
-  const out = execFileSync(process.execPath, ['--import', 'tsx', program(), who, shape, String(tasks)], {
+  const out = execFileSync(process.execPath, [program(), who, shape, String(tasks)], {
     encoding: 'utf8',
     maxBuffer: 1e8,
   })
@@ -71,20 +71,7 @@ function fsyncsPerTask(shape: string): string {
   const count = (tasks: number): number | null => {
     const traced = spawnSync(
       'strace',
-      [
-        '-f',
-        '-qq',
-        '-c',
-        '-e',
-        'trace=fsync,fdatasync',
-        process.execPath,
-        '--import',
-        'tsx',
-        program(),
-        'planfold',
-        shape,
-        String(tasks),
-      ],
+      ['-f', '-qq', '-c', '-e', 'trace=fsync,fdatasync', process.execPath, program(), 'planfold', shape, String(tasks)],
       { encoding: 'utf8', maxBuffer: 1e8 },
     )
     if (traced.error !== undefined) return null
@@ -102,5 +89,5 @@ function ratio(a: number, b: number): string {
 }
 
 function program(): string {
-  return resolve(import.meta.dirname, 'candidate-process.ts')
+  return resolve(import.meta.dirname, 'candidate-process.js')
 }

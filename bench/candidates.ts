@@ -9,22 +9,32 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import type { Actor, PlanId, PlanName, TaskName } from '../src/domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { systemClock } from '../src/engine/clock.ts'
+import { EngineLocal } from '../src/engine/engine-local.ts'
 import type { Rooms } from '../src/engine/rooms.ts'
+import { WorkerLocal } from '../src/engine/worker.ts'
 import type { Runner } from '../src/runners/runner.ts'
+import { thisHost } from '../src/stores/host.ts'
+import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
 
-const dist = (path: string) => import(new URL(`../dist/${path}`, import.meta.url).href)
 const ACTOR = 'bench' as Actor
+const WARM = 4_000
 export const RESULT = { answer: 42, text: 'x'.repeat(70) }
 
 /** Ends at once, asynchronously, with about a hundred bytes of JSON. */
 const noop: Runner = {
   action: 'run',
-  attempt: async () => ({ type: 'done', outputs: RESULT }),
+  attempt: async () => {
+    if (++ran % 500 === 0) {
+      const { user, system } = process.cpuUsage()
+      samples.push({ done: ran, micros: user + system })
+    }
+    return { type: 'done', outputs: RESULT }
+  },
 }
+let ran = 0
+const samples: { done: number; micros: number }[] = []
 
 export async function openRooms(folder: string): Promise<Rooms> {
-  const { StoreSqlite } = await dist('stores/sqlite/store-sqlite.js')
-  const { thisHost } = await dist('stores/host.js')
   const store = await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID })
   return {
     store,
@@ -37,6 +47,7 @@ export async function openRooms(folder: string): Promise<Rooms> {
     stateDir: folder,
     environment: {},
     leaseMs: 15_000,
+    about: 'the benchmark',
   } as unknown as Rooms
 }
 
@@ -71,12 +82,10 @@ function task(id: string, needs: readonly string[]): TaskDefinition {
 export async function planfold(shape: string, tasks: number, keep?: string): Promise<Record<string, unknown>> {
   const folder = keep ?? mkdtempSync(join(tmpdir(), 'planfold-bench-'))
   const rooms = await openRooms(folder)
-  const { EngineLocal } = await dist('engine/engine-local.js')
-  const { WorkerLocal } = await dist('engine/worker.js')
   const engine = new EngineLocal(rooms)
   const worker = new WorkerLocal(rooms)
-  // Warm: the same code has run, and the WAL has been through a checkpoint or two.
-  const warm = shape.endsWith('-fresh') ? 0 : 1_000
+  // Warm: the same code has run for a while, and the WAL has been through checkpoints.
+  const warm = shape.endsWith('-fresh') ? 0 : WARM
   const make = async (definition: PlanDefinition): Promise<PlanId> => {
     const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
     if (!made.ok) throw new Error(made.refusal.message)
@@ -104,7 +113,7 @@ export async function planfold(shape: string, tasks: number, keep?: string): Pro
     ticks.push(now - last)
     last = now
   }, 10)
-  const growth = kind === 'chain' ? measureGrowth(rooms, plans[0]!) : null
+  const before = ran
   const cpu = process.cpuUsage()
   const began = performance.now()
   const queue = [...plans]
@@ -125,7 +134,7 @@ export async function planfold(shape: string, tasks: number, keep?: string): Pro
     rssMb: Math.round(process.memoryUsage().rss / 1e6),
     timerP50: round(ticks[Math.floor(ticks.length / 2)] ?? 0),
     timerMax: round(ticks.at(-1) ?? 0),
-    growth: growth?.() ?? null,
+    growth: kind === 'chain' ? growthOf(before) : null,
     bytesPerTask: Math.round((bytesOf(folder) - sizeBefore) / tasks),
   }
   await worker.close()
@@ -134,28 +143,20 @@ export async function planfold(shape: string, tasks: number, keep?: string): Pro
   return answer
 }
 
-/** CPU per task around the 1,000th and at the end, from the store's own change notices. */
-function measureGrowth(rooms: Rooms, plan: PlanId): () => { early: number; late: number } | null {
-  const samples: { done: number; micros: number }[] = []
-  const stop = rooms.store.onChange(() => {
-    void rooms.store.state(plan).then(state => {
-      if (state === null || (samples.at(-1)?.done ?? -500) + 500 > state.counts.completed) return
-      const { user, system } = process.cpuUsage()
-      samples.push({ done: state.counts.completed, micros: user + system })
-    })
-  })
-  return () => {
-    stop()
-    const between = (from: number, to: number): number | null => {
-      const a = samples.find(sample => sample.done >= from)
-      const b = samples.find(sample => sample.done >= to) ?? samples.at(-1)
-      return a === undefined || b === undefined || b.done <= a.done ? null : (b.micros - a.micros) / (b.done - a.done)
-    }
-    const end = samples.at(-1)?.done ?? 0
-    const early = between(1_000, 3_000)
-    const late = between(end - 2_000, end)
-    return early === null || late === null || end < 6_000 ? null : { early: round(early), late: round(late) }
+/** CPU per task around the 1,000th and at the end, counted by the runner itself. */
+function growthOf(since: number): { early: number; late: number } | null {
+  const taken = samples
+    .filter(sample => sample.done > since)
+    .map(({ done, micros }) => ({ done: done - since, micros }))
+  const between = (from: number, to: number): number | null => {
+    const a = taken.find(sample => sample.done >= from)
+    const b = taken.findLast(sample => sample.done <= to)
+    return a === undefined || b === undefined || b.done <= a.done ? null : (b.micros - a.micros) / (b.done - a.done)
   }
+  const end = taken.at(-1)?.done ?? 0
+  const early = between(1_000, 3_000)
+  const late = between(end - 2_000, end)
+  return early === null || late === null || end < 6_000 ? null : { early: round(early), late: round(late) }
 }
 
 /** One row per step in a table with a hash of the last: what any journal must at least do. */
@@ -174,9 +175,9 @@ export function raw(shape: string, steps: number): Record<string, unknown> {
       db.exec('COMMIT')
     }
   }
-  if (!shape.endsWith('-fresh')) step(0, 1_000, 1)
+  if (!shape.endsWith('-fresh')) step(0, WARM, 1)
   const began = performance.now()
-  step(1_000, steps, shape.startsWith('fan-out') || shape.startsWith('many') ? 64 : 1)
+  step(WARM, steps, shape.startsWith('fan-out') || shape.startsWith('many') ? 64 : 1)
   const seconds = (performance.now() - began) / 1_000
   db.close()
   rmSync(folder, { recursive: true, force: true })

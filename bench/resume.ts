@@ -15,9 +15,9 @@ export async function resumeBench(): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), 'planfold-resume-'))
     try {
       await halfDone(folder)
-      ours.push(await untilFirst([resolve(import.meta.dirname, 'resume-process.mjs'), 'planfold', folder]))
-      spawnSync(process.execPath, [resolve(import.meta.dirname, 'resume-process.mjs'), 'raw-make', folder])
-      bare.push(await untilFirst([resolve(import.meta.dirname, 'resume-process.mjs'), 'raw', folder]))
+      ours.push(await untilFirst([resolve(import.meta.dirname, 'resume-process.js'), 'planfold', folder]))
+      spawnSync(process.execPath, [resolve(import.meta.dirname, 'resume-process.js'), 'raw-make', folder])
+      bare.push(await untilFirst([resolve(import.meta.dirname, 'resume-process.js'), 'raw', folder]))
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
@@ -32,7 +32,7 @@ export async function resumeBench(): Promise<void> {
 /** Drives to task 5,000 in a process that is then killed with SIGKILL. */
 function halfDone(folder: string): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [resolve(import.meta.dirname, 'resume-process.mjs'), 'half', folder], {
+    const child = spawn(process.execPath, [resolve(import.meta.dirname, 'resume-process.js'), 'half', folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     child.stdout.on('data', chunk => {

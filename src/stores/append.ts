@@ -159,7 +159,8 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   const { events, now } = happened
   const version = state.version + 1
   const position = happened.after + 1
-  const stored = sealEntry(kept.hash, { position, plan, version, ...happened }, room.blobs)
+  const { command, actor, fence } = happened
+  const stored = sealEntry(kept.hash, { position, plan, version, now, actor, fence, command, events }, room.blobs)
   state.version = version
   kept.hash = stored.hash
   kept.tail += events.length

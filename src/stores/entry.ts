@@ -46,13 +46,15 @@ export interface NewEntry {
 
 /** Makes the row of an entry; a body too large for a row is durable in `blobs` when this returns. */
 export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
-  const text = JSON.stringify({ v: ENTRY_VERSION, ...pack(entry.command, entry.events) })
+  const { command, events } = pack(entry.command, entry.events)
+  const text = JSON.stringify({ v: ENTRY_VERSION, command, events })
   // A string this short cannot be too long in bytes; only longer ones are measured.
   const large = text.length > PAYLOAD_MAX_BYTES / 3 && Buffer.byteLength(text) > PAYLOAD_MAX_BYTES
   const blob = large ? blobs.putNow(deflateSync(text, { level: 3 })) : null
   const { position, version, now: at, actor, fence } = entry
-  const row = { position, version, at, actor, fence, body: large ? null : text, blob }
-  return { ...row, hash: entryHash(previous, entry.plan, row) }
+  const row = { position, version, at, actor, fence, body: large ? null : text, blob, hash: GENESIS as Sha256 }
+  row.hash = entryHash(previous, entry.plan, row)
+  return row
 }
 
 /** Reads a row back, demanding that it continues the chain after `previous`. */

@@ -102,14 +102,14 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
     openGate(draft, task)
     return
   }
-  emit(draft, {
-    type: 'attempt.started',
-    task: name,
-    visit: task.visit,
-    attempt: task.attempt + 1,
-    ...(prepared.preimage === undefined ? {} : { preimage: prepared.preimage }),
-    ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
-  })
+  const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
+  if (prepared.preimage === undefined && prepared.inputHash === undefined) emit(draft, begun)
+  else
+    emit(draft, {
+      ...begun,
+      ...(prepared.preimage === undefined ? {} : { preimage: prepared.preimage }),
+      ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
+    })
   if (prepared.failure !== undefined) settle(draft, task, { status: 'failed', failure: prepared.failure })
 }
 

@@ -21,31 +21,50 @@ export class SqliteProjections {
   readonly #wrote: () => void
   readonly #moveTask: Statement
   readonly #addTask: Statement
-  readonly #replaceTask: Statement
-  readonly #startAttempt: Statement
-  readonly #endAttempt: Statement
+  readonly #renameTask: Statement
+  readonly #moveAndStart: Statement
+  readonly #moveAndEnd: Statement
+  readonly #start: Statement
+  readonly #end: Statement
+  readonly #setAside: Statement
 
   constructor(sql: Connection, wrote: () => void) {
     this.#sql = sql
     this.#wrote = wrote
-    this.#moveTask =
-      sql.prepare(`UPDATE tasks SET status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?
-      WHERE plan_no = ? AND ordinal = ?`)
-    this.#addTask = sql.prepare('INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    this.#replaceTask = sql.prepare('REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    this.#startAttempt = sql.prepare(`INSERT INTO attempts (plan_no, ordinal, visit, attempt, status, started_at)
-      VALUES (?, ?, ?, ?, 'running', ?)`)
-    this.#endAttempt =
-      sql.prepare(`UPDATE attempts SET status = ?, ended_at = ?, duration_ms = ?, exit = ?, failure_class = ?
-      WHERE plan_no = ? AND ordinal = ? AND visit = ? AND attempt = ?`)
+    const moved = 'status = ?, visit = ?, attempt = ?, started_at = ?, ended_at = ?, assignee = ?'
+    const started = `last_visit = ?, last_attempt = ?, last_status = 'running', last_started_at = ?, last_ended_at = NULL,
+      last_duration_ms = NULL, last_exit = NULL, last_failure_class = NULL`
+    const ended = `last_status = ?, last_ended_at = ?, last_duration_ms = ?, last_exit = ?, last_failure_class = ?`
+    const one = 'WHERE plan_no = ? AND ordinal = ?'
+    this.#moveTask = sql.prepare(`UPDATE tasks SET ${moved} ${one}`)
+    this.#moveAndStart = sql.prepare(`UPDATE tasks SET ${moved}, ${started} ${one}`)
+    this.#moveAndEnd = sql.prepare(`UPDATE tasks SET ${moved}, ${ended} ${one} AND last_visit = ? AND last_attempt = ?`)
+    this.#start = sql.prepare(`UPDATE tasks SET ${started} ${one}`)
+    this.#end = sql.prepare(`UPDATE tasks SET ${ended} ${one} AND last_visit = ? AND last_attempt = ?`)
+    this.#setAside =
+      sql.prepare(`INSERT INTO earlier_attempts SELECT plan_no, ordinal, last_visit, last_attempt, last_status,
+      last_started_at, last_ended_at, last_duration_ms, last_exit, last_failure_class FROM tasks
+      ${one} AND last_attempt IS NOT NULL`)
+    this.#addTask =
+      sql.prepare(`INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt,
+      started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#renameTask = sql.prepare(`UPDATE tasks SET name = ?, title = ?, kind = ?, ${moved} ${one}`)
   }
 
   apply(no: number, { planMoved, state, tasks, attempts }: Changes): void {
     this.#wrote()
     if (planMoved) this.#movePlan(no, state)
-    if (tasks === 'all') this.#replaceTasks(no, state)
-    else for (const task of tasks) this.#move(no, task)
-    for (const change of attempts) this.#attempt(no, change)
+    const all = tasks === 'all'
+    if (all) this.#replaceTasks(no, state)
+    const byTask = changesByTask(attempts)
+    if (!all) {
+      for (const task of tasks) {
+        const changes = byTask.get(task.ordinal)
+        if (changes?.length === 1 && this.#moveWithAttempt(no, task, changes[0]!)) byTask.delete(task.ordinal)
+        else this.#move(no, task)
+      }
+    }
+    for (const changes of byTask.values()) for (const change of changes) this.#attempt(no, change)
   }
 
   records(no: number): { plan: PlanRecord; tasks: readonly TaskRecord[]; attempts: readonly AttemptRecord[] } {
@@ -85,28 +104,82 @@ export class SqliteProjections {
       there.delete(record.ordinal)
       if (before !== undefined && sameTask(before, record)) continue
       const { ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt } = record
-      const write = before === undefined ? this.#addTask : this.#replaceTask
-      write.run(no, ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt)
+      if (before === undefined)
+        this.#addTask.run(no, ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt)
+      else this.#renameTask.run(name, title, kind, status, visit, attempt, startedAt, endedAt, assignee, no, ordinal)
     }
     for (const ordinal of there.keys()) {
       this.#sql.prepare('DELETE FROM tasks WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
-      this.#sql.prepare('DELETE FROM attempts WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
+      this.#sql.prepare('DELETE FROM earlier_attempts WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
     }
+  }
+
+  /** The usual case in one statement: the task moves because its attempt began or ended. False when it is not that simple. */
+  #moveWithAttempt(no: number, task: TaskState, change: AttemptChange): boolean {
+    const { status, visit, attempt, startedAt, endedAt, ordinal } = task
+    const assignee = assigneeOf(task)
+    if (change.type === 'started') {
+      if (change.attempt > 1 || change.visit > 1) this.#setAside.run(no, ordinal)
+      this.#moveAndStart.run(
+        status,
+        visit,
+        attempt,
+        startedAt,
+        endedAt,
+        assignee,
+        change.visit,
+        change.attempt,
+        change.at,
+        no,
+        ordinal,
+      )
+      return true
+    }
+    const { changes } = this.#moveAndEnd.run(
+      status,
+      visit,
+      attempt,
+      startedAt,
+      endedAt,
+      assignee,
+      change.status,
+      change.at,
+      change.durationMs,
+      change.exit,
+      change.failureClass,
+      no,
+      ordinal,
+      change.visit,
+      change.attempt,
+    )
+    return changes > 0
   }
 
   #attempt(no: number, change: AttemptChange): void {
     const { ordinal, visit, attempt, at } = change
-    if (change.type === 'started') {
-      this.#startAttempt.run(no, ordinal, visit, attempt, at)
+    if (change.type === 'ended') {
+      const { status, durationMs, exit, failureClass } = change
+      const end = () => this.#end.run(status, at, durationMs, exit, failureClass, no, ordinal, visit, attempt).changes
+      if (end() > 0) return
+      // An end nobody started stands for both.
+      this.#setAside.run(no, ordinal)
+      this.#start.run(visit, attempt, at, no, ordinal)
+      end()
       return
     }
-    const { status, durationMs, exit, failureClass } = change
-    const { changes } = this.#endAttempt.run(status, at, durationMs, exit, failureClass, no, ordinal, visit, attempt)
-    if (changes > 0) return
-    // An end nobody started stands for both.
-    this.#startAttempt.run(no, ordinal, visit, attempt, at)
-    this.#endAttempt.run(status, at, durationMs, exit, failureClass, no, ordinal, visit, attempt)
+    this.#setAside.run(no, ordinal)
+    this.#start.run(visit, attempt, at, no, ordinal)
   }
+}
+
+function changesByTask(attempts: readonly AttemptChange[]): Map<number, AttemptChange[]> {
+  const byTask = new Map<number, AttemptChange[]>()
+  for (const change of attempts) {
+    const known = byTask.get(change.ordinal)
+    if (known === undefined) byTask.set(change.ordinal, [change])
+    else known.push(change)
+  }
+  return byTask
 }
 
 function sameTask(a: TaskRecord, b: TaskRecord): boolean {

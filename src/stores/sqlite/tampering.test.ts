@@ -46,11 +46,11 @@ describe('sqlite: tampering is detected', () => {
     'the name of a task': "UPDATE tasks SET name = 'x' WHERE ordinal = 2",
     'a task deleted': 'DELETE FROM tasks WHERE ordinal = 3',
     'a task added':
-      'INSERT INTO tasks SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
-    'the end of an attempt': 'UPDATE attempts SET ended_at = 1 WHERE ordinal = 1',
-    'an attempt deleted': 'DELETE FROM attempts WHERE ordinal = 1',
+      'INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt, started_at, ended_at) SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
+    'the end of an attempt': 'UPDATE tasks SET last_ended_at = 1 WHERE ordinal = 1',
+    'an attempt deleted': 'UPDATE tasks SET last_attempt = NULL WHERE ordinal = 1',
     'a whole plan deleted':
-      'DELETE FROM entries; DELETE FROM heads; DELETE FROM tasks; DELETE FROM attempts; DELETE FROM plans',
+      'DELETE FROM entries; DELETE FROM heads; DELETE FROM tasks; DELETE FROM earlier_attempts; DELETE FROM plans',
     'a word in a session': "UPDATE stream_entries SET body = replace(body, 'x', 'y')",
     'the row of a session': "UPDATE streams SET row = replace(row, 'open', 'shut')",
   }

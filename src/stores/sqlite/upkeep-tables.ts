@@ -5,7 +5,16 @@ import type { Upkeep } from '../tables.ts'
 import type { Connection } from './driver.ts'
 
 /** Tables with a plan's rows; children first. */
-const OF_A_PLAN = ['task_claims', 'task_logs', 'attempts', 'tasks', 'folds', 'entries', 'heads', 'plans'] as const
+const OF_A_PLAN = [
+  'task_claims',
+  'task_logs',
+  'earlier_attempts',
+  'tasks',
+  'folds',
+  'entries',
+  'heads',
+  'plans',
+] as const
 
 export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
   const numbers = (text: string, ...values: readonly number[]) =>
