@@ -23,7 +23,7 @@ export interface Appending {
   readonly host: Host
   /** The length of a lease of this process that its own writes may renew. */
   readonly leaseMsOf: (owner: string) => number | undefined
-  /** Resuming replays at most about this many events, or two for each task when there are many: folds are not free. */
+  /** Resuming replays about this many events at most, or one for each task when there are more: folds are not free. */
   readonly foldEvery: number
   /** Told about a plan whose tail has grown long enough for a stored fold. */
   readonly foldDue: (plan: PlanId, kept: Kept) => void
@@ -174,6 +174,6 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
       tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
     }
   }
-  if (kept.tail >= room.foldEvery && kept.tail >= 2 * state.order.length) room.foldDue(plan, kept)
+  if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state }
 }

@@ -163,7 +163,7 @@ export async function packStored(
   at: { version: number; definitionVersion: number; hash: string },
 ): Promise<StoredFold> {
   const body = await new Promise<Buffer>((resolve, reject) => {
-    deflate(text, { level: 3 }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
+    deflate(text, { level: 1 }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
   })
   return { version: at.version, definitionVersion: at.definitionVersion, body, hash: foldHash(at.hash, body) }
 }

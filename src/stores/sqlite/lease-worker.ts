@@ -40,10 +40,13 @@ parentPort.once('message', () => stop('stopped'))
 beat()
 `
 
+/** It holds one row in its hands; megabytes, so that a thread beside the engine costs next to nothing. */
+const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
+
 export function threadHeartbeat(path: string): Heartbeat {
   const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
   return ({ id, leaseMs }, lost) => {
-    const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path, id, leaseMs } })
+    const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path, id, leaseMs }, resourceLimits: SMALL })
     let stopping = false
     const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
     worker.on('message', word => word === 'lost' && lost())
