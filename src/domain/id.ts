@@ -7,7 +7,6 @@ type Branded<T, B extends string> = T & { readonly [brand]: B }
 
 export type PlanId = Branded<string, 'PlanId'>
 export type TaskId = Branded<string, 'TaskId'>
-export type StreamId = Branded<string, 'StreamId'>
 /** The name of a task inside its plan, e.g. `retry-core`, or `check-db/1` for an expanded one. */
 export type TaskName = Branded<string, 'TaskName'>
 export type PlanName = Branded<string, 'PlanName'>
