@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config'
 
-// Two projects: quick tests side by side, and those that kill real processes, one file at a time.
+// Three projects, one after the other: quick tests, those that start real processes, those that kill them.
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts'],
           testTimeout: 20_000,
           hookTimeout: 20_000,
@@ -15,6 +17,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -24,6 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'crash',
+          sequence: { groupOrder: 2 },
           include: ['test/crash/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 60_000,
