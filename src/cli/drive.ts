@@ -94,13 +94,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
       if (!reporter.asks) throw heldBy(driven.holder, name)
       if ((await attached(driven.holder)) === 'over') break
     }
-    if (driven.status === 'lost')
-      throw new Complaint(
-        EXIT.refused,
-        'lease-lost',
-        `another process drives '${name}' now`,
-        `follow it with: planfold log ${name} --follow`,
-      )
+    if (driven.status === 'lost') throw await lostTo(composed, plan, name)
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
   } finally {
@@ -124,6 +118,24 @@ async function reporterFor(
   if (context.terminal === null || context.settings.quiet || task.plain === true)
     return new (await import('./live/plain.ts')).PlainReporter(context)
   return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
+}
+
+/** Our lease is gone: to another process, or to nobody. */
+async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<Complaint> {
+  const holder = (await composed.engine.ask({ type: 'summary', plan }))?.holder ?? null
+  if (holder?.alive === true)
+    return new Complaint(
+      EXIT.refused,
+      'lease-lost',
+      `'${name}' is driven by pid ${holder.pid} on ${holder.host} now`,
+      `follow it with: planfold log ${name} --follow`,
+    )
+  return new Complaint(
+    EXIT.refused,
+    'lease-lost',
+    `the lease on '${name}' could not be renewed in time, so this process stopped; nobody drives it now`,
+    `go on with: planfold resume ${name}`,
+  )
 }
 
 function heldBy(holder: Holder, name: string): Complaint {

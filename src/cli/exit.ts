@@ -88,6 +88,7 @@ export function complaintOf(error: unknown): Complaint | null {
     return new Complaint(known.exit, known.code, error.message, hint)
   }
   if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) return fromCommander(error)
+  if ('errcode' in error && typeof error.errcode === 'number') return fromSqlite(error.message, error.errcode & 0xff)
   if ('syscall' in error && 'code' in error) return fromSystem(error as NodeJS.ErrnoException)
   return null
 }
@@ -128,6 +129,21 @@ function fromCommander(error: Error): Complaint {
   return usage(first, near === null ? 'see `planfold --help`' : `did you mean '${near[1]}'?`)
 }
 
+/** What SQLite says when the file under it cannot be used; anything else it says is a bug of ours. */
+function fromSqlite(message: string, code: number): Complaint | null {
+  const hint = SQLITE_HINTS[code]
+  return hint === undefined ? null : new Complaint(EXIT.refused, 'store', `the store cannot be used: ${message}`, hint)
+}
+
+const SQLITE_HINTS: { readonly [code: number]: string } = {
+  5: 'another process is writing; try again',
+  8: 'the state folder can only be read; check who may write there',
+  10: 'the disk gives errors; look at it before going on',
+  11: 'restore `.planfold` from a backup; keep the damaged one',
+  13: 'free some space and try again; nothing was written',
+  14: 'check who may read and write the state folder',
+}
+
 const SYSTEM_HINTS: { readonly [code: string]: string } = {
   EACCES: 'check who may read and write there',
   EPERM: 'check who may read and write there',
@@ -136,6 +152,7 @@ const SYSTEM_HINTS: { readonly [code: string]: string } = {
   EDQUOT: 'free some space and try again',
   EMFILE: 'too many open files; raise the limit with `ulimit -n`',
   ENFILE: 'too many open files on this machine',
+  EEXIST: 'a file stands where the state folder belongs; move it away, or choose another with --dir',
   ENOTDIR: 'a part of that path is a file, not a folder',
 }
 

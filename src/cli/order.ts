@@ -17,12 +17,19 @@ export async function submit(composed: Composed, plan: string | null, order: Ord
 }
 
 /** Submits and answers with the events as sentences, then says how to go on when nobody drives the plan. */
-export async function orderAndTell(context: Context, composed: Composed, plan: string, order: Order): Promise<void> {
-  const { name, version, events, plan: id } = await submit(composed, plan, order)
+export async function orderAndTell(
+  context: Context,
+  composed: Composed,
+  plan: string,
+  order: Order,
+): Promise<Accepted> {
+  const accepted = await submit(composed, plan, order)
+  const { name, version, events, plan: id } = accepted
   answer(context, { plan: id, name, version, events }, () =>
     events.length === 0 ? 'nothing changed: it is so already' : events.map(event => escapeForTerminal(sentence(event))),
   )
   await remarkHowToGoOn(context, composed, id)
+  return accepted
 }
 
 export async function remarkHowToGoOn(context: Context, composed: Composed, plan: string): Promise<void> {

@@ -1,6 +1,7 @@
 // The context of a real process: its streams, its terminal, its signals. The only place besides main that touches them.
 
 import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
+import { EXIT } from './exit.ts'
 import { paint } from './paint.ts'
 
 export function processContext(options: { readonly [name: string]: unknown }): Context {
@@ -45,7 +46,13 @@ function settingsOf(options: { readonly [name: string]: unknown }): Settings {
 /** A reader that has gone (`| head`) is no error; what is driven goes on, what only talks stops. */
 function sink(stream: NodeJS.WriteStream, hangup: AbortController): Sink {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') {
+      // What was to be printed is not there: whoever relies on it must see that by the exit code.
+      process.exitCode = EXIT.refused
+      process.once('exit', () => {
+        process.exitCode = EXIT.refused
+      })
+    }
     hangup.abort()
   })
   return {

@@ -9,6 +9,7 @@ import { definitionHash } from '../format/hash.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import { remark } from './answer.ts'
 import type { Context } from './context.ts'
+import { Complaint, EXIT } from './exit.ts'
 import { submit } from './order.ts'
 import type { PlanFile } from './plan-file.ts'
 
@@ -19,7 +20,12 @@ export interface TakenUp {
   readonly since: number
 }
 
-export async function takeUp(context: Context, composed: Composed, file: PlanFile): Promise<TakenUp> {
+export async function takeUp(
+  context: Context,
+  composed: Composed,
+  file: PlanFile,
+  options: { readonly again?: boolean } = {},
+): Promise<TakenUp> {
   const { definition } = file
   const latest = await latestOf(composed, definition.name)
   if (latest === null) {
@@ -28,11 +34,13 @@ export async function takeUp(context: Context, composed: Composed, file: PlanFil
     } catch (error) {
       // Another process may have made it since we looked; then it is there for both of us.
       if ((await latestOf(composed, definition.name)) === null) throw error
-      return await takeUp(context, composed, file)
+      return await takeUp(context, composed, file, options)
     }
   }
   const summary = await composed.engine.ask({ type: 'summary', plan: latest.plan })
   if (summary === null || PLAN_ENDED.has(summary.status)) {
+    if (summary !== null && summary.status !== 'completed' && options.again !== true)
+      await refuseTwice(composed, latest, summary.status)
     const made = await make(composed, definition, latest.plan)
     remark(
       context,
@@ -47,6 +55,24 @@ export async function takeUp(context: Context, composed: Composed, file: PlanFil
   if (current !== null && current.hash !== definitionHash(wanted))
     await revise(context, composed, taken, current, wanted, file.path)
   return taken
+}
+
+/** What may not happen twice and has happened is not run afresh because something after it failed. */
+async function refuseTwice(
+  composed: Composed,
+  { plan, name }: { readonly plan: PlanId; readonly name: string },
+  status: string,
+): Promise<void> {
+  const cards = (await composed.engine.ask({ type: 'board', plan })) ?? []
+  const done = cards.filter(card => card.effect === 'unsafe' && card.status === 'completed')
+  if (done.length === 0) return
+  const failed = cards.find(card => card.status === 'failed')
+  throw new Complaint(
+    EXIT.refused,
+    'not-allowed',
+    `'${name}' ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} happened and may not happen twice`,
+    `${failed === undefined ? '' : `go on where it stopped: planfold retry ${name} ${failed.name}; `}to run everything once more: planfold run FILE --again`,
+  )
 }
 
 async function revise(

@@ -50,7 +50,12 @@ export interface Turn {
   readonly type: 'turn'
   readonly settled?: readonly Settlement[]
   readonly prepared?: readonly { readonly task: TaskName; readonly visit: number; readonly prepared: Prepared }[]
-  readonly restored?: readonly { readonly task: TaskName; readonly to: Sha256; readonly saved: Sha256 }[]
+  readonly restored?: readonly {
+    readonly task: TaskName
+    readonly to: Sha256
+    readonly saved: Sha256
+    readonly files?: readonly string[]
+  }[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false

@@ -92,7 +92,14 @@ export type Event =
       readonly holds: boolean
       readonly evidence?: string
     }
-  | { readonly type: 'workspace.restored'; readonly task: TaskName; readonly to: Sha256; readonly saved: Sha256 }
+  | {
+      readonly type: 'workspace.restored'
+      readonly task: TaskName
+      readonly to: Sha256
+      readonly saved: Sha256
+      /** The files that differed, at most a hundred. */
+      readonly files?: readonly string[]
+    }
   | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action }
   | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }
   | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName }

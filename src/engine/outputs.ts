@@ -7,7 +7,8 @@ import type { Failure } from '../domain/result.ts'
 import { openGate } from '../safety/path-gate.ts'
 import type { Blobs } from '../workspace/workspace.ts'
 
-const INLINE_MAX_BYTES = 64 * 1024
+const TEXT_INLINE_MAX_BYTES = 64 * 1024
+const JSON_INLINE_MAX_BYTES = 1024 * 1024
 const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export type Collected =
@@ -16,11 +17,13 @@ export type Collected =
 
 export async function collect(
   declared: { readonly [name: string]: OutputSource },
-  seen: { readonly stdout: string },
+  seen: { readonly stdout: string; readonly truncated: boolean },
   rooms: { readonly root: string; readonly stateDir: string; readonly blobs: Blobs },
 ): Promise<Collected> {
   const outputs: Record<string, Json> = {}
   for (const [name, source] of Object.entries(declared)) {
+    if (source.from === 'stdout' && seen.truncated)
+      return missing(name, 'it printed more than can be taken whole', 'let it write a file, and declare the file')
     const read =
       source.from === 'stdout'
         ? { ok: true as const, bytes: Buffer.from(seen.stdout) }
@@ -66,8 +69,8 @@ async function keep(
         'it is not JSON',
         how.file === null ? 'declare it as `stdout: text`, or print only JSON' : `look at ${how.file}`,
       )
-    if (bytes.length <= INLINE_MAX_BYTES) return { ok: true, value: parsed }
-  } else if (how.file === null && bytes.length <= INLINE_MAX_BYTES) {
+    if (bytes.length <= JSON_INLINE_MAX_BYTES) return { ok: true, value: parsed }
+  } else if (how.file === null && bytes.length <= TEXT_INLINE_MAX_BYTES) {
     return { ok: true, value: bytes.toString('utf8').replace(/\n$/, '') }
   }
   const sha256 = await blobs.put(bytes)

@@ -190,6 +190,22 @@ describe('values flow from task to task', () => {
     expect(card?.outputs).toMatchObject({ report: { total: 12 }, notes: { bytes: 5, file: 'notes.txt' } })
   })
 
+  test('standard output that could not be taken whole is no output', async () => {
+    const cut = { ...exited(0, 'head … 9 bytes left out … tail'), truncated: true } as const
+    expect(await endOf({ outputs: { t: { from: 'stdout', as: 'text' } } }, async () => cut)).toMatchObject({
+      status: 'failed',
+      reason: "output 't' cannot be taken: it printed more than can be taken whole",
+    })
+  })
+
+  test('what is printed behind a NUL is kept', async () => {
+    const { room, plan } = await endOf({}, async (_attempt, tools) => {
+      tools.log('stdout', Buffer.from('before\0after\n'))
+      return exited(0)
+    })
+    expect(await room.engine.ask({ type: 'logs', plan })).toMatchObject([{ text: 'before␀after\n' }])
+  })
+
   test('regression 35: a declared output cannot leave the workspace', async () => {
     for (const file of ['../../etc/passwd', '/etc/passwd', '.planfold/planfold.db']) {
       expect(await endOf({ outputs: { x: { from: 'file', file } } }, async () => exited(0))).toMatchObject({
@@ -235,6 +251,22 @@ describe('external tasks', () => {
       ME,
     )
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
+  })
+})
+
+describe('a retry of an external task', () => {
+  test('needs no engine: whoever claims after the wait finds it ready', async () => {
+    const room = setup()
+    const plan = await room.plan({
+      id: name('a'),
+      action: { type: 'external' },
+      retry: { attempts: 3, backoffMs: { min: 1, max: 1 } },
+    })
+    const failure = { class: 'logic', message: 'no', retryable: true } as const
+    await room.engine.submit(plan, { type: 'report', task: name('a'), result: { status: 'failed', failure } }, ME)
+    await expect
+      .poll(() => room.engine.submit(plan, { type: 'claim' }, ME))
+      .toMatchObject({ ok: true, claim: { task: 'a' } })
   })
 })
 

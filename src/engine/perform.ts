@@ -138,7 +138,7 @@ async function classify(
   if (own && definition.outputs !== undefined) {
     const collected = await collect(
       definition.outputs,
-      { stdout: exited?.stdout ?? '' },
+      { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
       { ...rooms, blobs: rooms.store.blobs },
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }

@@ -9,11 +9,14 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import { evaluator, truth } from './expressions.ts'
 import type { Rooms } from './rooms.ts'
 
+/** So many files are named when they are set back; the manifest holds them all. */
+const FILES_TOLD_MAX = 100
+
 export interface Preparation {
   readonly task: TaskName
   readonly visit: number
   readonly prepared: Prepared
-  readonly restored: { readonly to: Sha256; readonly saved: Sha256 } | null
+  readonly restored: { readonly to: Sha256; readonly saved: Sha256; readonly files: readonly string[] } | null
 }
 
 /** `isHeld`: is the plan still ours? Asked immediately before files are set back. */
@@ -63,7 +66,10 @@ async function made(
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
     const restored = await rooms.workspace.restore(preimage)
     if (!restored.ok) return { prepared: { failure: restored.failure }, restored: null }
-    const changed = restored.changed.length > 0 ? { to: preimage, saved: restored.saved } : null
+    const changed =
+      restored.changed.length > 0
+        ? { to: preimage, saved: restored.saved, files: restored.changed.slice(0, FILES_TOLD_MAX) }
+        : null
     return { prepared: { ...judged, preimage }, restored: changed }
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])

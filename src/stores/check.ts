@@ -5,7 +5,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../domain/event.ts'
 import { packFold } from '../domain/fold.ts'
-import type { PlanId, Sha256 } from '../domain/id.ts'
+import { isSha256, type PlanId, type Sha256 } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
 import { type BodyBlobs, openEntry } from './entry.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
 import { emptyKept, foldEntry, foldHash, unpackStored } from './states.ts'
@@ -170,9 +171,20 @@ function blobsOf(event: Event): readonly Sha256[] {
       return event.preimage === undefined ? [] : [event.preimage]
     case 'workspace.restored':
       return [event.to, event.saved]
+    case 'attempt.succeeded':
+    case 'attempt.failed':
+      return artifactsOf(event.result.outputs)
     default:
       return []
   }
+}
+
+/** Outputs that were too large for the journal, or no JSON, are named by their hash. */
+function artifactsOf(outputs: JsonObject | undefined): readonly Sha256[] {
+  return Object.values(outputs ?? {}).flatMap(output => {
+    const id = output !== null && typeof output === 'object' && 'artifact' in output ? output.artifact : null
+    return typeof id === 'string' && isSha256(id) ? [id] : []
+  })
 }
 
 /** Through JSON and back: what is absent and what is undefined become the same. */

@@ -23,7 +23,7 @@ export async function done(
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await meantTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, {
+    const { events } = await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
       ...(options.token === undefined ? {} : { token: options.token }),
@@ -33,7 +33,8 @@ export async function done(
         ...(outputs === null ? {} : { outputs }),
       },
     })
-    return EXIT.done
+    // A report that was not accepted is a failure, and a script must see it.
+    return events.some(event => event.type === 'attempt.failed') ? EXIT.failed : EXIT.done
   })
 }
 

@@ -11,6 +11,8 @@ import { submit } from '../order.ts'
 import { isFile } from '../plan-file.ts'
 
 export interface RunOptions {
+  /** Run an ended plan afresh although something in it happened that may not happen twice. */
+  readonly again?: boolean
   readonly dryRun?: boolean
   readonly wait?: boolean
   /** False with --no-start. */
@@ -34,7 +36,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   }
   return await withState(context, { create: true }, async composed => {
     const { takeUp } = await import('../take-up.ts')
-    const taken = await takeUp(context, composed, file)
+    const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, taken, options)
     answer(
       context,

@@ -30,6 +30,7 @@ export function addDriving(program: Command, act: Act): void {
     .description('run a plan document, or a plan that is there already, to its end')
     .argument('<plan-or-file>', 'a plan document, or the name or UUID of a plan')
     .option('-n, --dry-run', 'show what each task would do, and write nothing')
+    .option('--again', 'run an ended plan afresh, even what may not happen twice')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
     .addHelpText(

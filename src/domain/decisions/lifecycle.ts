@@ -100,12 +100,12 @@ export function archive(draft: Draft): Refusal | undefined {
 
 export function illegal(state: PlanState, verb: string, message: string): Refusal {
   const allowed: Record<PlanState['status'], readonly string[]> = {
-    draft: ['start', 'revise', 'archive', 'cancel'],
+    draft: ['run', 'cancel', 'prune --archive'],
     active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['cancel --force'],
     paused: ['resume', 'cancel', 'revise'],
-    completed: ['retry', 'archive'],
-    failed: ['retry', 'skip', 'archive'],
-    cancelled: ['archive'],
+    completed: ['retry', 'prune --archive'],
+    failed: ['retry', 'skip', 'prune --archive'],
+    cancelled: ['prune --archive'],
   }
   return refuse(
     'illegal-transition',

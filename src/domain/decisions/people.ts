@@ -20,7 +20,9 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
   if (draft.state.status !== 'active')
     return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
   const task =
-    command.task === undefined ? draft.state.claimable.peek(isClaimable) : draft.state.tasks.get(command.task)
+    command.task === undefined
+      ? (draft.state.claimable.peek(isClaimable) ?? draft.state.order.find(one => isDueExternal(draft, one)))
+      : draft.state.tasks.get(command.task)
   if (task === undefined)
     return command.task === undefined
       ? refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`')
@@ -38,8 +40,17 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
       `task '${id}' is claimed by ${task.claim.by}`,
       'wait until the claim ends or lapses, or claim another task',
     )
-  if (!isClaimable(task))
-    return refuse('not-ready', `task '${id}' is ${task.status}, not ready`, 'see `planfold next --explain`')
+  // A plan of external tasks needs no engine: whoever claims finds that the wait is over.
+  const due = isDueExternal(draft, task)
+  if (!due && !isClaimable(task))
+    return refuse(
+      'not-ready',
+      task.retryAt === null
+        ? `task '${id}' is ${task.status}, not ready to be claimed`
+        : `task '${id}' is tried again in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
+      'see `planfold next --explain`',
+    )
+  if (due) emit(draft, { type: 'task.readied', tasks: [id] })
   emit(draft, {
     type: 'attempt.started',
     task: id,
@@ -49,6 +60,12 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
   })
   return undefined
 }
+
+const isDueExternal = (draft: Draft, task: TaskState): boolean =>
+  task.status === 'ready' &&
+  task.definition.action.type === 'external' &&
+  task.retryAt !== null &&
+  task.retryAt <= draft.now
 
 export function report(draft: Draft, command: CommandOf<'report'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)

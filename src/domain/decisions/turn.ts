@@ -14,8 +14,9 @@ import { startInLine } from './starting.ts'
 
 export function turn(draft: Draft, command: Turn): void {
   const { state } = draft
-  for (const { task, to, saved } of command.restored ?? []) {
-    if (state.tasks.has(task)) emit(draft, { type: 'workspace.restored', task, to, saved })
+  for (const { task, to, saved, files } of command.restored ?? []) {
+    if (state.tasks.has(task))
+      emit(draft, { type: 'workspace.restored', task, to, saved, ...(files === undefined ? {} : { files }) })
   }
   for (const { task: name, visit, attempt, result } of command.settled ?? []) {
     const task = state.tasks.get(name)

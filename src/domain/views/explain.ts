@@ -36,6 +36,8 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
 
 function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
   const { id } = task.definition
+  if (task.retryAt !== null && task.retryAt <= now && task.definition.action.type === 'external')
+    return `'${id}' is ready to be claimed`
   if (task.retryAt !== null)
     return `'${id}' is tried again in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s: ${task.reason ?? 'its last attempt failed'}`
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`

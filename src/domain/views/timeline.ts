@@ -81,8 +81,11 @@ export function sentence(event: Event): string {
       return `${event.task} ${event.verdict}${event.rationale === '' ? '' : `: ${event.rationale}`}`
     case 'criterion.judged':
       return `${event.task}: ${event.criterion} ${event.holds ? 'holds' : 'does not hold'}`
-    case 'workspace.restored':
-      return `files of ${event.task} set back to before its attempt; what stood there is kept as ${event.saved.slice(0, 12)}`
+    case 'workspace.restored': {
+      const files =
+        event.files === undefined || event.files.length === 0 ? `files of ${event.task}` : names(event.files)
+      return `${files} set back to before ${event.task}; what stood there is kept as ${event.saved}`
+    }
     case 'compensation.started':
       return `compensating ${event.task}`
     case 'compensation.finished':
@@ -94,7 +97,7 @@ export function sentence(event: Event): string {
   }
 }
 
-function names(tasks: readonly TaskName[]): string {
+function names(tasks: readonly string[]): string {
   return tasks.length <= 5 ? tasks.join(', ') : `${tasks.slice(0, 4).join(', ')} and ${tasks.length - 4} more`
 }
 

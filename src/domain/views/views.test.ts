@@ -300,7 +300,7 @@ describe('timeline', () => {
     ],
     'workspace.restored': [
       { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
-      'files of a set back to before its attempt; what stood there is kept as 000000000000',
+      'files of a set back to before a; what stood there is kept as 0000000000000000000000000000000000000000000000000000000000000002',
     ],
     'compensation.started': [
       { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },

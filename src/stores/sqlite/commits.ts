@@ -98,7 +98,7 @@ export class Commits implements Transactions {
       this.#waitingSince = null
       return 'begun'
     } catch (error) {
-      if (sqliteCode(error) !== SQLITE_BUSY) return error as Error
+      if (sqliteCode(error) !== SQLITE_BUSY) return named(error)
       const now = clock.monotonic()
       this.#waitingSince ??= now
       if (now - this.#waitingSince < busyMs) {

@@ -1,5 +1,6 @@
 // Renews a lease from a thread of its own, with a connection of its own: a busy event loop does not lose its plans. The
-// thread's program is kept as text, because it must start the same way from dist/*.js and from src/*.ts. It reads the
+// thread's program is kept as text, because it must start the same way from dist/*.js and from src/*.ts; it is a module of its
+// own address, so that no package.json of the folder we stand in has a say in it. It reads the
 // machine's monotonic clock itself, which all threads and processes of one boot share. A stopped process stops its threads
 // too; when it wakes up late, the renewal finds the lease lapsed and says so. A renewal need not survive a power cut, after
 // which the boot is another one anyway, so this connection alone does not sync: no flush is spent on heartbeats.
@@ -9,8 +10,9 @@ import { Worker } from 'node:worker_threads'
 import type { Heartbeat } from '../leases.ts'
 
 const PROGRAM = `
-const { parentPort, workerData } = require('node:worker_threads')
-const { DatabaseSync } = require(workerData.driver)
+import { createRequire } from 'node:module'
+import { parentPort, workerData } from 'node:worker_threads'
+const { DatabaseSync } = createRequire(workerData.driver)(workerData.driver)
 const database = new DatabaseSync(workerData.path, { timeout: 0, defensive: true })
 database.exec('PRAGMA synchronous = NORMAL')
 const renew = database.prepare('UPDATE owners SET expires = ? WHERE id = ? AND expires > ?')
@@ -46,7 +48,10 @@ const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
 export function threadHeartbeat(path: string): Heartbeat {
   const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
   return ({ id, leaseMs }, lost) => {
-    const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path, id, leaseMs }, resourceLimits: SMALL })
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`), {
+      workerData: { driver, path, id, leaseMs },
+      resourceLimits: SMALL,
+    })
     let stopping = false
     const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
     worker.on('message', word => word === 'lost' && lost())
