@@ -112,7 +112,7 @@ describe('an owner that is stopped for longer than its lease', () => {
         old.kill('SIGCONT')
         const ended = await old.end()
         expect(ended.code).toBe(3)
-        expect(ended.err).toMatch(/another process drives|lease/)
+        expect(ended.err).toMatch(/is driven by pid|lease/)
       }
       if (wakes === 'while another drives') await wake()
       await recorder.release(name)
