@@ -1,5 +1,6 @@
 // Drives plans in this process, each in a loop of its own, all under one lease.
 
+import { setMaxListeners } from 'node:events'
 import type { PlanId } from '../domain/id.ts'
 import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
 import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
@@ -54,6 +55,8 @@ export class WorkerLocal implements Worker {
     }
     const opened: Promise<Owner> = this.#rooms.store.leases.open({ leaseMs: this.#rooms.leaseMs }).then(
       owner => {
+        // Every loop listens to it, and there may be many.
+        setMaxListeners(0, owner.lost)
         owner.lost.addEventListener('abort', forget)
         return owner
       },
