@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates of plans are written in plain strings.
 // Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
 
 import fc from 'fast-check'

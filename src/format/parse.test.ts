@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates of plans are written in plain strings.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TaskName } from '../domain/id.ts'

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates are what is tested.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../domain/json.ts'
