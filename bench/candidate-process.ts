@@ -3,5 +3,5 @@
 import { planfold, raw } from './candidates.ts'
 
 const [who, shape, tasks] = process.argv.slice(2)
-const answer = who === 'raw' ? raw(shape!, Number(tasks)) : await planfold(shape!, Number(tasks))
+const answer = await (who === 'raw' ? raw(shape!, Number(tasks)) : planfold(shape!, Number(tasks)))
 console.log(JSON.stringify(answer))

@@ -57,7 +57,6 @@ export function createPlan(tables: Tables, room: Appending, command: CommandOf<'
     actor,
     now,
     fence: null,
-    after: tables.journal.lastPosition(),
   })
 }
 
@@ -93,7 +92,14 @@ export function updatePlan(
   const { events } = decision
   const held = options.lease === undefined ? {} : { heldUntil: head.ownerExpires ?? 0 }
   if (events.length === 0) {
-    return { ok: true, version: head.version, position: head.position, events, state: kept.state, ...held }
+    return {
+      ok: true,
+      version: head.version,
+      position: tables.journal.lastPosition(),
+      events,
+      state: kept.state,
+      ...held,
+    }
   }
   room.states.touch(plan)
   if (options.lease !== undefined) renewOnTheWay(tables, room, head)
@@ -103,7 +109,6 @@ export function updatePlan(
     actor: options.actor,
     now,
     fence: options.lease?.fence ?? null,
-    after: head.position,
   })
   return { ...appended, ...held }
 }
@@ -150,15 +155,13 @@ interface Happened {
   readonly actor: Actor
   readonly now: number
   readonly fence: number | null
-  /** The last position of the store. */
-  readonly after: number
 }
 
 function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happened: Happened): Updated {
   const { state } = kept
   const { events, now } = happened
   const version = state.version + 1
-  const position = happened.after + 1
+  const position = tables.journal.lastPosition() + 1
   const { command, actor, fence } = happened
   const stored = sealEntry(kept.hash, { position, plan, version, now, actor, fence, command, events }, room.blobs)
   state.version = version

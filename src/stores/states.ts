@@ -55,8 +55,8 @@ export class States {
     this.#kept.delete(plan)
     kept ??= openFold(tables, plan, head.no, this.#blobs)
     catchUp(tables, plan, kept, head.version, this.#blobs)
-    if (kept.state.version !== head.version || kept.hash !== tables.journal.lastHash(head.no)) {
-      throw new StoreDamaged(`the journal of plan ${plan} does not end where its head says`)
+    if (kept.state.version !== head.version || head.version < head.reached || kept.hash !== head.hash) {
+      throw new StoreDamaged(`the journal of plan ${plan} does not end where it must`)
     }
     this.#keep(plan, kept)
     return kept

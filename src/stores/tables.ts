@@ -41,17 +41,19 @@ export interface Transactions {
 
 // ── the journal ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The row every append looks at: where the plan stands and who may write. */
+/** What every append looks at: where the plan stands, which its last entry tells, and who may write. */
 export interface Head {
   readonly no: number
   readonly version: number
   readonly at: Millis
+  /** Of the last entry; nothing while there is none. */
+  readonly hash: string
+  /** A version the journal is known to have reached: one that ends before it was cut short. */
+  readonly reached: number
   readonly fence: number
   readonly owner: string | null
   readonly ownerBoot: string | null
   readonly ownerExpires: number | null
-  /** The last position of the store, read along with it. */
-  readonly position: Position
 }
 
 export interface StoredFold {
@@ -68,7 +70,6 @@ export interface JournalTable {
   named(name: string): { readonly id: PlanId; readonly name: PlanName } | null
   planOf(no: number): { readonly id: PlanId; readonly name: PlanName } | null
   head(no: number): Head | null
-  lastHash(no: number): Sha256 | null
   lastPosition(): Position
   entry(no: number, version: number): StoredEntry | null
   /** Entries with `after < version <= upTo`, oldest first. */
@@ -77,7 +78,7 @@ export interface JournalTable {
   since(after: Position, limit: number, no: number | null): readonly (StoredEntry & { readonly plan: PlanId })[]
   fold(no: number): StoredFold | null
   addPlan(id: PlanId, record: PlanRecord): number
-  /** Moves the head too; `done` counts the tasks that have ended well. */
+  /** `done` counts the tasks that have ended well. */
   addEntry(no: number, entry: StoredEntry, done: number): void
   saveFold(no: number, fold: StoredFold): void
 }

@@ -303,7 +303,7 @@ tasks:
     expect(ground.query("SELECT attempts, succeeded FROM metrics WHERE kind = 'build'")).toEqual([
       { attempts: 1, succeeded: 1 },
     ])
-    expect(ground.query('SELECT done FROM heads')).toEqual([{ done: 1 }])
+    expect(ground.query('SELECT done FROM last_entries')).toEqual([{ done: 1 }])
     await recorder.release('logged')
     expect(driverEnd(await ground.drive().end())).toMatchObject({ status: 'completed', check: { ok: true } })
     ground.remove()

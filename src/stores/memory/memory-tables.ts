@@ -25,7 +25,6 @@ export class MemoryJournal implements JournalTable {
   planNo = (plan: PlanId): number | null => this.#disk.numbers.get(plan) ?? null
   planOf = (no: number) => nameOf(this.#disk.plans.get(no))
   named = (name: string) => nameOf(this.#disk.plans.get(this.#disk.names.get(name) ?? 0))
-  lastHash = (no: number) => this.#disk.plans.get(no)?.lastHash ?? null
   lastPosition = () => this.#disk.position
   fold = (no: number) => this.#disk.plans.get(no)?.fold ?? null
   entry = (no: number, version: number) => this.#disk.plans.get(no)?.entries[version - 1] ?? null
@@ -39,11 +38,12 @@ export class MemoryJournal implements JournalTable {
       no,
       version,
       at,
+      hash: plan.lastHash ?? '',
+      reached: version,
       fence,
       owner: plan.owner,
       ownerBoot: owner?.boot ?? null,
       ownerExpires: owner?.expires ?? null,
-      position: this.#disk.position,
     }
   }
 

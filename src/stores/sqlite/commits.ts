@@ -11,9 +11,10 @@ import { CommitUnknown, StoreBusy, StoreFull } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
 import { type Connection, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_FULL, sqliteCode } from './driver.ts'
+import type { SqliteJournal } from './journal-table.ts'
 
 export interface CommitOptions {
-  readonly writer: { readonly connection: Connection; readonly tables: Tables }
+  readonly writer: { readonly connection: Connection; readonly tables: Tables & { readonly journal: SqliteJournal } }
   readonly reader: { readonly connection: Connection; readonly tables: Tables }
   readonly states: States
   readonly changes: Changes
@@ -94,6 +95,7 @@ export class Commits implements Transactions {
     const { writer, clock, busyMs } = this.#room
     try {
       writer.connection.exec('BEGIN IMMEDIATE')
+      writer.tables.journal.begun()
       this.#backoffMs = 0
       this.#waitingSince = null
       return 'begun'
@@ -162,7 +164,8 @@ export class Commits implements Transactions {
   }
 
   #rollback(): void {
-    const { connection } = this.#room.writer
+    const { connection, tables } = this.#room.writer
+    tables.journal.forget()
     if (connection.inTransaction) connection.exec('ROLLBACK')
   }
 }

@@ -1,4 +1,5 @@
-// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes.
+// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
+// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
 
 import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
 import type { StoredEntry } from '../entry.ts'
@@ -7,6 +8,7 @@ import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 
 const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
+const HEADS_MAX = 1_000
 const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
   coalesce((SELECT max(position) FROM pruned), 0))`
 
@@ -17,16 +19,39 @@ export class SqliteJournal implements JournalTable {
   readonly #head: ListStatement
   readonly #position: Statement
   readonly #insert: Statement
-  readonly #advance: Statement
+  readonly #reach: Statement
+  readonly #dataVersion: ListStatement
+  readonly #heads = new Map<number, Head>()
+  #lastPosition: number | null = null
+  /** Filled anew for every entry; SQLite takes a copy. */
+  readonly #hash = Buffer.alloc(32)
+  #seen: Value | undefined
 
   constructor(sql: Connection, wrote: () => void) {
     this.#sql = sql
     this.#wrote = wrote
-    this.#head = sql.prepareLists(`SELECT h.version, h.at, h.fence, o.id, o.boot, o.expires, ${LAST_POSITION}
-      FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no WHERE h.plan_no = ?`)
+    this.#head = sql.prepareLists(`SELECT e.version, e.at, e.hash, h.reached, h.fence, o.id, o.boot, o.expires
+      FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no LEFT JOIN entries e
+        ON e.plan_no = h.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = h.plan_no)
+      WHERE h.plan_no = ?`)
     this.#position = sql.prepare(`SELECT ${LAST_POSITION} AS position`)
-    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    this.#advance = sql.prepare('UPDATE heads SET version = ?, at = ?, done = ? WHERE plan_no = ?')
+    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#reach = sql.prepare('UPDATE heads SET reached = ? WHERE plan_no = ?')
+    this.#dataVersion = sql.prepareLists('PRAGMA data_version')
+  }
+
+  /** To be called when a transaction that writes has begun: what is in memory holds if no other connection wrote since. */
+  begun(): void {
+    const now = this.#dataVersion.get()?.[0]
+    if (now === this.#seen) return
+    this.forget()
+    this.#seen = now
+  }
+
+  /** To be called when a transaction was undone, or a row of heads or owners was written by other hands than ours. */
+  forget(): void {
+    this.#heads.clear()
+    this.#lastPosition = null
   }
 
   planNo(plan: PlanId): number | null {
@@ -42,21 +67,17 @@ export class SqliteJournal implements JournalTable {
   }
 
   head(no: number): Head | null {
+    const known = this.#heads.get(no)
+    if (known !== undefined) return known
     const row = this.#head.get(no)
     if (row === undefined) return null
-    const [version, at, fence, owner, ownerBoot, ownerExpires, position] = row
-    return { no, version, at, fence, owner, ownerBoot, ownerExpires, position } as Head
-  }
-
-  lastHash(no: number): Sha256 | null {
-    const row = this.#sql
-      .prepare('SELECT hash FROM entries JOIN heads USING (plan_no, version) WHERE plan_no = ?')
-      .get(no)
-    return row === undefined ? null : hex(row.hash)
+    const [version, at, hash, reached, fence, owner, ownerBoot, ownerExpires] = row
+    const head = { no, version, at, hash: hex(hash), reached, fence, owner, ownerBoot, ownerExpires } as Head
+    return { ...head, version: head.version ?? 0, at: head.at ?? 0 }
   }
 
   lastPosition(): number {
-    return this.#position.get()!.position as number
+    return this.#lastPosition ?? (this.#position.get()!.position as number)
   }
 
   entry(no: number, version: number): StoredEntry | null {
@@ -112,14 +133,22 @@ export class SqliteJournal implements JournalTable {
         record.createdAt,
       )
     const no = Number(lastInsertRowid)
-    this.#sql.prepare(`INSERT INTO heads (plan_no, version, at, done, fence) VALUES (?, 0, 0, 0, 0)`).run(no)
+    this.#sql.prepare(`INSERT INTO heads (plan_no, reached, fence) VALUES (?, 0, 0)`).run(no)
     return no
   }
 
   addEntry(no: number, { position, version, at, actor, fence, body, blob, hash }: StoredEntry, done: number): void {
     this.#wrote()
-    this.#insert.run(position, no, version, at, actor, fence, body, blob === null ? null : bytes(blob), bytes(hash))
-    this.#advance.run(version, at, done, no)
+    const stored = blob === null ? null : bytes(blob)
+    this.#hash.write(hash, 'hex')
+    this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash)
+    // An owner writes step after step and says where it ended when it lets go; everybody else says it at once.
+    if (fence === null) this.#reach.run(version, no)
+    if (this.#seen === undefined) return
+    this.#lastPosition = position
+    const head = this.#heads.get(no) ?? this.head(no)!
+    if (this.#heads.size >= HEADS_MAX) this.#heads.clear()
+    this.#heads.set(no, { ...head, version, at, hash, reached: fence === null ? version : head.reached })
   }
 
   saveFold(no: number, { version, definitionVersion, body, hash }: StoredFold): void {

@@ -69,7 +69,7 @@ export class SqliteProjections {
 
   records(no: number): { plan: PlanRecord; tasks: readonly TaskRecord[]; attempts: readonly AttemptRecord[] } {
     const plan = this.#sql
-      .prepare('SELECT p.*, h.at, h.done FROM plans p JOIN heads h USING (plan_no) WHERE plan_no = ?')
+      .prepare('SELECT p.*, e.at, e.done FROM plans p JOIN last_entries e USING (plan_no) WHERE p.plan_no = ?')
       .get(no)
     if (plan === undefined) throw new Error(`plan number ${no} has no row`)
     return {

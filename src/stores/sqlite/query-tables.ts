@@ -46,7 +46,7 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     }
     const rows = this.#sql
       .prepare(
-        `SELECT p.*, h.at, h.done, h.version FROM plans p JOIN heads h USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
+        `SELECT p.*, e.at, e.done, e.version FROM plans p JOIN last_entries e USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
       )
       .all(...where.values, limit + 1)
     return pageOf('plans', rows, limit, planRow, row => [row.plan_no as number])

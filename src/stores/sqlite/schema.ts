@@ -55,12 +55,11 @@ export const MIGRATIONS: readonly Migration[] = [
       `CREATE INDEX plans_by_session ON plans (session) WHERE session IS NOT NULL`,
       `CREATE INDEX plans_by_goal ON plans (goal) WHERE goal IS NOT NULL`,
 
-      // What changes with every entry stands apart from the texts, so that an append rewrites one small row.
+      // Who may write. Where a plan stands is told by its last entry alone, so that a step rewrites no row here; `reached` is
+      // a version the journal is known to have reached, against a journal cut short.
       `CREATE TABLE heads (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,
-        version INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        done INTEGER NOT NULL,
+        reached INTEGER NOT NULL,
         fence INTEGER NOT NULL,
         owner_no INTEGER REFERENCES owners,
         owner_since INTEGER
@@ -74,12 +73,17 @@ export const MIGRATIONS: readonly Migration[] = [
         at INTEGER NOT NULL,
         actor TEXT NOT NULL,
         fence INTEGER,
+        done INTEGER NOT NULL,
         body TEXT,
         blob BLOB,
         hash BLOB NOT NULL,
         CHECK ((body IS NULL) <> (blob IS NULL))
       ) STRICT`,
       `CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version)`,
+
+      `CREATE VIEW last_entries AS
+        SELECT p.plan_no, e.version, e.at, e.done, e.hash FROM plans p JOIN entries e
+          ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)`,
 
       `CREATE TABLE folds (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,

@@ -7,6 +7,10 @@ import type { Connection, Row } from './driver.ts'
 
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 
+/** While nobody holds a plan, its row says how far its journal reached. */
+const REACHED = 'reached = coalesce((SELECT max(version) FROM entries e WHERE e.plan_no = heads.plan_no), 0)'
+
+/** `wrote` is told of every row written here, because heads at hand hold what they say. */
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
   return {
     add({ id, host, boot, pids, pid, startTime, expires }) {
@@ -22,7 +26,7 @@ export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
     remove(id) {
       wrote()
       sql
-        .prepare(`UPDATE heads SET owner_no = NULL, owner_since = NULL
+        .prepare(`UPDATE heads SET owner_no = NULL, owner_since = NULL, ${REACHED}
           WHERE owner_no = (SELECT owner_no FROM owners WHERE id = ?)`)
         .run(id)
       sql.prepare('DELETE FROM owners WHERE id = ?').run(id)
@@ -45,7 +49,7 @@ export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
     letGo(no, owner) {
       wrote()
       sql
-        .prepare(`UPDATE heads SET owner_no = NULL, owner_since = NULL
+        .prepare(`UPDATE heads SET owner_no = NULL, owner_since = NULL, ${REACHED}
           WHERE plan_no = ? AND owner_no = (SELECT owner_no FROM owners WHERE id = ?)`)
         .run(no, owner)
     },

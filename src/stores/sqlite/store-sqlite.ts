@@ -100,22 +100,29 @@ export class StoreSqlite extends StoreOnTables {
   }
 }
 
-function tablesOn(connection: Connection): Tables {
+function tablesOn(connection: Connection): Tables & { readonly journal: SqliteJournal } {
   let writes = 0
   const wrote = () => {
     writes++
   }
+  const journal = new SqliteJournal(connection, wrote)
   return {
     get writes() {
       return writes
     },
-    journal: new SqliteJournal(connection, wrote),
+    journal,
     projections: new SqliteQueries(connection, wrote),
-    owners: sqliteOwners(connection, wrote),
+    owners: sqliteOwners(connection, () => {
+      wrote()
+      journal.forget()
+    }),
     claims: sqliteClaims(connection, wrote),
     logs: sqliteLogs(connection, wrote),
     streams: sqliteStreams(connection, wrote),
-    upkeep: sqliteUpkeep(connection, wrote),
+    upkeep: sqliteUpkeep(connection, () => {
+      wrote()
+      journal.forget()
+    }),
   }
 }
 

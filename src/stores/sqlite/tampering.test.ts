@@ -36,9 +36,8 @@ describe('sqlite: tampering is detected', () => {
     'the last entry deleted': 'DELETE FROM entries WHERE version = 5',
     'two entries exchanged':
       'UPDATE entries SET version = 99 WHERE version = 2; UPDATE entries SET version = 2 WHERE version = 3; UPDATE entries SET version = 3 WHERE version = 99',
-    'the version of the head': 'UPDATE heads SET version = 4',
-    'the time of the head': 'UPDATE heads SET at = at + 1',
-    'the count of done tasks': 'UPDATE heads SET done = 7',
+    'the version the journal reached': 'UPDATE heads SET reached = 9',
+    'the count of done tasks': 'UPDATE entries SET done = 7 WHERE version = 5',
     'the status of a plan': "UPDATE plans SET status = 'failed'",
     'the title of a plan': "UPDATE plans SET title = 'eve'",
     'the id of a plan': "UPDATE plans SET id = '01234567-89ab-7def-8123-456700000000'",

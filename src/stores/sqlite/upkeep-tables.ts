@@ -26,7 +26,7 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
     plans: () => numbers('SELECT plan_no FROM plans ORDER BY plan_no'),
     prunable: (before: Millis) =>
       numbers(
-        'SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY plan_no',
+        'SELECT p.plan_no FROM plans p JOIN last_entries USING (plan_no) WHERE archived = 1 AND at < ? ORDER BY p.plan_no',
         before,
       ),
     prune(no, at) {
@@ -35,8 +35,8 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
         .prepare('SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = ?')
         .get(no)!
       sql
-        .prepare(`INSERT INTO pruned SELECT p.id, p.name, h.version, e.hash, (SELECT max(position) FROM entries), ?
-          FROM plans p JOIN heads h USING (plan_no) JOIN entries e USING (plan_no, version) WHERE p.plan_no = ?`)
+        .prepare(`INSERT INTO pruned SELECT p.id, p.name, e.version, e.hash, (SELECT max(position) FROM entries), ?
+          FROM plans p JOIN last_entries e USING (plan_no) WHERE p.plan_no = ?`)
         .run(at, no)
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
