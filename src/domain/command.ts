@@ -2,7 +2,7 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
-import type { GateVerdict } from './event.ts'
+import type { GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { PlanId, Sha256, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { Prepared, Result } from './result.ts'
@@ -16,12 +16,16 @@ export type Command =
       readonly origin?: PlanId
       readonly session?: string
       readonly goal?: string
+      readonly source?: PlanSource
+      /** Tasks that had ended when the plan was written. */
+      readonly imported?: readonly ImportedTask[]
     }
   | {
       readonly type: 'revise'
       readonly definition: PlanDefinition
       readonly hash: Sha256
       readonly rationale: string
+      readonly source?: PlanSource
       readonly expectedRevision?: number
     }
   | { readonly type: 'start' }

@@ -44,7 +44,6 @@ it('of the actions of a later release, only those that reach outside are unsafe'
     agent: 'model',
     research: 'unsafe',
     checkpoint: 'pure',
-    subplan: 'unsafe',
   })
 })
 

@@ -5,6 +5,7 @@
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Action, PlanDefinition } from './plan.ts'
 import type { Evidence, Failed, Result, Succeeded } from './result.ts'
+import type { TaskStatus } from './status.ts'
 
 export type Event =
   | {
@@ -15,6 +16,7 @@ export type Event =
       readonly origin?: PlanId
       readonly session?: string
       readonly goal?: string
+      readonly source?: PlanSource
     }
   | {
       readonly type: 'plan.revised'
@@ -22,6 +24,7 @@ export type Event =
       readonly definition: PlanDefinition
       readonly hash: Sha256
       readonly rationale: string
+      readonly source?: PlanSource
     }
   | { readonly type: 'plan.started' }
   | { readonly type: 'plan.paused'; readonly reason: string }
@@ -106,6 +109,19 @@ export type Event =
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+
+/** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
+export interface PlanSource {
+  /** The dialect; `planfold` for the canonical format. */
+  readonly dialect: string
+  readonly text: string
+}
+
+/** A task that had ended when the plan was written, by the word of whoever brought it. */
+export interface ImportedTask {
+  readonly task: TaskName
+  readonly status: Extract<TaskStatus, 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
+}
 
 /** An agent's or person's hold on an external task; the lease itself lives beside the journal. */
 export interface Claim {

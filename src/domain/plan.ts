@@ -22,6 +22,8 @@ export interface PlanDefinition {
   readonly hypotheses?: Json
   readonly memory?: Json
   readonly artifacts?: Json
+  /** What another format said that has no word here: kept, printed back, never followed. */
+  readonly extra?: JsonObject
 }
 
 export interface TaskDefinition {
@@ -33,6 +35,8 @@ export interface TaskDefinition {
   readonly rationale?: string
   /** How it is carried out. */
   readonly action: Action
+  /** What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. */
+  readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
   /** An expression; false skips the task. */
@@ -54,6 +58,10 @@ export interface TaskDefinition {
   /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeded when it is true. */
   readonly expect?: string
   readonly accept?: readonly Criterion[]
+  /** Judged before an attempt starts. */
+  readonly preconditions?: readonly Criterion[]
+  /** Ways it may fail that are known beforehand; the first that is detected decides where the failure leads. */
+  readonly failureModes?: readonly FailureMode[]
   readonly compensate?: Action
   /** Outcome edges: outcome -> tasks routed to. May point backwards; bounded by `visits` of the target. */
   readonly on?: { readonly [outcome: string]: readonly TaskName[] }
@@ -69,8 +77,29 @@ export interface TaskDefinition {
   readonly estimateMs?: number
   readonly budget?: Budget
   readonly capabilities?: readonly string[]
-  readonly forEach?: Json
-  readonly matrix?: Json
+  /** One task for each item; the task itself is done when all of them are. */
+  readonly forEach?: ForEach
+  /** One task for each combination. */
+  readonly matrix?: Matrix
+  readonly extra?: JsonObject
+}
+
+/** The items themselves, or an expression that gives them when the task's turn comes; then both. */
+export type ForEach =
+  | { readonly in: string; readonly items?: readonly Json[] }
+  | { readonly items: readonly Json[]; readonly in?: string }
+
+/** Axis to values. */
+export type Matrix = { readonly [axis: string]: readonly Json[] }
+
+export interface FailureMode {
+  readonly name: string
+  /** An expression over the failure, or prose that only a person or a critic can recognise. */
+  readonly detect: Extract<Criterion, { readonly type: 'expect' | 'prose' }>
+  /** The tasks a failure of this kind leads to. */
+  readonly recover?: readonly TaskName[]
+  /** What to do, in words. */
+  readonly advice?: string
 }
 
 /** A list is argv; a script is text for `sh -eu`. */
@@ -83,12 +112,14 @@ export type Action =
   | { readonly type: 'gate'; readonly gate: 'approval'; readonly show?: readonly string[] }
   /** Claimed and reported by an agent or a person. */
   | { readonly type: 'external' }
+  /** Tasks of its own, named `<task>/<child>`; they need each other by their short names. Done when all of them are. */
+  | { readonly type: 'subplan'; readonly tasks: readonly TaskDefinition[] }
   /** The plan's own last task, made from `done`; nobody writes it. */
   | { readonly type: 'verify' }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
-export type LaterAction = 'git' | 'http' | 'db' | 'model' | 'agent' | 'research' | 'checkpoint' | 'subplan'
+export type LaterAction = 'git' | 'http' | 'db' | 'model' | 'agent' | 'research' | 'checkpoint'
 export type ActionType = Action['type']
 
 /** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
@@ -110,10 +141,13 @@ export type Edit = { readonly sha256?: string } & (
 export type OutputSource =
   | { readonly from: 'file'; readonly file: string }
   | { readonly from: 'stdout'; readonly as: 'json' | 'text' }
+  /** Whoever carries out an external task must report it; `type` is theirs to read, e.g. `list[url]`. */
+  | { readonly from: 'report'; readonly type?: string; readonly retention?: string }
 
+/** `text` is how somebody put it in words, when a command or an expression was made of it. */
 export type Criterion =
-  | { readonly type: 'check'; readonly command: CommandLine }
-  | { readonly type: 'expect'; readonly expression: string }
+  | { readonly type: 'check'; readonly command: CommandLine; readonly text?: string }
+  | { readonly type: 'expect'; readonly expression: string; readonly text?: string }
   /** Only a person or a critic can judge it. */
   | { readonly type: 'prose'; readonly text: string }
 
@@ -137,14 +171,5 @@ export interface Policy {
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = [
-  'git',
-  'http',
-  'db',
-  'model',
-  'agent',
-  'research',
-  'checkpoint',
-  'subplan',
-]
+export const LATER_ACTIONS: readonly LaterAction[] = ['git', 'http', 'db', 'model', 'agent', 'research', 'checkpoint']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

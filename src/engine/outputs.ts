@@ -22,6 +22,8 @@ export async function collect(
 ): Promise<Collected> {
   const outputs: Record<string, Json> = {}
   for (const [name, source] of Object.entries(declared)) {
+    // Only whoever carries out an external task can report it.
+    if (source.from === 'report') continue
     if (source.from === 'stdout' && seen.truncated)
       return missing(name, 'it printed more than can be taken whole', 'let it write a file, and declare the file')
     const read =

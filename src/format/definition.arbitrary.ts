@@ -10,7 +10,10 @@ import {
   type Criterion,
   type Edit,
   EFFECT_CLASSES,
+  type FailureMode,
+  type ForEach,
   LATER_ACTIONS,
+  type Matrix,
   type OutputSource,
   type PlanDefinition,
   type Policy,
@@ -126,8 +129,8 @@ const command: fc.Arbitrary<CommandLine> = fc.oneof(
   fc.record({ script: templated.filter(text => text.length > 0) }),
 )
 const criterion: fc.Arbitrary<Criterion> = fc.oneof(
-  fc.record({ type: fc.constant('check' as const), command }),
-  fc.record({ type: fc.constant('expect' as const), expression }),
+  sparse({ text: line }, { type: fc.constant('check' as const), command }),
+  sparse({ text: line }, { type: fc.constant('expect' as const), expression }),
   fc.record({ type: fc.constant('prose' as const), text: line }),
 )
 const retry: fc.Arbitrary<Retry> = fc.record({
@@ -184,6 +187,43 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
   fc.record({ from: fc.constant('file' as const), file: line }),
   fc.record({ from: fc.constant('stdout' as const), as: fc.constantFrom('json' as const, 'text' as const) }),
+  sparse({ type: line, retention: line }, { from: fc.constant('report' as const) }),
+)
+
+const items = fc.array(json, { maxLength: 3 })
+const forEach: fc.Arbitrary<ForEach> = fc.oneof(
+  fc.record({ items }),
+  fc.record({ in: expression }),
+  fc.record({ in: expression, items }),
+)
+const matrix: fc.Arbitrary<Matrix> = fc.dictionary(word, fc.array(json, { minLength: 1, maxLength: 2 }), {
+  maxKeys: 2,
+  noNullPrototype: true,
+})
+const failureMode: fc.Arbitrary<FailureMode> = sparse(
+  { recover: fc.array(taskName, { maxLength: 2 }), advice: anyText },
+  {
+    name: word,
+    detect: fc.oneof(
+      fc.record({ type: fc.constant('expect' as const), expression }),
+      fc.record({ type: fc.constant('prose' as const), text: line }),
+    ),
+  },
+)
+const withSubplan: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: action },
+  {
+    weight: 1,
+    arbitrary: fc
+      .uniqueArray(
+        sparse(
+          { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
+          { id: taskName, action },
+        ) as fc.Arbitrary<TaskDefinition>,
+        { minLength: 1, maxLength: 3, selector: one => one.id },
+      )
+      .map(tasks => ({ type: 'subplan' as const, tasks })),
+  },
 )
 
 const task: fc.Arbitrary<TaskDefinition> = sparse(
@@ -223,11 +263,21 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
     estimateMs: milliseconds,
     budget,
     capabilities: lines,
-    forEach: said,
-    matrix: said,
+    forEach,
+    matrix,
+    preconditions: fc.array(criterion, { maxLength: 2 }),
+    failureModes: fc.array(failureMode, { maxLength: 2 }),
+    extra: jsonObject,
   },
-  { id: taskName, action },
-)
+  { id: taskName, action: withSubplan },
+).map(one => {
+  // One of the two, and words for others only where nobody else carries it out.
+  const { matrix: _, ...rest } = one
+  const task = one.forEach === undefined ? one : rest
+  return task.action.type === 'external'
+    ? { ...task, instruction: 'search(query) -> top10; rank(top10) -> best' }
+    : task
+}) as fc.Arbitrary<TaskDefinition>
 
 export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
   {
@@ -244,6 +294,7 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     hypotheses: said,
     memory: said,
     artifacts: said,
+    extra: jsonObject,
   },
   { name: planName, tasks: fc.uniqueArray(task, { minLength: 1, maxLength: 5, selector: one => one.id }) },
 )

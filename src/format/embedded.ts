@@ -9,10 +9,20 @@ import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(plan: PlanDocument): readonly Complaint[] {
-  const known = new Set<string>(plan.tasks.map(task => task.id))
+  const known = new Set<string>(plan.tasks.flatMap(task => names(task)))
   return [...embedded(plan)].flatMap(found =>
     found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known),
   )
+}
+
+/** A task and the tasks of its subplan, by the names expressions call them. */
+function names(task: TaskDocument, prefix = ''): readonly string[] {
+  const name = `${prefix}${task.id}`
+  const steps = task.subplan ?? []
+  return [
+    name,
+    ...steps.flatMap((step, index) => (typeof step === 'string' ? [`${name}/${index + 1}`] : names(step, `${name}/`))),
+  ]
 }
 
 interface Embedded {
@@ -73,11 +83,26 @@ function* embedded(plan: PlanDocument): Generator<Embedded> {
 }
 
 function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
+  const { for_each: each } = task
+  const list = typeof each === 'string' ? each : each !== undefined && 'in' in each ? each.in : undefined
+  if (list !== undefined && !list.includes('${{')) yield { type: 'expression', text: list, path: [...path, 'for_each'] }
+  else if (list !== undefined) yield { type: 'template', text: list, path: [...path, 'for_each'] }
+  for (const [index, mode] of (task.failure_modes ?? []).entries()) {
+    if (typeof mode.detect !== 'string')
+      yield {
+        type: 'expression',
+        text: mode.detect.expect,
+        path: [...path, 'failure_modes', index, 'detect', 'expect'],
+      }
+  }
+  for (const [index, step] of (task.subplan ?? []).entries())
+    if (typeof step !== 'string') yield* ofTask(step, [...path, 'subplan', index])
   for (const key of ['when', 'expect', 'decide'] as const) {
     const text = task[key]
     if (text !== undefined) yield { type: 'expression', text, path: [...path, key] }
   }
   yield* criteria(task.accept, [...path, 'accept'])
+  yield* criteria(task.preconditions, [...path, 'preconditions'])
   for (const key of ['run', 'stdin', 'edit', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
     if (task[key] !== undefined) yield* strings(task[key], [...path, key])
   }

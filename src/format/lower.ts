@@ -9,6 +9,8 @@ import {
   type CommandLine,
   type Criterion,
   type Edit,
+  type FailureMode,
+  type ForEach,
   LATER_ACTIONS,
   type OutputSource,
   type PlanDefinition,
@@ -36,6 +38,7 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     memory: plan.memory,
     artifacts: plan.artifacts,
     labels: plan.labels,
+    extra: plan.extra,
     tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
   })
 }
@@ -47,6 +50,7 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     description: task.description,
     kind: task.kind,
     rationale: task.rationale,
+    instruction: task.instruction,
     action: lowerAction(task),
     needs: task.needs ?? (previous === undefined ? undefined : [previous]),
     optional: task.optional === true ? true : undefined,
@@ -65,6 +69,8 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     probe: task.probe === undefined ? undefined : lowerCommand(task.probe),
     expect: task.expect,
     accept: task.accept?.map(lowerCriterion),
+    preconditions: task.preconditions?.map(lowerCriterion),
+    failureModes: task.failure_modes?.map(lowerFailureMode),
     compensate: task.compensate && lowerAction(task.compensate),
     on: task.on,
     visits: task.visits,
@@ -79,13 +85,14 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     estimateMs: task.estimate,
     budget: lowerBudget(task.budget),
     capabilities: task.capabilities,
-    forEach: task.for_each,
+    forEach: task.for_each === undefined ? undefined : lowerForEach(task.for_each),
     matrix: task.matrix,
+    extra: task.extra,
   })
 }
 
 type ActionDocument = Partial<
-  Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | (typeof LATER_ACTIONS)[number]>
+  Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | (typeof LATER_ACTIONS)[number]>
 >
 
 function lowerAction(document: ActionDocument): Action {
@@ -94,11 +101,51 @@ function lowerAction(document: ActionDocument): Action {
   if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
   if (decide !== undefined) return { type: 'decide', expression: decide }
   if (gate !== undefined) return sparse<Action>({ type: 'gate', gate, show })
+  if (document.subplan !== undefined) return { type: 'subplan', tasks: lowerSteps(document.subplan) }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }
   }
   return { type: 'external' }
+}
+
+/** Lines of prose become steps `1`, `2`, … each after the one before it. */
+function lowerSteps(steps: NonNullable<TaskDocument['subplan']>): readonly TaskDefinition[] {
+  return steps.map((step, index) => {
+    if (typeof step !== 'string') return lowerTask(step, undefined)
+    const follows = index > 0 && typeof steps[index - 1] === 'string'
+    return sparse<TaskDefinition>({
+      id: String(index + 1) as TaskName,
+      title: step,
+      action: { type: 'external' },
+      needs: follows ? [String(index) as TaskName] : undefined,
+    })
+  })
+}
+
+function lowerForEach(document: NonNullable<TaskDocument['for_each']>): ForEach {
+  if (typeof document === 'string') return { in: bare(document) }
+  if ('in' in document) return sparse<ForEach>({ in: bare(document.in), items: document.items })
+  return { items: document }
+}
+
+/** An expression may be written as one, or as the template it would be elsewhere. */
+function bare(text: string): string {
+  const inner = /^\$\{\{([\s\S]*)\}\}$/.exec(text.trim())?.[1]
+  return inner === undefined || inner.includes('${{') ? text : inner.trim()
+}
+
+function lowerFailureMode(mode: NonNullable<TaskDocument['failure_modes']>[number]): FailureMode {
+  const { name, detect, recover, advice } = mode
+  return sparse<FailureMode>({
+    name,
+    detect:
+      typeof detect === 'string'
+        ? { type: 'prose', text: detect }
+        : sparse({ type: 'expect', expression: detect.expect, text: detect.text }),
+    recover,
+    advice,
+  })
 }
 
 function lowerEdit(document: EditDocument): Edit {
@@ -121,13 +168,17 @@ function lowerCommand(command: string | readonly string[]): CommandLine {
 
 function lowerCriterion(criterion: CriterionDocument): Criterion {
   if (typeof criterion === 'string') return { type: 'prose', text: criterion }
-  if ('check' in criterion) return { type: 'check', command: lowerCommand(criterion.check) }
-  return { type: 'expect', expression: criterion.expect }
+  const { text } = criterion
+  if ('check' in criterion) return sparse<Criterion>({ type: 'check', command: lowerCommand(criterion.check), text })
+  return sparse<Criterion>({ type: 'expect', expression: criterion.expect, text })
 }
 
 function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): OutputSource {
   if (output === 'stdout') return { from: 'stdout', as: 'text' }
-  return 'file' in output ? { from: 'file', file: output.file } : { from: 'stdout', as: output.stdout }
+  if ('file' in output) return { from: 'file', file: output.file }
+  if ('stdout' in output) return { from: 'stdout', as: output.stdout }
+  const { report, retention } = output
+  return sparse<OutputSource>({ from: 'report', type: report === true ? undefined : report, retention })
 }
 
 function lowerRetry(retry: TaskDocument['retry']): Retry | undefined {

@@ -129,7 +129,7 @@ describe('a document becomes a definition', () => {
     expect(definition.tasks[0]).toEqual({
       id: 'a',
       action: { type: 'http', spec: { url: 'https://x' } },
-      forEach: [1, 2],
+      forEach: { items: [1, 2] },
     })
     expect(warnings.map(({ severity, line, message }) => [severity, line, message])).toEqual([
       ['warning', 4, "'http' is checked, but this release does not carry it out"],

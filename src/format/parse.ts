@@ -5,15 +5,28 @@ import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../domain/id
 import type { PlanDefinition } from '../domain/plan.ts'
 import { complaintsOf } from './complaints.ts'
 import { type Complaint, type Diagnostic, tidy } from './diagnostic.ts'
-import { type Document, readDocument } from './document.ts'
+import { DIALECTS } from './dialects/all.ts'
+import type { Dialect, EndedStatus } from './dialects/dialect.ts'
+import { Source } from './dialects/source.ts'
+import { derived } from './dialects/trace.ts'
+import type { Document } from './document.ts'
 import { expressionFaults } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
 import { rulesBroken } from './rules.ts'
 import { plan as planSchema } from './schema.ts'
 
 export type Parsed =
-  | { readonly ok: true; readonly definition: PlanDefinition; readonly warnings: readonly Diagnostic[] }
+  | (Told & { readonly ok: true; readonly definition: PlanDefinition; readonly warnings: readonly Diagnostic[] })
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
+
+export interface Told {
+  /** The name of the dialect it was written in; null for the canonical format. */
+  readonly dialect: string | null
+  /** Why it is only a sketch: it can be looked at, but not run. Empty for a plan. */
+  readonly sketch: readonly string[]
+  /** Tasks that had ended when it was written. */
+  readonly ended: ReadonlyMap<TaskName, EndedStatus>
+}
 
 /** What a rule about the whole plan, such as the graph's, finds wrong. */
 export interface DefinitionFault {
@@ -28,14 +41,41 @@ export interface ParseOptions {
   readonly fileName?: string
   /** The name of a plan that does not say one; else it is made from the file's name. */
   readonly fallbackName?: string
+  /** Read it as this dialect, whatever it looks like. */
+  readonly dialect?: Dialect
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
 
 export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
-  const read = readDocument(text)
-  if (!read.ok) return { ok: false, diagnostics: tidy(read.diagnostics) }
-  const { document } = read
+  const source = new Source(text, options.fileName)
+  const dialect = options.dialect ?? DIALECTS.find(one => one.recognises(source)) ?? null
+  if (dialect === null) {
+    const { read } = source
+    return read.ok
+      ? parseDocument(read.document, CANONICAL, options)
+      : { ok: false, diagnostics: tidy(read.diagnostics) }
+  }
+  const reading = dialect.read(source)
+  if (!reading.ok) return { ok: false, diagnostics: tidy(reading.diagnostics) }
+  const { plan, trace, warnings, sketch, ended } = reading
+  const also = [...warnings, ...sketch].map(complaint => ({ ...complaint, severity: 'warning' as const }))
+  return parseDocument(
+    derived(plan, trace, source),
+    { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
+    options,
+  )
+}
+
+/** What is known about a document beside what it says. */
+interface About extends Told {
+  readonly warnings: readonly Complaint[]
+}
+
+const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), warnings: [] }
+
+function parseDocument(document: Document, about: About, options: ParseOptions): Parsed {
+  const { warnings, ...told } = about
   if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
     return refuse(document, [
       { path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" },
@@ -46,12 +86,12 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   if (!shaped.success) return refuse(document, [...rules, ...complaintsOf(planSchema, shaped.error, document)])
 
   const name = shaped.data.name ?? nameFrom(options)
-  const faults = [...rules, ...expressionFaults(shaped.data), ...(name === null ? [NAMELESS] : [])]
+  const faults = [...warnings, ...rules, ...expressionFaults(shaped.data), ...(name === null ? [NAMELESS] : [])]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
-  return { ok: true, definition, warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)) }
+  return { ok: true, definition, warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)), ...told }
 }
 
 /** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */

@@ -7,6 +7,8 @@ import type {
   CommandLine,
   Criterion,
   Edit,
+  FailureMode,
+  ForEach,
   OutputSource,
   PlanDefinition,
   Retry,
@@ -32,6 +34,7 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     memory: plan.memory,
     artifacts: plan.artifacts,
     labels: plan.labels,
+    extra: plan.extra,
     // The plan's own last task is made from `done`, so it is not written a second time.
     tasks: plan.tasks.filter(task => task.action.type !== 'verify').map(raiseTask),
   })
@@ -47,9 +50,10 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     needs: task.needs,
     optional: task.optional,
     when: task.when,
-    for_each: task.forEach,
+    for_each: task.forEach && raiseForEach(task.forEach),
     matrix: task.matrix,
     ...raiseAction(task.action),
+    instruction: task.instruction,
     inputs: task.inputs,
     outputs:
       task.outputs &&
@@ -66,6 +70,8 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     priority: task.priority,
     expect: task.expect,
     accept: task.accept?.map(raiseCriterion),
+    preconditions: task.preconditions?.map(raiseCriterion),
+    failure_modes: task.failureModes?.map(raiseFailureMode),
     compensate: task.compensate && written(raiseAction(task.compensate)),
     on: task.on,
     visits: task.visits,
@@ -80,6 +86,7 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     estimate: raiseMs(task.estimateMs),
     budget: task.budget && raiseBudget(task.budget),
     capabilities: task.capabilities,
+    extra: task.extra,
   })
 }
 
@@ -93,6 +100,8 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
       return { decide: action.expression }
     case 'gate':
       return { gate: action.gate, show: action.show }
+    case 'subplan':
+      return { subplan: action.tasks.map(raiseTask) }
     case 'external':
     case 'verify':
       return {}
@@ -129,7 +138,19 @@ function raiseEdit(edit: Edit): JsonObject {
 
 function raiseCriterion(criterion: Criterion): Json {
   if (criterion.type === 'prose') return criterion.text
-  return criterion.type === 'check' ? { check: raiseCommand(criterion.command) } : { expect: criterion.expression }
+  const { text } = criterion
+  return criterion.type === 'check'
+    ? written({ check: raiseCommand(criterion.command), text })
+    : written({ expect: criterion.expression, text })
+}
+
+function raiseFailureMode({ name, detect, recover, advice }: FailureMode): JsonObject {
+  return written({ name, detect: raiseCriterion(detect), recover, advice })
+}
+
+function raiseForEach(forEach: ForEach): Json {
+  if (forEach.in === undefined) return forEach.items!
+  return forEach.items === undefined ? forEach.in : { in: forEach.in, items: forEach.items }
 }
 
 function raiseCommand(command: CommandLine): Json {
@@ -137,7 +158,9 @@ function raiseCommand(command: CommandLine): Json {
 }
 
 function raiseOutput(source: OutputSource): JsonObject {
-  return source.from === 'file' ? { file: source.file } : { stdout: source.as }
+  if (source.from === 'file') return { file: source.file }
+  if (source.from === 'stdout') return { stdout: source.as }
+  return written({ report: source.type ?? true, retention: source.retention })
 }
 
 function raiseRetry(retry: Retry | undefined): JsonObject | undefined {

@@ -4,7 +4,7 @@
 import { LATER_ACTIONS } from '../domain/plan.ts'
 import type { Complaint, Path } from './diagnostic.ts'
 
-export const ACTION_KEYS: readonly string[] = ['run', 'edit', 'decide', 'gate', ...LATER_ACTIONS]
+export const ACTION_KEYS: readonly string[] = ['run', 'edit', 'decide', 'gate', 'subplan', ...LATER_ACTIONS]
 
 type Raw = { readonly [key: string]: unknown }
 
@@ -59,10 +59,18 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
         'such a plan can be validated, not started',
       )
   }
-  for (const key of ['for_each', 'matrix']) {
-    if (Object.hasOwn(task, key))
-      yield later([...path, key], `'${key}' is kept, but this release does not expand it`, 'write the tasks out')
+  if (Object.hasOwn(task, 'for_each') && Object.hasOwn(task, 'matrix')) {
+    yield {
+      path: [...path, 'matrix'],
+      atKey: true,
+      message: "a task has 'for_each' or a 'matrix', not both",
+      hint: 'put one of them into a subplan of the other',
+    }
   }
+  yield* onlyForOthers(task, path)
+  const steps = Array.isArray(task.subplan) ? (task.subplan as readonly unknown[]) : []
+  for (const [index, step] of steps.entries())
+    if (isMap(step)) yield* taskRules(step, [...path, 'subplan', index], written)
   if (Object.hasOwn(task, 'budget')) yield notEnforced([...path, 'budget'])
   if (Array.isArray(task.network)) yield notEnforced([...path, 'network'])
 }
@@ -71,6 +79,18 @@ function* recorded(plan: Raw): Generator<Complaint> {
   const policy = plan.policy
   if (!isMap(policy)) return
   for (const key of ['budget', 'network']) if (Object.hasOwn(policy, key)) yield notEnforced(['policy', key])
+}
+
+/** Words for whoever claims the task say nothing to a runner. */
+function* onlyForOthers(task: Raw, path: Path): Generator<Complaint> {
+  const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
+  if (action === undefined || action === 'agent' || !Object.hasOwn(task, 'instruction')) return
+  yield {
+    path: [...path, 'instruction'],
+    atKey: true,
+    message: `'instruction' is for whoever claims a task, but this one is carried out by '${action}'`,
+    hint: "call it 'description', or remove the action",
+  }
 }
 
 function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<Complaint> {

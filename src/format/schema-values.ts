@@ -67,6 +67,8 @@ export const json = z
   })
   .transform(value => value as Json)
   .meta({ description: 'Any JSON value.' })
+/** Any JSON, null too. */
+export const item = z.unknown().transform(value => value as Json)
 export const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as JsonObject)
 
 export function count(max: number): z.ZodNumber {

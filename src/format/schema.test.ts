@@ -36,6 +36,8 @@ type Plain =
   | 'deadline'
   | 'capabilities'
   | 'matrix'
+  | 'instruction'
+  | 'extra'
 /** Keys the lowering renames or reshapes. */
 type Lowered =
   | 'action'
@@ -49,6 +51,8 @@ type Lowered =
   | 'estimateMs'
   | 'budget'
   | 'forEach'
+  | 'preconditions'
+  | 'failureModes'
 type ActionKey =
   | 'run'
   | 'stdin'
@@ -80,6 +84,8 @@ test('the schema and the domain agree on every key of a task', () => {
     | 'estimate'
     | 'budget'
     | 'for_each'
+    | 'preconditions'
+    | 'failure_modes'
   >()
 })
 

@@ -26,8 +26,14 @@ export const edits = z.union([edit, z.array(edit).min(1)]).meta({ description: '
 
 export const criterion = z.union([
   value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
-  z.strictObject({ check: command.meta({ description: 'A command that must exit with 0.' }) }),
-  z.strictObject({ expect: value.line.meta({ description: 'An expression that must be true.' }) }),
+  z.strictObject({
+    check: command.meta({ description: 'A command that must exit with 0.' }),
+    text: value.line.optional(),
+  }),
+  z.strictObject({
+    expect: value.line.meta({ description: 'An expression that must be true.' }),
+    text: value.line.optional(),
+  }),
 ])
 
 export const retry = z.union([
@@ -45,11 +51,31 @@ export const output = z.union([
   z.literal('stdout'),
   z.strictObject({ file: value.line }),
   z.strictObject({ stdout: z.enum(['json', 'text']) }),
+  z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
 ])
 
 const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 const envName = z.string().regex(/^(?!PLANFOLD_VALUE_)[A-Za-z_]\w{0,199}$/)
 const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
+
+export const failureMode = z.strictObject({
+  name: outcomeName,
+  detect: z.union([
+    value.line.meta({ description: 'Prose: recognised by a person or a critic.' }),
+    z.strictObject({ expect: value.line, text: value.line.optional() }),
+  ]),
+  recover: value.taskNames.optional().meta({ description: 'Tasks a failure of this kind leads to.' }),
+  advice: value.text.optional().meta({ description: 'What to do, in words.' }),
+})
+
+export const forEach = z.union([
+  value.line.meta({ description: 'An expression that gives a list.' }),
+  z.array(value.item),
+  z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
+])
+
+const axisName = z.string().regex(/^[A-Za-z_]\w{0,99}$/)
+export const matrix = z.record(axisName, z.array(value.item).min(1))
 
 const undo = { run: command.optional(), stdin: z.string().optional(), edit: edits.optional() }
 
@@ -61,6 +87,9 @@ export const task = z.strictObject({
     .optional()
     .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
+  instruction: value.text
+    .optional()
+    .meta({ description: 'For whoever claims the task: prose, or calls like search(query) -> top10.' }),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
   when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
@@ -78,6 +107,11 @@ export const task = z.strictObject({
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
   expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
   accept: z.array(criterion).optional(),
+  preconditions: z.array(criterion).optional().meta({ description: 'Judged before an attempt starts.' }),
+  failure_modes: z
+    .array(failureMode)
+    .optional()
+    .meta({ description: 'Known ways to fail: how to detect each, where it leads.' }),
   assumptions: value.lines.optional(),
   risks: value.lines.optional(),
   rollback: value.text.optional(),
@@ -93,8 +127,8 @@ export const task = z.strictObject({
   milestone: value.line.optional(),
   deadline: value.deadline.optional(),
   estimate: value.duration.optional(),
-  for_each: value.json.optional(),
-  matrix: value.json.optional(),
+  for_each: forEach.optional().meta({ description: 'One task for each item of a list.' }),
+  matrix: matrix.optional().meta({ description: 'One task for each combination of values.' }),
   budget: budget.optional(),
   capabilities: value.lines.optional(),
   // Action keys: at most one. None of them is an external task.
@@ -111,8 +145,18 @@ export const task = z.strictObject({
   agent: value.json.optional(),
   research: value.json.optional(),
   checkpoint: value.json.optional(),
-  subplan: value.json.optional(),
+  get subplan() {
+    return subplan.optional()
+  },
+  extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
 })
+
+/** A list of tasks; a line of prose is a step that an agent or a person carries out after the step before it. */
+export const subplan: z.ZodType<readonly (string | z.output<typeof task>)[]> = z
+  .array(z.union([value.line, task]))
+  .min(1)
+  .max(TASKS_MAX)
+  .meta({ description: 'Tasks of its own; a line of prose is a step.' })
 
 export const plan = z
   .strictObject({
@@ -134,6 +178,7 @@ export const plan = z
     memory: value.json.optional(),
     artifacts: value.json.optional(),
     labels: value.lines.optional(),
+    extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
     tasks: z.array(task).min(1).max(TASKS_MAX),
   })
   .meta({ title: 'Planfold plan', description: 'A plan for AI coding agents, format version 1.' })

@@ -69,7 +69,7 @@ describe('a plan', () => {
   })
 
   it('regression 37: with for_each or a matrix it is kept, but not started', () => {
-    given(create(plan('p', task('a', { forEach: [1] }))))
+    given(create(plan('p', task('a', { forEach: { items: [1] } }))))
       .when({ type: 'start' })
       .thenRefused('not-supported')
     given(create(plan('p', task('a', { matrix: {} }))))

@@ -140,6 +140,8 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         'use run, edit, decide or gate, or leave the action out and let an agent claim the task',
       )
     }
+    if (type === 'subplan')
+      return refuse('not-supported', `task '${task.id}' has a subplan, which this release does not expand yet`)
     if (task.forEach !== undefined || task.matrix !== undefined) {
       return refuse(
         'not-supported',
