@@ -133,7 +133,6 @@ describe('a document becomes a definition', () => {
     })
     expect(warnings.map(({ severity, line, message }) => [severity, line, message])).toEqual([
       ['warning', 4, "'http' is checked, but this release does not carry it out"],
-      ['warning', 5, "'for_each' is kept, but this release does not expand it"],
     ])
   })
 
