@@ -16,10 +16,7 @@ const act: Act = async body => {
   exit = await body(context)
 }
 const program = buildProgram(VERSION, act)
-for (const command of [program, ...program.commands]) {
-  // Errors are told once, below; help and version go to standard output.
-  command.configureOutput({ writeErr: () => {}, writeOut: text => process.stdout.write(text) })
-}
+quieten(program)
 process.once('uncaughtException', error => end(error))
 
 try {
@@ -33,8 +30,19 @@ try {
   await end(error)
 }
 
+/** Errors are told once, below; help and version go to standard output. */
+function quieten(command: typeof program): void {
+  command.configureOutput({ writeErr: () => {}, writeOut: text => process.stdout.write(text) })
+  for (const part of command.commands) quieten(part)
+}
+
 async function end(error: unknown): Promise<void> {
-  if (error !== null && !isHelp(error)) {
+  // A word is missing, as in `planfold --json` or `planfold template`: whoever asks for nothing gets the words there are.
+  if (isHelp(error, 'commander.help')) {
+    const group = program.commands.find(command => command.commands.length > 0 && argv.includes(command.name()))
+    process.stdout.write((group ?? program).helpInformation())
+    exit = 2
+  } else if (error !== null && !isHelp(error)) {
     const { complain } = await import('./complain.ts')
     // Options may not have been read when they are what is wrong.
     exit = await complain(
@@ -48,12 +56,8 @@ async function end(error: unknown): Promise<void> {
   process.exit(exit)
 }
 
-function isHelp(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'exitCode' in error &&
-    error.exitCode === 0 &&
-    'code' in error &&
-    String(error.code).startsWith('commander.')
-  )
+function isHelp(error: unknown, code?: string): boolean {
+  if (!(error instanceof Error) || !('exitCode' in error) || !('code' in error)) return false
+  if (code !== undefined) return error.code === code
+  return error.exitCode === 0 && String(error.code).startsWith('commander.')
 }
