@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { taskId } from '../../domain/id.ts'
-import { name, numberedSha, plan, task } from '../../testing/index.ts'
+import { gate, name, numberedSha, plan, task } from '../../testing/index.ts'
 import { BadCursor, type Store } from '../store.ts'
 import { carryOut, given, must, one, type Setup, two } from './harness.contract.ts'
 
@@ -65,6 +65,15 @@ export function queriesContract(what: string, setup: Setup): void {
         { kind: 'research', ...sums },
       ])
       expect((await store.check()).faults).toEqual([])
+    })
+
+    it('a plan in which nothing can move until a person decides is listed as blocked, as its summary says', async () => {
+      const { store } = await one(setup)
+      const id = await given(store, plan('asks', gate('a')))
+      await must(store, id, { type: 'start' })
+      expect((await store.plans({})).items.map(row => row.status)).toEqual(['blocked'])
+      expect((await store.plans({ status: 'blocked' })).items).toHaveLength(1)
+      expect((await store.plans({ status: 'active' })).items).toHaveLength(0)
     })
 
     it('regression 7: lists work with none, one and many; pages are cut without loss or repetition', async () => {

@@ -1,6 +1,7 @@
 // The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
 
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
+import type { PlanStatus } from '../../domain/status.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import type { StoredEntry } from '../entry.ts'
 import {
@@ -151,16 +152,18 @@ export class MemoryProjections implements ProjectionTables {
     const limit = limitOf(query.limit)
     const [before] = openCursor('plans', 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
     const text = query.text?.toLowerCase()
-    const rows = this.#newestFirst().filter(
-      ({ no, record }) =>
+    const rows = this.#newestFirst().filter(plan => {
+      const { no, record } = plan
+      return (
         no < before! &&
-        (query.status === undefined || record.status === query.status) &&
+        (query.status === undefined || shownStatus(plan) === query.status) &&
         (query.session === undefined || record.session === query.session) &&
         (query.goal === undefined || record.goal === query.goal) &&
         (query.archived === undefined || record.archived === query.archived) &&
         (text === undefined ||
-          [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text))),
-    )
+          [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text)))
+      )
+    })
     return pageOf('plans', rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
   }
 
@@ -238,7 +241,15 @@ const place = ({ ordinal, visit, attempt }: AttemptRecord) => [ordinal, visit, a
 const compareAttempts = (a: readonly number[], b: readonly number[]) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-function planRow({ id, record, version }: MemoryPlan): PlanRow {
+function planRow(plan: MemoryPlan): PlanRow {
+  const { id, record, version } = plan
   const { goalText, goal: _, ...rest } = record
-  return { id, version, ...rest, goal: goalText }
+  return { id, version, ...rest, status: shownStatus(plan), goal: goalText }
+}
+
+/** As `domain/views/summary.ts` says it: nothing can move until a person decides. */
+function shownStatus({ record, tasks }: MemoryPlan): PlanStatus {
+  if (record.status !== 'active') return record.status
+  const statuses = new Set(Array.from(tasks.values(), task => task.status))
+  return statuses.has('waiting') && !statuses.has('ready') && !statuses.has('running') ? 'blocked' : 'active'
 }

@@ -9,6 +9,12 @@ import type { ProjectionTables } from '../tables.ts'
 import type { Connection, Row, Value } from './driver.ts'
 import { attemptOf, planOf, SqliteProjections, taskOf } from './projection-tables.ts'
 
+/** As `domain/views/summary.ts` says it: nothing can move until a person decides. */
+const SHOWN_STATUS = `CASE WHEN p.status = 'active'
+  AND EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'waiting')
+  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))
+  THEN 'blocked' ELSE p.status END`
+
 export class SqliteQueries extends SqliteProjections implements ProjectionTables {
   readonly #sql: Connection
 
@@ -31,7 +37,7 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     const limit = limitOf(query.limit)
     const where = new Conditions()
     where.add('p.plan_no < ?', openCursor('plans', 1, query.cursor)?.[0])
-    where.add('p.status = ?', query.status)
+    where.add(`${SHOWN_STATUS} = ?`, query.status)
     where.add('p.session = ?', query.session)
     where.add('p.goal = ?', query.goal)
     where.add('p.archived = ?', query.archived === undefined ? undefined : Number(query.archived))
@@ -46,7 +52,7 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     }
     const rows = this.#sql
       .prepare(
-        `SELECT p.*, e.at, e.done, e.version FROM plans p JOIN last_entries e USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
+        `SELECT p.*, ${SHOWN_STATUS} AS status, e.at, e.done, e.version FROM plans p JOIN last_entries e USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
       )
       .all(...where.values, limit + 1)
     return pageOf('plans', rows, limit, planRow, row => [row.plan_no as number])
