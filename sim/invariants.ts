@@ -13,12 +13,13 @@ import { deflateSync } from 'node:zlib'
 import { decide } from '../src/domain/decide.ts'
 import { effectOf } from '../src/domain/effect.ts'
 import type { Event } from '../src/domain/event.ts'
-import { evolve } from '../src/domain/evolve.ts'
+import { evolve, isBefore } from '../src/domain/evolve.ts'
+import { expandTasks } from '../src/domain/expand.ts'
 import { newState, packFold, unpackFold } from '../src/domain/fold.ts'
 import type { PlanId, TaskName } from '../src/domain/id.ts'
 import type { JsonObject } from '../src/domain/json.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
-import type { TaskDefinition } from '../src/domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { retryOf } from '../src/domain/retry.ts'
 import { scopesOverlap } from '../src/domain/scope.ts'
 import type { PlanState } from '../src/domain/state.ts'
@@ -64,7 +65,7 @@ export interface Violation {
 
 /** What the watcher knows of a task: told by events only. */
 interface Shadow {
-  readonly definition: TaskDefinition
+  definition: TaskDefinition
   status: TaskStatus
   visit: number
   attempt: number
@@ -112,6 +113,7 @@ export class Invariants implements Watcher {
   readonly #fences = new Map<number, string>()
   #plan: 'draft' | 'active' | 'paused' | 'cancelling' | 'ended' = 'draft'
   #hash: string = GENESIS
+  #definitionVersion = 1
   #seen = 0
   #checked = 0
   #now = ''
@@ -221,11 +223,17 @@ export class Invariants implements Watcher {
   #event(event: Event, entry: Entry): void {
     switch (event.type) {
       case 'plan.created':
-        for (const definition of event.definition.tasks) this.#tasks.set(definition.id, newShadow(definition))
-        if ((event.definition.done?.length ?? 0) > 0) {
-          const id = 'done' as TaskName
-          this.#tasks.set(id, newShadow({ id, action: { type: 'verify' } }))
-        }
+        this.#define(event.definition)
+        return
+      case 'plan.revised':
+        this.#definitionVersion = entry.version
+        this.#define(event.definition)
+        return
+      case 'task.imported':
+        for (const { task, status } of event.tasks) this.#shadow(task).status = status
+        return
+      case 'task.failed':
+        this.#groupFailed(event)
         return
       case 'plan.started':
       case 'plan.resumed':
@@ -312,6 +320,26 @@ export class Invariants implements Watcher {
     }
   }
 
+  /** Tasks that stay keep what happened to them. */
+  #define(definition: PlanDefinition): void {
+    const before = new Map(this.#tasks)
+    this.#tasks.clear()
+    for (const task of expandTasks(definition)) {
+      const known = before.get(task.id)
+      this.#tasks.set(task.id, known === undefined ? newShadow(task) : Object.assign(known, { definition: task }))
+    }
+    if ((definition.done?.length ?? 0) === 0) return
+    const id = 'done' as TaskName
+    this.#tasks.set(id, before.get(id) ?? newShadow({ id, action: { type: 'verify' } }))
+  }
+
+  #groupFailed({ task: name, by }: Extract<Event, { type: 'task.failed' }>): void {
+    const group = this.#shadow(name)
+    if (group.definition.action.type !== 'group' || this.#shadow(by).status !== 'failed')
+      this.fail('I4', `'${name}' fails with '${by}', which is ${this.#shadow(by).status}`)
+    group.status = 'failed'
+  }
+
   #finished(event: Extract<Event, { type: 'plan.finished' }>): void {
     if (this.#plan === 'ended') this.fail('I13', 'the plan ended twice')
     this.#plan = 'ended'
@@ -329,7 +357,9 @@ export class Invariants implements Watcher {
   }
 
   #isHandled(task: TaskName): boolean {
-    return this.mirror.tasks.get(task)?.handled === true
+    if (this.mirror.tasks.get(task)?.handled === true) return true
+    const group = task.slice(0, Math.max(0, task.lastIndexOf('/'))) as TaskName
+    return group !== '' && this.#tasks.get(group)?.definition.action.type === 'group' && this.#isHandled(group)
   }
 
   #started(event: Extract<Event, { type: 'attempt.started' }>, entry: Entry): void {
@@ -430,6 +460,8 @@ export class Invariants implements Watcher {
     // A person has looked, whatever the answer.
     task.unknown = false
     if (event.verdict === 'done') task.vouched = true
+    // A yes to what must hold before it begins; it waits until it is readied again.
+    if (event.verdict === 'approved' && isBefore(this.mirror.tasks.get(event.task)?.gate ?? null)) return
     if (event.verdict === 'approved' || event.verdict === 'done') {
       task.status = 'completed'
       this.completed++
@@ -556,7 +588,7 @@ export class Invariants implements Watcher {
     const body = deflateSync(JSON.stringify(packFold(this.mirror)))
     this.#disk.set(plan, 'fold', {
       version: this.mirror.version,
-      definitionVersion: 1,
+      definitionVersion: this.#definitionVersion,
       body,
       hash: foldHash(plan.lastHash, body),
     })
@@ -672,6 +704,7 @@ function firstDifference(a: string, b: string): string {
 
 /** An event in a few words. */
 function told(event: Event): string {
+  if (event.type === 'task.imported') return event.type
   if ('tasks' in event) return `${event.type} ${event.tasks.join('+')}`
   if ('attempt' in event) return `${event.type} ${event.task} ${event.visit}/${event.attempt}`
   if ('verdict' in event) return `${event.type} ${event.task} ${event.verdict}`

@@ -58,6 +58,7 @@ export function drawWorkload(luck: Random): Workload {
     })
   }
   if (edges) drawEdges(luck, tasks, scripts)
+  if (luck.chance(0.4)) drawGroups(luck, tasks)
   const definition: Mutable<PlanDefinition> = {
     name: 'sim' as PlanName,
     tasks,
@@ -190,3 +191,41 @@ function drawEdges(luck: Random, tasks: Task[], scripts: Map<TaskName, Script>):
     task.visits = luck.between(2, 4)
   }
 }
+
+/** Tasks that are several: subplans, matrices, lists, and lists that are found on the way. */
+function drawGroups(luck: Random, tasks: Task[]): void {
+  for (let round = luck.between(1, 3); round > 0; round--) {
+    const task = luck.pick(tasks)
+    if (task.action.type === 'decide' || task.forEach !== undefined || task.matrix !== undefined) continue
+    switch (luck.between(1, 5)) {
+      case 1:
+        task.matrix = { x: [1, 2], y: luck.chance(0.5) ? ['u'] : ['u', 'v'] }
+        break
+      case 2:
+        task.forEach = { items: luck.pick([[], ['p'], ['p', 'q', 'r']]) }
+        break
+      case 3:
+        // What is found depends on the visit, so that another visit finds something else.
+        task.forEach = { in: luck.pick(['[1, 2]', '[]', `tasks['${task.id}'].visit < 2 ? [1, 2, 3] : [4]`]) }
+        break
+      case 4:
+        task.preconditions = [luck.pick<Criterion>([{ type: 'prose', text: 'it is quiet' }, EXPECTED])]
+        break
+      default: {
+        const { id: _, needs: _needs, on: _on, when: _when, visits: _visits, compensate: _undo, ...whole } = task
+        const action: Action = {
+          type: 'subplan',
+          tasks: [
+            { ...whole, id: 'u' as TaskName, ...(luck.chance(0.3) ? { on: { failure: ['v' as TaskName] } } : {}) },
+            { ...whole, id: 'v' as TaskName, ...(luck.chance(0.3) ? { needs: ['u' as TaskName] } : {}) },
+          ],
+        }
+        for (const key of ['accept', 'write', 'network', 'effect', 'probe', 'preconditions', 'compensate'] as const)
+          delete task[key]
+        task.action = action
+      }
+    }
+  }
+}
+
+const EXPECTED: Criterion = { type: 'expect', expression: 'attempt < 100' }

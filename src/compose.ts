@@ -110,6 +110,11 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
 }
 
+/** Somebody else's database, by its first bytes; and its tables, only read. Loaded late: few ever bring one. */
+export async function foreignTables(): Promise<typeof import('./stores/sqlite/foreign-tables.ts')> {
+  return await import('./stores/sqlite/foreign-tables.ts')
+}
+
 /** `--dir`, `PLANFOLD_DIR`, the nearest `.planfold` upwards, else the git root, else here. */
 export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir'>): {
   readonly root: string

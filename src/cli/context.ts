@@ -68,9 +68,15 @@ export async function withState<T>(
     ...(dir === undefined ? {} : { dir }),
     ...(as === undefined ? {} : { as }),
   })
+  // A folder of our own is nobody's to mirror.
+  const mirror =
+    options.dir === undefined && context.environment.PLANFOLD_MIRROR
+      ? (await import('./mirror.ts')).mirroring(context, composed)
+      : null
   try {
-    return await body(composed)
+    return await body(mirror?.composed ?? composed)
   } finally {
+    await mirror?.flush()
     await composed.close()
   }
 }

@@ -13,6 +13,7 @@ import { tellEnd } from './ending.ts'
 import { Complaint, EXIT, exitOf } from './exit.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
+import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
 
 export interface DriveTask {
   readonly plan: PlanId
@@ -23,6 +24,8 @@ export interface DriveTask {
   readonly wait: boolean
   /** Plain lines even on a terminal. */
   readonly plain?: boolean
+  /** Keep a file in step with the plan. */
+  readonly mirror?: MirrorOption
 }
 
 const ATTACHED_POLL_MS = 1_000
@@ -34,7 +37,12 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   let interrupted: StopSignal | null = null
   let detach: (() => void) | null = null
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
-  const follower = new Follower(composed.engine, plan, task.since, entry => reporter.entry(entry))
+  const mirrored = mirrorFolder(context, composed, task.mirror)
+  const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
+  const follower = new Follower(composed.engine, plan, task.since, entry => {
+    reporter.entry(entry)
+    mirror?.touch()
+  })
   const unlisten = context.onSignal(signal => {
     if (interrupted !== null) {
       reporter.say('stopping at once; what was under way is parked')
@@ -101,6 +109,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     unlisten()
     await follower.close()
     await reporter.close()
+    await mirror?.close()
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status = await tellEnd(context, composed, plan, { interrupted, left })

@@ -1,19 +1,50 @@
-// `run --dry-run`: what each task would do, with the diffs of its edits, and nothing written in the project. A file is looked
-// at through a state folder among the temporary files, thrown away afterwards; not even `.planfold` is made.
+// `run --dry-run`: what would run, wave by wave, with resolved commands, the diffs of edits, who would be asked and what would be
+// judged; and nothing written in the project. A file is looked at through a state folder among the temporary files, thrown
+// away afterwards; not even `.planfold` is made.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Composed } from '../compose.ts'
-import type { Card } from '../domain/views/board.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
-import { answer } from './answer.ts'
+import { analyze } from '../domain/analysis/analyze.ts'
+import { effectOf } from '../domain/effect.ts'
+import { expandTasks } from '../domain/expand.ts'
+import type { TaskName } from '../domain/id.ts'
+import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { allTasks } from '../domain/task-graph.ts'
+import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
+import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
 import { meantPlan } from './meant.ts'
 import { submit } from './order.ts'
-import type { Paint } from './paint.ts'
 import { isFile, readPlanFile } from './plan-file.ts'
+
+/** One task, as it would go. */
+export interface Would {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly action: string
+  readonly effect: string
+  readonly needs: readonly TaskName[]
+  /** Counted from 1; null for what is never reached, or judged at the very end. */
+  readonly wave: number | null
+  /** Its status, when it is a task of a plan that is there already. */
+  readonly status: string | null
+  /** A condition under which it is skipped. */
+  readonly when: string | null
+  /** Only when an outcome leads to it. */
+  readonly conditional: boolean
+  /** The command or diff; null when there is none to show. */
+  readonly preview: string | null
+  /** Who is asked by a gate, or expected to do it; empty for the engine. */
+  readonly asks: readonly string[]
+  /** What the answer of a gate releases. */
+  readonly releases: readonly TaskName[]
+  /** What must hold before and after. */
+  readonly preconditions: readonly Criterion[]
+  readonly accept: readonly Criterion[]
+}
 
 export async function dryRun(context: Context, word: string): Promise<number> {
   if (!(await isFile(context, word))) {
@@ -23,7 +54,8 @@ export async function dryRun(context: Context, word: string): Promise<number> {
       async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
     )
   }
-  const { definition } = await readPlanFile(context, word)
+  const { definition, told } = await readPlanFile(context, word)
+  for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
   const dir = await mkdtemp(join(tmpdir(), 'planfold-dry-run-'))
   try {
     return await withState(context, { create: true, dir }, async composed => {
@@ -35,51 +67,72 @@ export async function dryRun(context: Context, word: string): Promise<number> {
   }
 }
 
-interface Would {
-  readonly card: Card
-  readonly text: string | null
-}
-
 async function show(context: Context, composed: Composed, plan: string): Promise<number> {
-  const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
+  const { engine } = composed
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  const { definition } = current
+  const statuses = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card.status]))
+  const isDraft = [...statuses.values()].every(status => status === 'pending')
   const would: Would[] = []
-  for (const card of board)
-    would.push({ card, text: (await composed.engine.ask({ type: 'preview', plan, task: card.name }))?.text ?? null })
-  const data = would.map(({ card, text }) => ({
-    task: card.name,
-    action: card.action,
-    effect: card.effect,
-    needs: card.needs,
-    preview: text,
-  }))
-  answer(context, { dryRun: true, tasks: data }, () => [
-    ...would.flatMap(each => lines(each, context.paint)),
+  for (const { task, wave, conditional } of inOrder(definition)) {
+    const preview = await engine.ask({ type: 'preview', plan, task: task.id })
+    would.push({
+      task: task.id,
+      title: task.title ?? null,
+      action: task.action.type,
+      effect: effectOf(definition, task),
+      needs: task.needs ?? [],
+      wave,
+      status: isDraft ? null : (statuses.get(task.id) ?? null),
+      when: task.when ?? null,
+      conditional,
+      preview: preview?.text ?? (task.action.type === 'decide' ? `decides by ${task.action.expression}` : null),
+      asks: askedBy(definition, task),
+      releases: task.action.type === 'gate' ? releasedBy(definition, task.id) : [],
+      preconditions: task.preconditions ?? [],
+      accept: task.accept ?? [],
+    })
+  }
+  answer(context, { dryRun: true, tasks: would }, () => [
+    ...dryRunLines(would, context.paint),
     'dry run: nothing was written',
   ])
   return EXIT.done
 }
 
-function lines({ card, text }: Would, paint: Paint): readonly string[] {
-  const after = card.needs.length === 0 ? '' : paint.dim(` after ${card.needs.join(', ')}`)
-  const title = card.title === null ? '' : ` — ${escapeForTerminal(card.title)}`
+interface Ordered {
+  readonly task: TaskDefinition
+  readonly wave: number | null
+  readonly conditional: boolean
+}
+
+/** By waves; then what has none, and the definition of done at the end. */
+function inOrder(definition: PlanDefinition): readonly Ordered[] {
+  const { waves, unplaced, conditional } = analyze(definition)
+  const asleep = new Set(conditional)
+  const byName = new Map(expandTasks(definition).map(task => [task.id, task]))
+  const ordered = (names: readonly TaskName[], wave: number | null): readonly Ordered[] =>
+    names.map(name => ({ task: byName.get(name)!, wave, conditional: asleep.has(name) }))
+  const done = allTasks({ ...definition, tasks: [] })
   return [
-    `${paint.bold(card.name)} ${paint.dim(`${card.action}, ${card.effect}`)}${after}${title}`,
-    ...(text === null ? inWords(card) : text.trim() === '' ? 'changes nothing as things stand' : text)
-      .trimEnd()
-      .split('\n')
-      .map(line => `    ${tintDiff(escapeForTerminal(line.replaceAll('\t', '    ')), paint)}`),
-    '',
+    ...waves.flatMap((names, at) => ordered(names, at + 1)),
+    ...ordered(unplaced, null),
+    ...done.map(task => ({ task, wave: null, conditional: false })),
   ]
 }
 
-function inWords(card: Card): string {
-  if (card.action === 'gate') return 'asks a person for approval'
-  if (card.action === 'external') return 'waits for an agent or a person to claim it'
-  return card.action === 'verify' ? 'judges the definition of done' : `carries out its ${card.action}`
+function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
+  const { type } = task.action
+  if (type !== 'gate' && type !== 'external') return []
+  const own = [task.assignee, task.owner].filter(name => name !== undefined)
+  if (own.length > 0) return [...new Set(own)]
+  if (type === 'external') return []
+  return [
+    ...new Set([...(definition.stakeholders ?? []), ...(definition.owner === undefined ? [] : [definition.owner])]),
+  ]
 }
 
-function tintDiff(line: string, paint: Paint): string {
-  if (line.startsWith('+')) return paint.green(line)
-  if (line.startsWith('-')) return paint.red(line)
-  return line.startsWith('@@') ? paint.cyan(line) : line
+function releasedBy(definition: PlanDefinition, gate: TaskName): readonly TaskName[] {
+  return expandTasks(definition).flatMap(task => (task.needs?.includes(gate) ? [task.id] : []))
 }

@@ -103,7 +103,11 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
   StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold check`' },
   StoreBusy: { exit: EXIT.refused, code: 'busy', hint: 'another process is writing; try again' },
   StoreFull: { exit: EXIT.refused, code: 'full', hint: 'free some space and try again; nothing was written' },
-  StoreDamaged: { exit: EXIT.refused, code: 'damaged', hint: 'restore the state folder from a copy; if the database opens, `planfold check --read-data` tells what is damaged' },
+  StoreDamaged: {
+    exit: EXIT.refused,
+    code: 'damaged',
+    hint: 'restore the state folder from a copy; if the database opens, `planfold check --read-data` tells what is damaged',
+  },
   CommitUnknown: {
     exit: EXIT.refused,
     code: 'commit-unknown',

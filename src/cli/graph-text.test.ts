@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { dot, mermaid, text } from './graph-text.ts'
+import { sceneOf } from '../format/pictures/scene.ts'
+import { text } from './graph-text.ts'
 import { paint } from './paint.ts'
 
 const name = (word: string): TaskName => word as TaskName
@@ -20,18 +21,24 @@ const PLAN: PlanDefinition = {
 }
 
 it('prints a graph as text in the order of work', () => {
-  expect(text(PLAN, new Map(), paint(false))).toEqual([
+  expect(text(sceneOf(PLAN, new Map()), paint(false))).toEqual([
     '   1 build',
     '   2 review ← build  rejected → build',
     '   3 push   ← review',
   ])
 })
 
-it('prints a graph for Mermaid and Graphviz', () => {
-  expect(mermaid(PLAN, new Map([['build', 'completed']]))).toContain(
-    '  t3["build"]:::completed\n  t2 --> t1\n  t3 --> t2\n  t2 -. "rejected" .-> t3',
-  )
-  expect(dot(PLAN, new Map())).toContain('  "review" -> "build" [style=dashed, label="rejected"]')
+it('shows where each task stands, and puts what has no place at the end', () => {
+  const circle = {
+    ...PLAN,
+    tasks: [...PLAN.tasks, { id: name('me'), needs: [name('me')], action: { type: 'external' } as const }],
+  }
+  expect(text(sceneOf(circle, new Map([['build', 'completed']])), paint(false))).toEqual([
+    '   1 ✔ build',
+    '   2 review ← build  rejected → build',
+    '   3 push   ← review',
+    '   ? me     ← me',
+  ])
 })
 
 it('does not exhaust the stack on a long chain', () => {
@@ -40,5 +47,5 @@ it('does not exhaust the stack on a long chain', () => {
     ...(at === 0 ? {} : { needs: [name(`t${at - 1}`)] }),
     action: { type: 'external' as const },
   }))
-  expect(text({ ...PLAN, tasks }, new Map(), paint(false)).at(-1)).toMatch(/^20000 t19999 /)
+  expect(text(sceneOf({ ...PLAN, tasks }, new Map()), paint(false)).at(-1)).toMatch(/^20000 t19999 /)
 })

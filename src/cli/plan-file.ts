@@ -3,42 +3,103 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { PlanSource } from '../domain/event.ts'
 import { checkGraph } from '../domain/graph.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import type { Order } from '../engine/engine.ts'
+import type { DefinitionFault, ParseOptions, Told } from '../format/parse.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT, type FileDiagnostic, usage } from './exit.ts'
 
 export interface PlanFile {
   readonly path: string
+  /** The document as it was read, verbatim. */
+  readonly text: string
   readonly definition: PlanDefinition
   readonly warnings: readonly FileDiagnostic[]
+  readonly told: Told
+  /** What is said about the definition, at its place in the file. */
+  readonly locate: (fault: DefinitionFault) => FileDiagnostic
 }
 
 /** Throws a Complaint with diagnostics when the document is wrong; nothing is written either way. */
-export async function readPlanFile(context: Context, path: string): Promise<PlanFile> {
-  const text = await readText(context, path)
+export async function readPlanFile(
+  context: Context,
+  path: string,
+  /** Without `check`, a plan whose graph is wrong is read too, to be looked at. */
+  options: Pick<ParseOptions, 'check'> = { check: checkGraph },
+): Promise<PlanFile> {
+  return await parsePlanText(path, await readText(context, path), options)
+}
+
+/** The same for a text that is there already; `place` says where a line of it was written, when it is made of several files. */
+export async function parsePlanText(
+  path: string,
+  text: string,
+  options: Pick<ParseOptions, 'check' | 'dialect' | 'fallbackName'> = { check: checkGraph },
+  place: (line: number) => { readonly file: string; readonly line: number } = line => ({ file: path, line }),
+): Promise<PlanFile> {
   // The parser comes late: it brings the schema library, and most commands never need it.
   const { parsePlan } = await import('../format/parse.ts')
   const parsed = parsePlan(text, {
-    check: checkGraph,
     ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }),
+    ...options,
   })
-  const located = locator(path, text)
-  if (parsed.ok) return { path, definition: parsed.definition, warnings: parsed.warnings.map(located) }
-  const first = parsed.diagnostics[0]
+  const located = locator(text, place)
+  if (parsed.ok) {
+    const { definition, warnings, locate, dialect, sketch, ended } = parsed
+    return {
+      path,
+      text,
+      definition,
+      warnings: warnings.map(located),
+      told: { dialect, sketch, ended },
+      locate: fault => located(locate(fault)),
+    }
+  }
+  const diagnostics = parsed.diagnostics.map(located)
+  const first = diagnostics[0]
   throw new Complaint(
     EXIT.usage,
     'invalid-plan',
-    first === undefined ? `${path} is not a plan` : `${path}:${first.line}:${first.column}: ${first.message}`,
+    first === undefined ? `${path} is not a plan` : `${first.file}:${first.line}:${first.column}: ${first.message}`,
     first?.hint,
-    parsed.diagnostics.map(located),
+    diagnostics,
+  )
+}
+
+/** The order that makes a plan of a document: with its text, and with what had ended when it was written. */
+export function createOrder(file: Pick<PlanFile, 'definition' | 'text' | 'told'>): Extract<Order, { type: 'create' }> {
+  const imported = [...file.told.ended].map(([task, status]) => ({ task, status }))
+  return {
+    type: 'create',
+    definition: file.definition,
+    source: sourceOf(file),
+    ...(imported.length === 0 ? {} : { imported }),
+  }
+}
+
+export function sourceOf({ text, told }: Pick<PlanFile, 'text' | 'told'>): PlanSource {
+  return { dialect: told.dialect ?? 'planfold', text }
+}
+
+/** A sketch shows what a plan may look like; nobody can carry it out. */
+export function refuseSketch({ path, told }: PlanFile): void {
+  const [why] = told.sketch
+  if (why === undefined) return
+  const more = told.sketch.length === 1 ? '' : ` (and ${told.sketch.length - 1} more)`
+  throw new Complaint(
+    EXIT.usage,
+    'sketch',
+    `${path} is a sketch, not a plan: ${why}${more}`,
+    `look at it with \`planfold validate ${path}\`; put values in the place of what is left open`,
   )
 }
 
 /** Does a word on the command line mean a file, and not a plan by its name? */
 export async function isFile(context: Context, word: string): Promise<boolean> {
-  if (word === '-' || /^\.+$/.test(word) || word.includes('/') || /\.(ya?ml|json|jsonl)$/i.test(word)) return true
+  if (word === '-' || /^\.+$/.test(word) || word.includes('/') || /\.(ya?ml|json|jsonl|md)$/i.test(word)) return true
   const found = await stat(resolve(context.cwd, word)).catch(() => null)
   return found?.isFile() === true
 }
@@ -96,11 +157,11 @@ function pointing(path: string, message: string, hint: string): Complaint {
   return new Complaint(EXIT.usage, 'invalid-plan', `${path}:1:1: ${message}`, hint, [diagnostic])
 }
 
-function locator(file: string, text: string) {
+function locator(text: string, place: (line: number) => { readonly file: string; readonly line: number }) {
   const lines = text.split('\n')
   return (diagnostic: Omit<FileDiagnostic, 'file' | 'source'>): FileDiagnostic => ({
     ...diagnostic,
-    file,
+    ...place(diagnostic.line),
     source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
   })
 }

@@ -7,6 +7,8 @@ import { addDeciding } from './grammar/deciding.ts'
 import { addDriving } from './grammar/driving.ts'
 import { addKeeping } from './grammar/keeping.ts'
 import { addLooking } from './grammar/looking.ts'
+import { addRevisions } from './grammar/revisions.ts'
+import { addTemplates } from './grammar/templates.ts'
 
 export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
 
@@ -38,8 +40,10 @@ export function buildProgram(version: string, act: Act): Command {
     .showSuggestionAfterError(true)
     .exitOverride()
   addDriving(program, act)
+  addTemplates(program, act)
   addLooking(program, act)
   addDeciding(program, act)
+  addRevisions(program, act)
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')

@@ -11,7 +11,7 @@ import { remark } from './answer.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT } from './exit.ts'
 import { submit } from './order.ts'
-import type { PlanFile } from './plan-file.ts'
+import { createOrder, type PlanFile, sourceOf } from './plan-file.ts'
 
 export interface TakenUp {
   readonly plan: PlanId
@@ -30,7 +30,7 @@ export async function takeUp(
   const latest = await latestOf(composed, definition.name)
   if (latest === null) {
     try {
-      return await make(composed, definition, null)
+      return await make(composed, file, null)
     } catch (error) {
       // Another process may have made it since we looked; then it is there for both of us.
       if ((await latestOf(composed, definition.name)) === null) throw error
@@ -41,7 +41,7 @@ export async function takeUp(
   if (summary === null || PLAN_ENDED.has(summary.status)) {
     if (summary !== null && summary.status !== 'completed' && options.again !== true)
       await refuseTwice(composed, latest, summary.status)
-    const made = await make(composed, definition, latest.plan)
+    const made = await make(composed, file, latest.plan)
     remark(
       context,
       `${latest.name} has ended${summary === null ? '' : ` (${summary.status})`}; running it afresh as ${made.name}`,
@@ -53,7 +53,7 @@ export async function takeUp(
   const wanted: PlanDefinition = { ...definition, name: latest.name as PlanName }
   const current = await composed.engine.ask({ type: 'definition', plan: latest.plan })
   if (current !== null && current.hash !== definitionHash(wanted))
-    await revise(context, composed, taken, current, wanted, file.path)
+    await revise(context, composed, taken, current, wanted, file)
   return taken
 }
 
@@ -81,8 +81,9 @@ async function revise(
   { plan, name }: TakenUp,
   current: { readonly definition: PlanDefinition; readonly revision: number },
   wanted: PlanDefinition,
-  path: string,
+  file: PlanFile,
 ): Promise<void> {
+  const { path } = file
   const { diffDefinitions, printDiff } = await import('../format/diff.ts')
   remark(context, `${path} has changed; ${name} becomes revision ${current.revision + 1}:`)
   remark(
@@ -93,14 +94,14 @@ async function revise(
     type: 'revise',
     definition: wanted,
     rationale: `run ${path}`,
+    source: sourceOf(file),
     expectedRevision: current.revision,
   })
 }
 
-async function make(composed: Composed, definition: PlanDefinition, origin: PlanId | null): Promise<TakenUp> {
+async function make(composed: Composed, file: PlanFile, origin: PlanId | null): Promise<TakenUp> {
   const made = await submit(composed, null, {
-    type: 'create',
-    definition,
+    ...createOrder(file),
     ...(origin === null ? {} : { origin, taken: 'number' }),
   })
   return { plan: made.plan, name: made.name, since: 0 }

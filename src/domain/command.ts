@@ -4,6 +4,7 @@
 
 import type { GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { PlanId, Sha256, TaskName } from './id.ts'
+import type { Json } from './json.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { Prepared, Result } from './result.ts'
 
@@ -61,8 +62,20 @@ export interface Turn {
     readonly files?: readonly string[]
   }[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
+  readonly expanded?: readonly Expanded[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
+}
+
+/** The items a `for_each` goes through, and the definition that binds them. Believed only while `from` is the plan's hash. */
+export interface Expanded {
+  /** The task that found them, e.g. `fix/items`. */
+  readonly task: TaskName
+  readonly visit: number
+  readonly from: Sha256
+  readonly items: readonly Json[]
+  readonly definition: PlanDefinition
+  readonly hash: Sha256
 }
 
 export interface Settlement {

@@ -15,6 +15,19 @@ export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly st
   return plan.policy?.write ?? null
 }
 
+/** Are its files captured before it runs, so that they can be set back? */
+export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boolean {
+  const { type } = task.action
+  if (type !== 'run' && type !== 'edit') return false
+  return effectOf(plan, task) === 'workspace' && (scopeOf(plan, task)?.length ?? 0) > 0
+}
+
+/** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
+export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
+  if (task.action.type !== 'run' && task.action.type !== 'edit') return []
+  return task.write ?? (capturesFiles(plan, task) ? (scopeOf(plan, task) ?? []) : [])
+}
+
 /** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
 export function mayRunAgain(effect: EffectClass): boolean {
   return effect !== 'unsafe'
@@ -39,6 +52,9 @@ function defaultEffect(
     case 'gate':
     case 'verify':
     case 'checkpoint':
+    case 'subplan':
+    case 'group':
+    case 'items':
       return 'pure'
     // An agent whose claim lapsed has left no attempt of ours behind; another may claim.
     case 'external':
@@ -49,7 +65,6 @@ function defaultEffect(
     case 'http':
     case 'db':
     case 'research':
-    case 'subplan':
       return 'unsafe'
     default:
       return action satisfies never

@@ -26,6 +26,8 @@ export type Event =
       readonly rationale: string
       readonly source?: PlanSource
     }
+  /** Tasks that had ended when the plan was written stand where they stood. */
+  | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
   | { readonly type: 'plan.started' }
   | { readonly type: 'plan.paused'; readonly reason: string }
   | { readonly type: 'plan.resumed' }
@@ -38,6 +40,8 @@ export type Event =
   | { readonly type: 'task.blocked'; readonly tasks: readonly TaskName[]; readonly by: TaskName }
   | { readonly type: 'task.unblocked'; readonly tasks: readonly TaskName[] }
   | { readonly type: 'task.abandoned'; readonly task: TaskName; readonly reason: string }
+  /** A group fails with one of its tasks, because it says where its failure leads. */
+  | { readonly type: 'task.failed'; readonly task: TaskName; readonly by: TaskName; readonly reason: string }
   /** Each of `tasks` opens its next visit. */
   | { readonly type: 'task.reopened'; readonly tasks: readonly TaskName[]; readonly reason: string }
   /** An outcome edge was taken; a failure that was routed is handled. */
@@ -94,6 +98,8 @@ export type Event =
       readonly criterion: string
       readonly holds: boolean
       readonly evidence?: string
+      /** A precondition was judged; absent for the condition `when`. */
+      readonly stage?: 'precondition'
     }
   | {
       readonly type: 'workspace.restored'
@@ -109,6 +115,13 @@ export type Event =
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+
+/** The tasks an event is about. */
+export function tasksOf(event: Event): readonly TaskName[] {
+  if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
+  if ('tasks' in event) return event.tasks
+  return 'task' in event && event.task !== undefined ? [event.task] : []
+}
 
 /** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
 export interface PlanSource {
@@ -132,7 +145,8 @@ export interface Claim {
 /** What a gate asks: approval of a gate task, a verdict on prose criteria, or a decision about an unknown outcome. */
 export type GateAsks =
   | { readonly type: 'approval'; readonly show: readonly string[] }
-  | { readonly type: 'verdict'; readonly criteria: readonly string[] }
+  /** `before`: these are preconditions, and the task has not begun. */
+  | { readonly type: 'verdict'; readonly criteria: readonly string[]; readonly before?: true }
   | { readonly type: 'unknown-outcome'; readonly evidence: Evidence }
 
 /** `done` and `again` answer an unknown outcome: it happened; it did not, try again. `rejected` fails the task. */

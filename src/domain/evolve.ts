@@ -18,13 +18,19 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.session = event.session ?? event.definition.session ?? null
       state.goal = event.goal ?? null
       state.hash = event.hash
+      state.dialect = event.source?.dialect ?? null
       state.revision = 1
       define(state, event.definition)
       return
     case 'plan.revised':
       state.revision = event.revision
       state.hash = event.hash
+      if (event.source !== undefined) state.dialect = event.source.dialect
       define(state, event.definition)
+      return
+    case 'task.imported':
+      // Ended, but not by us: there is nothing of ours to compensate.
+      for (const { task, status } of event.tasks) end(state, taskOf(state, task), status, now, 'imported')
       return
     case 'plan.started':
       state.status = 'active'
@@ -81,6 +87,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'task.abandoned':
       end(state, taskOf(state, event.task), 'abandoned', now, event.reason)
       return
+    case 'task.failed': {
+      const task = taskOf(state, event.task)
+      task.handled = false
+      end(state, task, 'failed', now, event.reason)
+      return
+    }
     case 'task.blocked':
       for (const name of event.tasks) {
         const task = taskOf(state, name)
@@ -177,14 +189,17 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     }
     case 'gate.decided': {
       const task = taskOf(state, event.task)
+      const before = isBefore(task.gate)
       task.gate = null
-      if (event.verdict === 'approved' || event.verdict === 'done') complete(state, task, now)
+      if (before && event.verdict === 'approved') task.prepared = { ...task.prepared, approved: true }
+      else if (event.verdict === 'approved' || event.verdict === 'done') complete(state, task, now)
       else if (event.verdict === 'rejected') end(state, task, 'failed', now, event.rationale)
       return
     }
     case 'criterion.judged': {
       const task = taskOf(state, event.task)
-      task.prepared = { ...task.prepared, when: event.holds }
+      task.prepared =
+        event.stage === 'precondition' ? { ...task.prepared, cleared: true } : { ...task.prepared, when: event.holds }
       if (task.status === 'ready') index(state, task)
       return
     }
@@ -204,6 +219,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       event satisfies never
   }
 }
+
+/** Does the gate ask about preconditions, before the task has begun? */
+export const isBefore = (gate: TaskState['gate']): boolean => gate?.asks.type === 'verdict' && gate.asks.before === true
 
 /** The task an event names. An event that names an unknown task contradicts the journal it stands in: a bug, loud. */
 export function taskOf(state: PlanState, name: TaskName): TaskState {

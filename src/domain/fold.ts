@@ -17,6 +17,7 @@ export function newState(): PlanState {
     origin: null,
     session: null,
     goal: null,
+    dialect: null,
     version: 0,
     createdAt: 0,
     updatedAt: 0,
@@ -85,6 +86,8 @@ const TASK_KEYS = [
 export function packFold(state: PlanState): JsonObject {
   const packed: Record<string, Json> = {}
   for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
+  // Came later: absent, it is null.
+  if (state.dialect !== null) packed.dialect = state.dialect
   const fresh = newTask(state.order[0]!.definition, 0)
   packed.tasks = state.order.map(task => {
     const differs: Record<string, Json> = { ordinal: task.ordinal }

@@ -15,6 +15,7 @@ import {
   Journal,
   type JournalEntry,
   name,
+  numberedPlanId,
   numberedSha,
   plan,
   succeeded,
@@ -24,6 +25,7 @@ import { decide } from './decide.ts'
 import type { EventType } from './event.ts'
 import { evolve } from './evolve.ts'
 import { newState, packFold } from './fold.ts'
+import { bindItems } from './items.ts'
 import type { PlanDefinition } from './plan.ts'
 
 const FOLDER = fileURLToPath(new URL('../../test/fixtures/journals/', import.meta.url))
@@ -232,6 +234,103 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.must({ type: 'cancel', force: true, reason: 'out of time' })
     return journal
   },
+  'groups-and-items': () => {
+    const steps = (...tasks: PlanDefinition['tasks']) => ({ type: 'subplan', tasks }) as const
+    const journal = begin(
+      plan(
+        'groups-and-items',
+        task('scan', { effect: 'pure' }),
+        task('fix', { needs: ['scan'], forEach: { in: 'tasks.scan.outputs.files' }, effect: 'pure' }),
+        task('test', { needs: ['fix'], matrix: { os: ['linux', 'mac'], node: [20, 22] }, effect: 'pure' }),
+        task('ship', {
+          needs: ['test'],
+          action: steps(task('build', { effect: 'pure' }), external('announce', { needs: ['build'] })),
+          on: { failure: 'mend' },
+        }),
+        task('mend', { on: { success: 'ship' } }),
+        { concurrency: 2 },
+      ),
+    )
+    const find = (items: readonly string[], hash: number): void => {
+      const { state } = journal
+      const { visit } = state.tasks.get(name('fix/items'))!
+      const definition = bindItems(state.definition, name('fix'), items)
+      const one = { task: name('fix/items'), visit, from: state.hash, items, definition, hash: numberedSha(hash) }
+      journal.turn({ expanded: [one] })
+    }
+    journal.succeed('scan', { outputs: { files: ['a', 'b', 'c'] } })
+    find(['a', 'b', 'c'], 30)
+    for (const one of ['fix/1', 'fix/2', 'fix/3']) journal.succeed(one)
+    journal.succeed('fix', { outputs: { items: [] } })
+    journal.must({ type: 'retry', task: name('scan') })
+    journal.turn()
+    journal.succeed('scan', { outputs: { files: ['d'] } })
+    find(['d'], 31)
+    for (const one of ['fix/1', 'fix', 'test/1', 'test/2', 'test/3', 'test/4', 'test', 'ship/build'])
+      journal.succeed(one)
+    journal.must({ type: 'claim', token: 'k1', by: 'agent:one' })
+    const failure = { class: 'logic', message: 'nobody listens', retryable: false } as const
+    journal.must({
+      type: 'report',
+      task: name('ship/announce'),
+      by: 'agent:one',
+      result: { status: 'failed', failure },
+    })
+    journal.turn()
+    journal.succeed('mend')
+    journal.succeed('ship/build')
+    journal.must({ type: 'report', task: name('ship/announce'), by: 'ana', result: succeeded() })
+    journal.turn()
+    journal.succeed('ship')
+    return journal
+  },
+  'brought-along': () => {
+    const modes = [
+      { name: 'no-disk', detect: { type: 'expect', expression: 'exit == 28' }, recover: [name('clean')] },
+      { name: 'odd', detect: { type: 'prose', text: 'it smells' }, advice: 'open a window' },
+    ] as const
+    const preconditions = [
+      { type: 'expect', expression: 'memory.has_space >= 1000' },
+      { type: 'prose', text: 'the old server is off' },
+    ] as const
+    const journal = new Journal()
+    journal.must({
+      type: 'create',
+      plan: numberedPlanId(1),
+      definition: plan(
+        'brought-along',
+        task('design'),
+        external('draft', { needs: ['design'] }),
+        task('move', { needs: ['draft'], preconditions, failureModes: modes, effect: 'idempotent' }),
+        task('clean', { on: { success: 'move' } }),
+        task('old', { optional: true }),
+      ),
+      hash: numberedSha(1),
+      source: { dialect: 'agent-markdown', text: '# Plan: brought along\n\n- [x] design\n- [ ] draft\n' },
+      imported: [
+        { task: name('design'), status: 'completed' },
+        { task: name('draft'), status: 'skipped' },
+        { task: name('old'), status: 'abandoned' },
+      ],
+    })
+    journal.must({ type: 'start' })
+    journal.clock.advance(1_000)
+    const met = [
+      { criterion: 'memory.has_space >= 1000', holds: true },
+      { criterion: 'the old server is off', holds: null },
+    ]
+    journal.prepare('move', { preconditions: met })
+    journal.must({ type: 'decide', task: name('move'), verdict: 'approved', rationale: 'I pulled the plug' })
+    journal.prepare('move', { preconditions: met })
+    const failure = { class: 'logic', message: 'exit 28', retryable: false } as const
+    journal.settle('move', { status: 'failed', failure, exit: 28, mode: 'no-disk' })
+    journal.succeed('clean')
+    journal.prepare('move', { preconditions: met })
+    journal.must({ type: 'decide', task: name('move'), verdict: 'approved', rationale: 'still off' })
+    journal.prepare('move', { preconditions: met })
+    journal.succeed('move')
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -282,6 +381,7 @@ describe('the golden journals', () => {
       'plan.created': true,
       'plan.revised': true,
       'plan.started': true,
+      'task.imported': true,
       'plan.paused': true,
       'plan.resumed': true,
       'plan.cancelled': true,
@@ -293,6 +393,7 @@ describe('the golden journals', () => {
       'task.blocked': true,
       'task.unblocked': true,
       'task.abandoned': true,
+      'task.failed': true,
       'task.reopened': true,
       'task.routed': true,
       'attempt.started': true,

@@ -1,19 +1,21 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
 // path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
 
+import { expandTasks, resolveTarget } from './expand.ts'
 import type { TaskName } from './id.ts'
 import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { scopesOverlap } from './scope.ts'
+import { structureFaults, type Written, writtenTasks } from './structure.ts'
 import { suggest } from './suggest.ts'
 
 export interface GraphFault {
-  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy'
+  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
   readonly message: string
   readonly hint?: string
   readonly task?: TaskName
   /** The key of the task that is at fault, for finding its place in the document. */
-  readonly key?: 'id' | 'needs' | 'on' | 'write'
+  readonly key?: 'id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan'
   /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
@@ -25,9 +27,7 @@ export const DONE_TASK = 'done' as TaskName
 const SUGGESTIONS_MAX = 20
 
 export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
-  const faults: GraphFault[] = []
-  const { tasks } = definition
-  if (tasks.length === 0) {
+  if (definition.tasks.length === 0) {
     return [
       {
         code: 'empty',
@@ -36,54 +36,29 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       },
     ]
   }
-  if (tasks.length > TASKS_MAX) {
+  if (definition.tasks.length > TASKS_MAX) {
     return [
       {
         code: 'limit',
-        message: `the plan has ${tasks.length} tasks, more than ${TASKS_MAX}`,
+        message: `the plan has ${definition.tasks.length} tasks, more than ${TASKS_MAX}`,
         hint: 'split it into several plans',
       },
     ]
   }
-  const byName = new Map<TaskName, TaskDefinition>()
-  for (const task of tasks) {
-    if (byName.has(task.id)) {
-      faults.push({
-        code: 'duplicate',
-        message: `two tasks are called '${task.id}'`,
-        hint: 'give one of them another id',
-        task: task.id,
-        key: 'id',
-      })
-    }
-    if (task.id === DONE_TASK && (definition.done?.length ?? 0) > 0) {
-      faults.push({
-        code: 'duplicate',
-        message: "a task is called 'done', which is the task made from the plan's `done` list",
-        hint: 'rename the task',
-        task: task.id,
-        key: 'id',
-      })
-    }
-    byName.set(task.id, task)
-  }
-  for (const task of tasks) {
-    for (const need of task.needs ?? []) unknown(task, 'needs', need)
-    for (const targets of Object.values(task.on ?? {})) for (const target of targets) unknown(task, 'on', target)
-  }
-  const allowed = definition.policy?.write
-  for (const task of tasks) {
-    const beyond = allowed === undefined ? undefined : task.write?.find(pattern => !scopesOverlap([pattern], allowed))
-    if (beyond === undefined) continue
-    faults.push({
-      code: 'policy',
-      message: `task '${task.id}' wants to write '${beyond}', which the plan's policy.write does not allow`,
-      hint: 'a task may narrow the policy, never widen it',
-      task: task.id,
-      key: 'write',
-    })
-  }
-  const cycle = findCycle(tasks, byName)
+  const misshapen = structureFaults(definition)
+  if (misshapen.length > 0) return misshapen
+  const faults: GraphFault[] = []
+  const flat = expandTasks(definition)
+  const byName = new Map<TaskName, TaskDefinition>(flat.map(task => [task.id, task]))
+  const written = flat === definition.tasks ? null : [...writtenTasks(definition)]
+  // Below a list that is empty so far nothing is expanded, and yet everything there has a name.
+  const below = new Set(written?.map(({ name }) => name))
+  const known = (name: TaskName) => byName.has(name) || below.has(name)
+  checkNames()
+  for (const one of written ?? []) checkStranger(one)
+  for (const one of written ?? writtenTasks(definition)) checkReferences(one)
+  for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
+  const cycle = findCycle(flat, byName)
   if (cycle !== null) {
     faults.push({
       code: 'cycle',
@@ -96,14 +71,98 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   }
   return faults
 
-  function unknown(task: TaskDefinition, key: 'needs' | 'on', name: TaskName): void {
-    if (byName.has(name)) return
-    const near = faults.length < SUGGESTIONS_MAX ? suggest(name, byName.keys()) : null
+  function checkNames(): void {
+    const seen = new Set<TaskName>()
+    const told = new Set<TaskName>()
+    for (const name of [...flat.map(task => task.id), ...namesBelow()]) {
+      if (seen.has(name) && !(told.has(name) && written !== null)) {
+        told.add(name)
+        faults.push({
+          code: 'duplicate',
+          message: `two tasks are called '${name}'`,
+          hint: 'give one of them another id',
+          task: name,
+          key: 'id',
+        })
+      }
+      seen.add(name)
+      if (name === DONE_TASK && (definition.done?.length ?? 0) > 0) {
+        faults.push({
+          code: 'duplicate',
+          message: "a task is called 'done', which is the task made from the plan's `done` list",
+          hint: 'rename the task',
+          task: name,
+          key: 'id',
+        })
+      }
+    }
+  }
+
+  /** Only children of a group stand below its name. */
+  function checkStranger({ task, name }: Written): void {
+    const end = task.id.lastIndexOf('/')
+    const group = end < 0 ? undefined : byName.get(name.slice(0, name.lastIndexOf('/')) as TaskName)
+    if (group?.action.type !== 'group') return
+    faults.push({
+      code: 'structure',
+      message: `'${name}' is called like a child of '${group.id}', and is none`,
+      hint: 'give it an id of its own',
+      task: name,
+      key: 'id',
+    })
+  }
+
+  function namesBelow(): readonly TaskName[] {
+    return written === null ? [] : written.flatMap(({ name }) => (byName.has(name) ? [] : [name]))
+  }
+
+  function checkReferences({ task, name, scope, siblings }: Written): void {
+    for (const need of task.needs ?? []) {
+      if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings)
+    }
+    for (const target of Object.values(task.on ?? {}).flat())
+      if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings)
+    for (const target of (task.failureModes ?? []).flatMap(mode => mode.recover ?? []))
+      if (resolveTarget(target, scope, known) === null) unknown(name, 'failure_modes', target, siblings)
+  }
+
+  function checkScope(task: TaskDefinition, name: TaskName): void {
+    const allowed = definition.policy?.write
+    const beyond = allowed === undefined ? undefined : task.write?.find(pattern => !scopesOverlap([pattern], allowed))
+    if (beyond === undefined) return
+    faults.push({
+      code: 'policy',
+      message: `task '${name}' wants to write '${beyond}', which the plan's policy.write does not allow`,
+      hint: 'a task may narrow the policy, never widen it',
+      task: name,
+      key: 'write',
+    })
+  }
+
+  function unknown(
+    task: TaskName,
+    key: 'needs' | 'on' | 'failure_modes',
+    name: TaskName,
+    siblings: readonly TaskDefinition[],
+  ): void {
+    const near =
+      faults.length < SUGGESTIONS_MAX
+        ? suggest(
+            name,
+            siblings.map(sibling => sibling.id),
+          )
+        : null
+    const outside = key === 'needs' && siblings !== definition.tasks && byName.has(name)
+    const verb = key === 'needs' ? 'needs' : key === 'on' ? 'routes to' : 'recovers by'
     faults.push({
       code: 'unknown-reference',
-      message: `task '${task.id}' ${key === 'needs' ? 'needs' : 'routes to'} '${name}', which does not exist`,
-      hint: near === null ? 'name a task of this plan' : `did you mean '${near}'?`,
-      task: task.id,
+      message: `task '${task}' ${verb} '${name}', which does not exist${siblings === definition.tasks ? '' : ' beside it'}`,
+      hint: outside
+        ? `let the task around it need '${name}'`
+        : near === null
+          ? 'name a task of this plan'
+          : `did you mean '${near}'?`,
+      task,
       key,
     })
   }

@@ -20,3 +20,9 @@ export const CLAIM_LEASE_DEFAULT_MS = 10 * 60_000
 export const CLAIM_LEASE_MAX_MS = 24 * 60 * 60_000
 /** How many numbered names are tried when a plan's name is taken. */
 export const NAME_TRIES_MAX = 1_000
+/** How many tasks one `for_each` or `matrix` may become. */
+export const ITEMS_MAX = 1_000
+/** How large the items of one `for_each` may be, as JSON. */
+export const ITEMS_MAX_BYTES = 1024 * 1024
+/** How deep subplans may stand in each other. */
+export const SUBPLAN_DEPTH_MAX = 10

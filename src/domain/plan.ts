@@ -82,6 +82,17 @@ export interface TaskDefinition {
   /** One task for each combination. */
   readonly matrix?: Matrix
   readonly extra?: JsonObject
+  /** What an expanded task was made for; made by `expand.ts`, written and printed by nobody. */
+  readonly bound?: Bound
+  /** Has no needs of its own, only those of its group, and an outcome leads here. Made by `expand.ts` as well. */
+  readonly sleeps?: true
+}
+
+/** What the expressions of an expanded task see as `item`, `index` (from 0) and `matrix.<axis>`. */
+export interface Bound {
+  readonly item?: Json
+  readonly index?: number
+  readonly matrix?: JsonObject
 }
 
 /** The items themselves, or an expression that gives them when the task's turn comes; then both. */
@@ -116,6 +127,10 @@ export type Action =
   | { readonly type: 'subplan'; readonly tasks: readonly TaskDefinition[] }
   /** The plan's own last task, made from `done`; nobody writes it. */
   | { readonly type: 'verify' }
+  /** A task that was expanded: it waits for its children and gathers what they left. Made by `expand.ts`, written by nobody. */
+  | { readonly type: 'group'; readonly children: readonly TaskName[] }
+  /** Finds out, when its turn comes, which items `for_each` of the task `of` goes through. Made by `expand.ts` as well. */
+  | { readonly type: 'items'; readonly in: string; readonly of: TaskName }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 

@@ -23,6 +23,8 @@ export interface Succeeded {
 export interface Failed {
   readonly status: 'failed'
   readonly failure: Failure
+  /** The failure mode it was recognised as, by its name. */
+  readonly mode?: string
   readonly outputs?: JsonObject
   readonly exit?: number
   readonly durationMs?: number
@@ -67,8 +69,16 @@ export interface Verdict {
 export interface Prepared {
   /** The verdict of `when`; absent when the task has none. */
   readonly when?: boolean
-  /** Evaluation went wrong: the task fails with this. */
+  /** The preconditions as they were judged; `holds` is null for prose, which only a person can judge. */
+  readonly preconditions?: readonly Verdict[]
+  /** Evaluation went wrong, or a precondition does not hold: the task fails with this. */
   readonly failure?: Failure
+  /** The failure mode that was recognised in `failure`. */
+  readonly mode?: string
+  /** In the state: a person has approved the prose among the preconditions of this visit. */
+  readonly approved?: true
+  /** In the state: all preconditions of this visit were found to hold. */
+  readonly cleared?: true
   /** The manifest blob of the declared write scope before the first attempt of this visit. */
   readonly preimage?: Sha256
   /** Hash of the resolved inputs, argv and edits. */

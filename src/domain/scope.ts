@@ -6,14 +6,14 @@ export function scopesOverlap(a: readonly string[], b: readonly string[]): boole
 }
 
 function patternsOverlap(a: string, b: string): boolean {
-  const left = literal(a)
-  const right = literal(b)
+  const left = literalOf(a)
+  const right = literalOf(b)
   const [short, long] = left.length <= right.length ? [left, right] : [right, left]
   return short.every((part, at) => part === long[at])
 }
 
-/** The components before the first one with a wildcard. */
-function literal(pattern: string): readonly string[] {
+/** The components before the first one with a wildcard, folded. */
+export function literalOf(pattern: string): readonly string[] {
   const parts = pattern
     .normalize('NFC')
     .toUpperCase()

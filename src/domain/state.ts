@@ -19,6 +19,8 @@ export interface PlanState {
   origin: PlanId | null
   session: string | null
   goal: string | null
+  /** The dialect the current definition was written in; null for the canonical format. Its text stands in the journal. */
+  dialect: string | null
   /** Counts entries; the ETag of the plan. Kept by the store, not by events. */
   version: number
   createdAt: Millis

@@ -2,6 +2,7 @@
 // of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
 // and never on the size of the plan.
 
+import { expandTasks } from './expand.ts'
 import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
 import type { TaskName } from './id.ts'
@@ -54,9 +55,10 @@ export function newTask(definition: TaskDefinition, ordinal: number): TaskState 
   }
 }
 
-/** The definition's tasks, and the one made from `done` at the end. */
+/** The definition's tasks, expanded, and the one made from `done` at the end. */
 export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] {
-  if (definition.done === undefined || definition.done.length === 0) return definition.tasks
+  const tasks = expandTasks(definition)
+  if (definition.done === undefined || definition.done.length === 0) return tasks
   const done: TaskDefinition = {
     id: DONE_TASK,
     title: 'Definition of done',
@@ -64,7 +66,7 @@ export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] 
     action: { type: 'verify' },
     accept: definition.done,
   }
-  return [...definition.tasks, done]
+  return [...tasks, done]
 }
 
 /** Links dependants, counts needs, finds the dormant, and rebuilds every index from the statuses of the tasks. */
@@ -127,12 +129,38 @@ export const isClaimable = (task: TaskState): boolean =>
   task.status === 'ready' && task.retryAt === null && !isEngines(task)
 export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
-/** Does the engine have to move it on? An external task waits for a claim, except for the judging of its `when`. */
+/** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */
 function isEngines(task: TaskState): boolean {
-  return (
-    task.definition.action.type !== 'external' ||
-    (task.definition.when !== undefined && task.prepared?.when === undefined)
-  )
+  return task.definition.action.type !== 'external' || isUnjudged(task) || isUncleared(task)
+}
+
+/** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
+export const isUnjudged = (task: TaskState): boolean =>
+  task.definition.when !== undefined && task.prepared?.when === undefined
+
+/** It has preconditions, and in this visit nobody has found yet that they hold. */
+export const isUncleared = (task: TaskState): boolean =>
+  (task.definition.preconditions?.length ?? 0) > 0 && task.prepared?.cleared !== true
+
+/** The group a task is a child of; null for a task that stands for itself. Names tell: `checkGraph` keeps others out. */
+export function groupOf(state: Pick<PlanState, 'tasks'>, task: TaskState): TaskState | null {
+  const end = task.definition.id.lastIndexOf('/')
+  const group = end < 0 ? undefined : state.tasks.get(task.definition.id.slice(0, end) as TaskName)
+  return group?.definition.action.type === 'group' ? group : null
+}
+
+/** The tasks that must run again when a task does: itself, or everything a group waits for. */
+export function worksOf(state: PlanState, task: TaskState): readonly TaskState[] {
+  if (task.definition.action.type !== 'group') return [task]
+  const own = (task.definition.needs ?? []).map(name => state.tasks.get(name)).filter(child => child !== undefined)
+  const children = own.filter(child => groupOf(state, child) === task)
+  return children.length === 0 ? [task] : children.flatMap(child => worksOf(state, child))
+}
+
+/** Where any outcome of a task may lead. */
+export function outcomeTargets({ on, failureModes }: TaskDefinition): readonly TaskName[] {
+  if (on === undefined && failureModes === undefined) return NOBODY
+  return [...Object.values(on ?? {}).flat(), ...(failureModes ?? []).flatMap(mode => mode.recover ?? [])]
 }
 
 /** Its files were captured, an attempt of this visit has ended, and another may come. */
@@ -176,18 +204,16 @@ export function transitiveDependants(roots: readonly TaskState[]): readonly Task
  * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them.
  * The task made from `done` is dormant too, until everything else has ended.
  */
-export function findDormant(state: PlanState): ReadonlySet<TaskName> {
+export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): ReadonlySet<TaskName> {
   const dormant = new Set<TaskName>()
   const sources = new Map<TaskState, TaskState[]>()
   for (const task of state.order) {
-    for (const targets of Object.values(task.definition.on ?? {})) {
-      for (const name of targets) {
-        const target = state.tasks.get(name)
-        if (target === undefined || (target.definition.needs?.length ?? 0) > 0) continue
-        const list = sources.get(target)
-        if (list === undefined) sources.set(target, [task])
-        else list.push(task)
-      }
+    for (const name of outcomeTargets(task.definition)) {
+      const target = state.tasks.get(name)
+      if (target === undefined || hasOwnNeeds(target.definition)) continue
+      const list = sources.get(target)
+      if (list === undefined) sources.set(target, [task])
+      else list.push(task)
     }
   }
   for (const [target, from] of sources) {
@@ -203,12 +229,15 @@ export function findDormant(state: PlanState): ReadonlySet<TaskName> {
   return dormant
 }
 
+/** A task that begins a group needs what the group needs; that does not wake it. */
+const hasOwnNeeds = ({ needs, sleeps }: TaskDefinition): boolean => (needs?.length ?? 0) > 0 && sleeps !== true
+
 /** Everything that can come after a task, by `needs` or by outcome edges. */
-function reach(state: PlanState, from: TaskState): ReadonlySet<TaskState> {
+function reach(state: Pick<PlanState, 'tasks'>, from: TaskState): ReadonlySet<TaskState> {
   const seen = new Set<TaskState>([from])
   for (const task of seen) {
     for (const dependant of task.dependants) seen.add(dependant)
-    for (const name of Object.values(task.definition.on ?? {}).flat()) {
+    for (const name of outcomeTargets(task.definition)) {
       const target = state.tasks.get(name)
       if (target !== undefined) seen.add(target)
     }

@@ -3,6 +3,7 @@
 
 import type { Command } from '../domain/command.ts'
 import { type Actor, type PlanId, type PlanName, planId } from '../domain/id.ts'
+import { keepItems } from '../domain/items.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS, NAME_TRIES_MAX } from '../domain/limits.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { refuse } from '../domain/refusal.ts'
@@ -43,8 +44,16 @@ export class EngineLocal implements Engine {
         const result = state === null ? order.result : await judgeReport(this.#rooms, state, order)
         return await this.#update(found.plan, { ...order, by: actor, result }, actor, options)
       }
-      case 'revise':
-        return await this.#update(found.plan, { ...order, hash: definitionHash(order.definition) }, actor, options)
+      case 'revise': {
+        const state = await this.#rooms.store.state(found.plan)
+        const definition = state === null ? order.definition : keepItems(state.definition, order.definition)
+        return await this.#update(
+          found.plan,
+          { ...order, definition, hash: definitionHash(definition) },
+          actor,
+          options,
+        )
+      }
       default:
         return await this.#update(found.plan, order, actor, options)
     }
@@ -65,7 +74,7 @@ export class EngineLocal implements Engine {
     for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
       const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
       const definition: PlanDefinition = { ...order.definition, name }
-      const { origin, session, goal } = order
+      const { origin, session, goal, source, imported } = order
       const updated = await store.create(
         {
           type: 'create',
@@ -75,6 +84,8 @@ export class EngineLocal implements Engine {
           ...(origin === undefined ? {} : { origin }),
           ...(session === undefined ? {} : { session }),
           ...(goal === undefined ? {} : { goal }),
+          ...(source === undefined ? {} : { source }),
+          ...(imported === undefined ? {} : { imported }),
         },
         actor,
       )

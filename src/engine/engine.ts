@@ -2,7 +2,7 @@
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
 import type { CommandOf } from '../domain/command.ts'
-import type { Event, GateVerdict } from '../domain/event.ts'
+import type { Event, GateVerdict, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -53,11 +53,14 @@ export type Order =
       readonly session?: string
       readonly goal?: string /** `number` makes `name-2`, `name-3` … when the name is taken. */
       readonly taken?: 'refuse' | 'number'
+      readonly source?: PlanSource
+      readonly imported?: readonly ImportedTask[]
     }
   | {
       readonly type: 'revise'
       readonly definition: PlanDefinition
       readonly rationale: string
+      readonly source?: PlanSource
       readonly expectedRevision?: number
     }
   | CommandOf<'start'>

@@ -2,6 +2,7 @@
 // its cost does not grow with the plan. The expression library is loaded when the first expression is met, not before.
 
 import type { Json } from '../domain/json.ts'
+import type { TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Compiled, Context, Evaluation } from '../format/expression.ts'
 import type { Evaluate } from '../format/template.ts'
@@ -22,6 +23,11 @@ export async function evaluator(state: PlanState, extra: Context = {}): Promise<
     return evaluate(expression, { plan: planValue(state), tasks: tasksValue(state, expression), ...extra })
   }
 }
+
+/** What an expanded task was made for, as its expressions see it. */
+export const boundOf = ({ bound }: TaskDefinition): Context => (bound === undefined ? NOTHING : { ...bound })
+
+const NOTHING: Context = {}
 
 /** A verdict: true, false, or why there is none. */
 export function truth(

@@ -6,7 +6,7 @@ import type { Verdict } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { Context } from '../format/expression.ts'
 import type { Attempt, Runner, RunnerTools } from '../runners/runner.ts'
-import { evaluator, truth } from './expressions.ts'
+import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
 
 export interface Court {
@@ -76,6 +76,7 @@ export function contextAfter(
   attempt: Attempt,
 ): Context {
   return {
+    ...boundOf(attempt.definition),
     exit: seen.exit ?? null,
     stdout: seen.stdout ?? '',
     stderr: seen.stderr ?? '',

@@ -9,9 +9,11 @@ import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
 import { inScope } from '../safety/scope.ts'
-import { evaluator, truth } from './expressions.ts'
+import { boundOf, evaluator, truth } from './expressions.ts'
+import { gather } from './items.ts'
 import { contextAfter, judge } from './judge.ts'
 import { Logbook } from './logbook.ts'
+import { recognise } from './modes.ts'
 import { collect } from './outputs.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
@@ -98,18 +100,25 @@ async function carryOut(
   const outcome: Outcome =
     attempt.action.type === 'verify'
       ? { type: 'done' }
-      : runner === undefined
-        ? {
-            type: 'failed',
-            failure: {
-              class: 'logic',
-              message: `no runner carries out '${attempt.action.type}'`,
-              hint: 'see `planfold validate`',
-              retryable: false,
-            },
-          }
-        : await runner.attempt(attempt, tools, options.signal)
-  const result = await classify(rooms, state, attempt, tools, options, outcome)
+      : attempt.action.type === 'group'
+        ? { type: 'done', outputs: gather(state, attempt.action) }
+        : runner === undefined
+          ? {
+              type: 'failed',
+              failure: {
+                class: 'logic',
+                message: `no runner carries out '${attempt.action.type}'`,
+                hint: 'see `planfold validate`',
+                retryable: false,
+              },
+            }
+          : await runner.attempt(attempt, tools, options.signal)
+  const classified = await classify(rooms, state, attempt, tools, options, outcome)
+  const said = outcome.type === 'exited' ? outcome : {}
+  const result =
+    classified.status === 'failed' && options.action === undefined
+      ? await recognise(state, attempt, classified, said)
+      : classified
   const { inputHash } = attempt
   return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
 }
@@ -245,7 +254,7 @@ async function toolsFor(
 ): Promise<RunnerTools> {
   const evaluate =
     attempt.action.type === 'decide'
-      ? await evaluator(state, { inputs: attempt.inputs })
+      ? await evaluator(state, { ...boundOf(attempt.definition), inputs: attempt.inputs })
       : () => ({ ok: false as const, message: 'this action evaluates nothing' })
   return {
     root: rooms.root,

@@ -49,8 +49,11 @@ export class PlanLoop {
   #settled: Settlement[] = []
   #prepared: Preparation[] = []
   #compensated: NonNullable<Turn['compensated']>[number][] = []
+  /** Fires when nothing new is to begin; a precondition being checked is then not waited for. */
+  readonly #leaving = new AbortController()
   #stale = false
   #unknowns = 0
+  #writing = false
   /** By our last write: until then nobody else can have taken the plan. */
   #heldUntil = 0
   readonly #time: PlanTime
@@ -67,7 +70,8 @@ export class PlanLoop {
     const ring = () => this.#bell.ring()
     const unlisten = this.#rooms.store.onChange(origin => {
       if (origin === 'elsewhere') this.#stale = true
-      ring()
+      // Our own turn is no news: the loop looks again as soon as it is written.
+      if (origin === 'elsewhere' || !this.#writing) ring()
     })
     const signals = [this.#options.stop, this.#options.force, lost].filter(signal => signal !== undefined)
     for (const signal of signals) signal.addEventListener('abort', ring)
@@ -87,6 +91,7 @@ export class PlanLoop {
       if (lost.aborted) return { status: 'lost' }
       if (this.#stale) state = await this.#read()
       const stopping = this.#options.stop.aborted
+      if (stopping) this.#leaving.abort()
       const next = nextActions(state, this.#time.now())
       this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
@@ -141,7 +146,7 @@ export class PlanLoop {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void prepare(this.#rooms, state, task, () => this.#isHeld()).then(preparation => {
+      void prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal).then(preparation => {
         this.#prepared.push(preparation)
         this.#bell.ring()
       })
@@ -229,6 +234,7 @@ export class PlanLoop {
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
       prepared = this.#prepared
+      const expanded = prepared.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
       const restored = prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
       taken = {
         type: 'turn',
@@ -236,6 +242,7 @@ export class PlanLoop {
         ...(prepared.length === 0
           ? {}
           : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
+        ...(expanded.length === 0 ? {} : { expanded }),
         ...(restored.length === 0 ? {} : { restored }),
         ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
         ...(stopping ? { start: false as const } : {}),
@@ -259,6 +266,7 @@ export class PlanLoop {
   }
 
   async #submit(command: Parameters<Rooms['store']['update']>[1], onUnknown?: () => void): Promise<PlanState> {
+    this.#writing = true
     try {
       const updated = await this.#rooms.store.update(this.#plan, command, {
         actor: ENGINE,
@@ -275,6 +283,8 @@ export class PlanLoop {
       if (!(error instanceof CommitUnknown) || ++this.#unknowns > UNKNOWNS_MAX) throw error
       onUnknown?.()
       return await this.#read()
+    } finally {
+      this.#writing = false
     }
   }
 
@@ -288,6 +298,7 @@ export class PlanLoop {
 
   /** Leaving: nothing of ours may live on. */
   async #land(): Promise<void> {
+    this.#leaving.abort()
     for (const flight of this.#flights.values()) flight.controller.abort()
     const { clock } = this.#rooms
     const deadline = clock.monotonic() + 10_000

@@ -1,12 +1,17 @@
-// Before an attempt may start: its condition is judged, and the files it may write are captured (first attempt of a visit) or
-// set back to how they were (any later one), so that every attempt begins from the same files. Recorded before it starts.
+// Before an attempt may start: its condition and preconditions are judged, the items of a `for_each` are found, and the files
+// it may write are captured (first attempt of a visit) or set back to how they were (any later one), so that every attempt
+// begins from the same files. Recorded before it starts.
 
+import type { Expanded } from '../domain/command.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import { evaluator, truth } from './expressions.ts'
+import { boundOf, evaluator, truth } from './expressions.ts'
+import { findItems } from './items.ts'
+import { recognise } from './modes.ts'
+import { judgePreconditions } from './preconditions.ts'
 import type { Rooms } from './rooms.ts'
 
 /** So many files are named when they are set back; the manifest holds them all. */
@@ -16,20 +21,23 @@ export interface Preparation {
   readonly task: TaskName
   readonly visit: number
   readonly prepared: Prepared
+  /** The items of a `for_each`, and the definition that binds them. */
+  readonly expanded?: Expanded
   readonly restored: { readonly to: Sha256; readonly saved: Sha256; readonly files: readonly string[] } | null
 }
 
-/** `isHeld`: is the plan still ours? Asked immediately before files are set back. */
+/** `isHeld`: is the plan still ours? Asked immediately before a check is run or files are set back. */
 export async function prepare(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   isHeld: () => Promise<boolean>,
+  signal: AbortSignal = NEVER,
 ): Promise<Preparation> {
   const base = { task: task.definition.id, visit: task.visit }
   try {
-    const { prepared, restored } = await made(rooms, state, task, isHeld)
-    return { ...base, prepared, restored }
+    const { prepared, ...rest } = await made(rooms, state, task, isHeld, signal)
+    return { ...base, prepared: await named(state, task, prepared), ...rest }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     return {
@@ -42,16 +50,28 @@ export async function prepare(
   }
 }
 
+const NEVER = new AbortController().signal
+
+/** A failure before the start has its modes too. */
+async function named(state: PlanState, task: TaskState, prepared: Prepared): Promise<Prepared> {
+  if (prepared.failure === undefined || task.definition.failureModes === undefined) return prepared
+  const { definition, visit } = task
+  const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: task.attempt + 1 }
+  const { failure, mode } = await recognise(state, attempt, { status: 'failed', failure: prepared.failure })
+  return { ...prepared, failure, ...(mode === undefined ? {} : { mode }) }
+}
+
 async function made(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   isHeld: () => Promise<boolean>,
-): Promise<Pick<Preparation, 'prepared' | 'restored'>> {
+  signal: AbortSignal,
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded'>> {
   const { when } = task.definition
-  let judged = {}
+  let judged: Prepared = {}
   if (when !== undefined && task.prepared?.when === undefined) {
-    const verdict = truth((await evaluator(state))(when), when)
+    const verdict = truth((await evaluator(state, boundOf(task.definition)))(when), when)
     if ('message' in verdict)
       return {
         prepared: { failure: { class: 'logic', ...verdict, retryable: false } satisfies Failure },
@@ -59,6 +79,22 @@ async function made(
       }
     if (!verdict.holds) return { prepared: { when: false }, restored: null }
     judged = { when: true }
+  }
+  if (task.definition.action.type === 'items') {
+    const found = await findItems(state, task)
+    return 'failure' in found
+      ? { prepared: found, restored: null }
+      : { prepared: judged, expanded: found.expanded, restored: null }
+  }
+  if ((task.definition.preconditions?.length ?? 0) > 0) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    const met = await judgePreconditions(rooms, state, task, signal)
+    if (met === null) return { prepared: judged, restored: null }
+    if ('failure' in met) return { prepared: met, restored: null }
+    judged = { ...judged, preconditions: met.verdicts }
+    // Somebody is asked first; until they answer, the files are nobody's.
+    const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
+    if (asks) return { prepared: judged, restored: null }
   }
   if (!capturesScope(state, task)) return { prepared: judged, restored: null }
   const preimage = task.prepared?.preimage

@@ -5,6 +5,7 @@ import type { PlanState } from '../domain/state.ts'
 import type { Order } from './engine.ts'
 import { contextAfter, judge } from './judge.ts'
 import { Logbook } from './logbook.ts'
+import { recognise } from './modes.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -15,7 +16,15 @@ export async function judgeReport(
 ): Promise<Result> {
   const { result } = order
   const task = state.tasks.get(order.task)
-  if (task === undefined || result.status === 'failed' || (task.definition.accept?.length ?? 0) === 0) return result
+  if (task === undefined) return result
+  if (result.status === 'failed') {
+    const { definition, visit } = task
+    // A mode it does not have is for the domain to refuse.
+    if (result.mode !== undefined && !definition.failureModes?.some(mode => mode.name === result.mode)) return result
+    const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: Math.max(1, task.attempt) }
+    return await recognise(state, attempt, result)
+  }
+  if ((task.definition.accept?.length ?? 0) === 0) return result
   const resolved = await resolveAttempt(state, task)
   if (!resolved.ok)
     return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
@@ -44,9 +53,10 @@ export async function judgeReport(
   const refuted = verdicts.find(verdict => verdict.holds === false)
   if (refuted === undefined) return { ...result, verdicts }
   const message = `not accepted: '${refuted.criterion}' does not hold${refuted.evidence === undefined ? '' : ` (${refuted.evidence})`}`
-  return {
+  return await recognise(state, attempt, {
     status: 'failed',
     failure: { class: 'logic', message, hint: 'see `planfold log --output`', retryable: true },
+    ...(result.outputs === undefined ? {} : { outputs: result.outputs }),
     verdicts,
-  }
+  })
 }

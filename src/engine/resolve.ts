@@ -10,7 +10,7 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import { canonicalJson } from '../format/hash.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
 import type { Attempt } from '../runners/runner.ts'
-import { evaluator } from './expressions.ts'
+import { boundOf, evaluator } from './expressions.ts'
 
 const plain = new WeakMap<TaskDefinition, boolean>()
 
@@ -33,10 +33,11 @@ export async function resolveAttempt(
     timeoutMs: definition.timeoutMs ?? state.definition.defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS,
   }
   if (isPlain(definition)) return { ok: true, value: attempt }
-  const evaluate = await evaluator(state)
+  const bound = boundOf(definition)
+  const evaluate = await evaluator(state, bound)
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
-  const withInputs = await evaluator(state, { inputs: inputs.value })
+  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value })
   const env = resolve(attempt.env, withInputs)
   if (!env.ok) return env
   const resolved = resolveAction(action, withInputs)

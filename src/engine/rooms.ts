@@ -5,6 +5,7 @@ import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { Clock } from './clock.ts'
+import type { Facts } from './facts.ts'
 
 export interface Rooms {
   readonly store: Store
@@ -18,6 +19,8 @@ export interface Rooms {
   readonly stateDir: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
+  /** What preconditions may ask about this machine; the machine itself when absent. */
+  readonly facts?: () => Promise<Facts>
   /** Planfold, Node and platform, in a few words. */
   readonly about: string
 }

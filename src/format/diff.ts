@@ -1,56 +1,39 @@
-// What changed from one definition to the next, in the words of the document: for revisions and for gates.
+// A semantic diff in the words of the document: one line for each thing that changed, for remarks and gates. In full, with
+// what it was and what it is: diff-text.ts.
 
-import type { TaskName } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { canonicalJson } from './hash.ts'
-import { raisePlan } from './raise.ts'
+import { type KeyChange, type SemanticDiff, semanticDiff } from '../domain/semantic-diff.ts'
 
-export interface DefinitionDiff {
-  readonly added: readonly TaskName[]
-  readonly removed: readonly TaskName[]
-  /** Tasks in both, with the keys that differ. */
-  readonly changed: readonly { readonly task: TaskName; readonly keys: readonly string[] }[]
-  /** Keys of the plan itself that differ. */
-  readonly plan: readonly string[]
-  /** The tasks in both stand in another order. */
-  readonly reordered: boolean
-}
+export const diffDefinitions = (before: PlanDefinition, after: PlanDefinition): SemanticDiff =>
+  semanticDiff(before, after)
 
-export function diffDefinitions(before: PlanDefinition, after: PlanDefinition): DefinitionDiff {
-  const { tasks: _before, ...headBefore } = raisePlan(before)
-  const { tasks: _after, ...headAfter } = raisePlan(after)
-  const old = tasksOf(before)
-  const now = tasksOf(after)
-  const common = [...now.keys()].filter(name => old.has(name))
-  return {
-    added: [...now.keys()].filter(name => !old.has(name)),
-    removed: [...old.keys()].filter(name => !now.has(name)),
-    changed: common
-      .map(task => ({ task, keys: differing(old.get(task) as JsonObject, now.get(task) as JsonObject) }))
-      .filter(({ keys }) => keys.length > 0),
-    plan: differing(headBefore, headAfter),
-    reordered: [...old.keys()].filter(name => now.has(name)).some((name, index) => name !== common[index]),
-  }
-}
-
-/** One line for each thing that changed; empty when nothing did. */
-export function printDiff(diff: DefinitionDiff): string {
+/** Empty when nothing changed. */
+export function printDiff(diff: SemanticDiff): string {
   return [
-    ...diff.plan.map(key => `~ ${key}`),
-    ...diff.removed.map(task => `- task ${task}`),
-    ...diff.added.map(task => `+ task ${task}`),
-    ...diff.changed.map(({ task, keys }) => `~ task ${task}: ${keys.join(', ')}`),
-    ...(diff.reordered ? ['~ order of tasks'] : []),
+    ...diff.plan.map(change => `~ ${wordOf(change)}`),
+    ...diff.removed.map(({ task }) => `- task ${task}`),
+    ...diff.added.map(({ task }) => `+ task ${task}`),
+    ...diff.renamed.map(({ from, to }) => `~ task ${from} is now ${to}`),
+    ...diff.changed.map(({ task, changes }) => `~ task ${task}: ${changes.map(wordOf).join(', ')}`),
+    ...diff.reordered.map(task => (task === null ? '~ order of tasks' : `~ order of tasks in ${task}`)),
   ].join('\n')
 }
 
-function tasksOf(plan: PlanDefinition): ReadonlyMap<TaskName, JsonObject> {
-  const tasks = raisePlan(plan).tasks as readonly JsonObject[]
-  return new Map(tasks.map(task => [task.id as TaskName, task]))
+/** How the document calls a key of the definition; an action goes by its own key. */
+export function wordOf({ key, before, after }: KeyChange): string {
+  if (key !== 'action') return WORDS.get(key) ?? key
+  const [was, is] = [typeOf(before), typeOf(after)]
+  return was === is ? was : `${was} → ${is}`
 }
 
-function differing(before: JsonObject, after: JsonObject): readonly string[] {
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  return keys.filter(key => canonicalJson(before[key] ?? null) !== canonicalJson(after[key] ?? null))
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['timeoutMs', 'timeout'],
+  ['estimateMs', 'estimate'],
+  ['failureModes', 'failure_modes'],
+  ['forEach', 'for_each'],
+  ['defaults.timeoutMs', 'defaults.timeout'],
+])
+
+function typeOf(action: unknown): string {
+  return action !== null && typeof action === 'object' && 'type' in action ? String(action.type) : 'external'
 }

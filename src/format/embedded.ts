@@ -8,8 +8,8 @@ import type { PlanDocument, TaskDocument } from './schema.ts'
 import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
-export function expressionFaults(plan: PlanDocument): readonly Complaint[] {
-  const known = new Set<string>(plan.tasks.flatMap(task => names(task)))
+export function expressionFaults(plan: PlanDocument, others: Iterable<string> = []): readonly Complaint[] {
+  const known = new Set<string>([...plan.tasks.flatMap(task => names(task)), ...others])
   return [...embedded(plan)].flatMap(found =>
     found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known),
   )

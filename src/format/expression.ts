@@ -33,8 +33,8 @@ export type Context = { readonly [name in Variable]?: Json }
 const limits = { maxAstNodes: 2_000, maxDepth: 64, maxListElements: 1_000, maxMapEntries: 1_000, maxCallArguments: 8 }
 const environment = new Environment({ limits })
 
-/** Reads an expression and says everything that can be known without values. Never throws. */
-export function compile(source: string): Compilation {
+/** Reads an expression and says everything that can be known without values. `also` are names of the caller's own. Never throws. */
+export function compile(source: string, also: readonly string[] = []): Compilation {
   if (source.trim() === '') return fault({ message: 'the expression is empty', position: 0 })
   if (source.length > SOURCE_MAX) {
     return fault({
@@ -45,7 +45,7 @@ export function compile(source: string): Compilation {
   }
   try {
     const { ast } = environment.parse(source)
-    const seen = review(ast, source)
+    const seen = review(ast, source, also)
     if ('fault' in seen) return fault(seen.fault)
     return { ok: true, compiled: { source, ast, references: seen.references } }
   } catch (error) {
@@ -54,9 +54,13 @@ export function compile(source: string): Compilation {
 }
 
 /** Computes the value. Never throws; the same expression on the same context always answers the same. */
-export function evaluate(compiled: Compiled, context: Context): Evaluation {
-  const meter = new Meter()
-  const scope = (name: string) => (Object.hasOwn(context, name) ? fromJson(context[name as Variable]) : undefined)
+export function evaluate(
+  compiled: Compiled,
+  context: Context | { readonly [name: string]: Json },
+  meter: Meter = new Meter(),
+): Evaluation {
+  const scope = (name: string) =>
+    Object.hasOwn(context, name) ? fromJson((context as { readonly [name: string]: Json })[name]) : undefined
   try {
     return { ok: true, value: toJson(run(compiled.ast, scope, meter)) }
   } catch (error) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { checkGraph } from '../domain/graph.ts'
 import type { TaskName } from '../domain/id.ts'
 import { printDiagnostic } from './diagnostic.ts'
 import { EXAMPLE } from './example.fixture.ts'
@@ -341,3 +342,33 @@ test('whatever the text, the answer is a value', () => {
     { numRuns: 250 },
   )
 }, 30_000)
+
+test('a fault inside a subplan or a matrix is told at the place it is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - id: m
+    matrix: { os: [linux, mac] }
+    subplan:
+      - { id: a, run: [a] }
+      - id: b
+        run: [b]
+        needs: [c]
+  - id: g
+    subplan:
+      - { id: x, run: [x], needs: [y] }
+      - { id: y, run: [y], needs: [x] }
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [10, "task 'm/1/b' needs 'c', which does not exist beside it"],
+    [14, 'tasks need each other in a circle: g/y → g/x → g/y'],
+  ])
+})
+
+test('a template is told to be one', () => {
+  const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
+  expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([
+    { line: 1, column: 1, message: 'this is a template, not a plan', hint: expect.stringContaining('template new') },
+  ])
+})

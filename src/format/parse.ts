@@ -2,9 +2,9 @@
 // Whatever the text holds, this answers with a value; it does not throw.
 
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../domain/id.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { complaintsOf } from './complaints.ts'
-import { type Complaint, type Diagnostic, tidy } from './diagnostic.ts'
+import { type Complaint, type Diagnostic, type Path, tidy } from './diagnostic.ts'
 import { DIALECTS } from './dialects/all.ts'
 import type { Dialect, EndedStatus } from './dialects/dialect.ts'
 import { Source } from './dialects/source.ts'
@@ -16,7 +16,13 @@ import { rulesBroken } from './rules.ts'
 import { plan as planSchema } from './schema.ts'
 
 export type Parsed =
-  | (Told & { readonly ok: true; readonly definition: PlanDefinition; readonly warnings: readonly Diagnostic[] })
+  | (Told & {
+      readonly ok: true
+      readonly definition: PlanDefinition
+      readonly warnings: readonly Diagnostic[]
+      /** What somebody has to say about the definition, at its place in the text. */
+      readonly locate: (fault: DefinitionFault) => Diagnostic
+    })
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface Told {
@@ -43,13 +49,15 @@ export interface ParseOptions {
   readonly fallbackName?: string
   /** Read it as this dialect, whatever it looks like. */
   readonly dialect?: Dialect
+  /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
+  readonly known?: Iterable<string>
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
 
 export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const source = new Source(text, options.fileName)
-  const dialect = options.dialect ?? DIALECTS.find(one => one.recognises(source)) ?? null
+  const dialect = options.dialect ?? (OURS.test(text) ? null : DIALECTS.find(one => one.recognises(source))) ?? null
   if (dialect === null) {
     const { read } = source
     return read.ok
@@ -67,6 +75,9 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   )
 }
 
+/** A line that begins like our own format: nobody else need be asked. */
+const OURS = /^(?:\uFEFF|\s*\{)?\s*"?planfold"?\s*:/m
+
 /** What is known about a document beside what it says. */
 interface About extends Told {
   readonly warnings: readonly Complaint[]
@@ -81,17 +92,38 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
       { path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" },
     ])
   }
+  if (Object.hasOwn(document.value, 'planfold-template')) {
+    return refuse(document, [
+      {
+        path: ['planfold-template'],
+        atKey: true,
+        message: 'this is a template, not a plan',
+        hint: 'put it into .planfold/templates, then make a plan of it: planfold template new NAME',
+      },
+    ])
+  }
   const rules = rulesBroken(document.value, document.written)
   const shaped = planSchema.safeParse(document.value)
   if (!shaped.success) return refuse(document, [...rules, ...complaintsOf(planSchema, shaped.error, document)])
 
   const name = shaped.data.name ?? nameFrom(options)
-  const faults = [...warnings, ...rules, ...expressionFaults(shaped.data), ...(name === null ? [NAMELESS] : [])]
+  const faults = [
+    ...warnings,
+    ...rules,
+    ...expressionFaults(shaped.data, options.known),
+    ...(name === null ? [NAMELESS] : []),
+  ]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
-  return { ok: true, definition, warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)), ...told }
+  return {
+    ok: true,
+    definition,
+    warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)),
+    locate: fault => document.place(locateFault(definition, fault)),
+    ...told,
+  }
 }
 
 /** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
@@ -123,10 +155,26 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
 }
 
 function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
-  const index = fault.task === undefined ? -1 : definition.tasks.findLastIndex(task => task.id === fault.task)
+  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task)
   const { message, hint, key } = fault
-  const path = index === -1 ? [] : ['tasks', index, ...(key === undefined ? ['id'] : [key])]
+  const ofPlan = fault.task === undefined && key !== undefined ? [key] : []
+  const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
+}
+
+/** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
+function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
+  const index = tasks.findLastIndex(task => task.id === name)
+  if (index !== -1) return [index]
+  for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
+    if (!name.startsWith(`${id}/`)) continue
+    const rest = name.slice(id.length + 1)
+    const many = forEach !== undefined || matrix !== undefined
+    if (many && /^(?:\d+|items)$/.test(rest)) return [at]
+    const inner = action.type === 'subplan' ? placeOf(action.tasks, many ? rest.replace(/^\d+\//, '') : rest) : null
+    if (inner !== null) return [at, 'subplan', ...inner]
+  }
+  return null
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */

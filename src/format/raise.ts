@@ -104,6 +104,8 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
       return { subplan: action.tasks.map(raiseTask) }
     case 'external':
     case 'verify':
+    case 'group':
+    case 'items':
       return {}
     default:
       return { [action.type]: action.spec }

@@ -1,8 +1,8 @@
 // How command and events are kept short. Events of attempts, of which there are many, are lists instead of objects; and what
 // an event says already is not said twice: the command points to it by its index. Anything else stays as it is.
 
-import type { Command, CommandOf, Settlement, Turn } from '../domain/command.ts'
-import type { Event, EventOf } from '../domain/event.ts'
+import type { Command, CommandOf, Expanded, Settlement, Turn } from '../domain/command.ts'
+import type { Event, EventOf, PlanSource } from '../domain/event.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Result } from '../domain/result.ts'
 
@@ -61,24 +61,31 @@ function unpackEvent(packed: PackedEvent): Event {
 type PackedCommand =
   | Exclude<Command, Turn | CommandOf<'create'> | CommandOf<'revise'> | CommandOf<'report'>>
   | (Omit<CommandOf<'report'>, 'result'> & { readonly result: Result | number })
-  | (Omit<Turn, 'settled' | 'compensated'> & {
+  | (Omit<Turn, 'settled' | 'compensated' | 'expanded'> & {
       readonly settled?: readonly (Settlement | number)[]
       readonly compensated?: readonly (Compensated | number)[]
+      readonly expanded?: readonly PackedExpanded[]
     })
-  | (Omit<CommandOf<'create'>, 'definition'> & { readonly definition: PlanDefinition | number })
-  | (Omit<CommandOf<'revise'>, 'definition'> & { readonly definition: PlanDefinition | number })
+  | (Omit<CommandOf<'create'>, 'definition' | 'source'> & PackedDefinition)
+  | (Omit<CommandOf<'revise'>, 'definition' | 'source'> & PackedDefinition)
+interface PackedDefinition {
+  readonly definition: PlanDefinition | number
+  readonly source?: PlanSource | number
+}
+type PackedExpanded = Omit<Expanded, 'definition'> & { readonly definition: PlanDefinition | number }
 type Compensated = NonNullable<Turn['compensated']>[number]
 
 /**
  * A settlement whose result is the very object an event carries, for the same attempt, becomes the index of that event;
- * so do the result of `report` and the definition of `create` and `revise`. Anything the domain changed on the way stays written out.
+ * so do the result of `report`, the definition and source of `create` and `revise`, and the definitions of `expanded`. Anything
+ * the domain changed on the way stays written out.
  */
 function packCommand(command: Command, events: readonly Event[]): PackedCommand {
   switch (command.type) {
     case 'turn': {
-      if (command.settled === undefined && command.compensated === undefined) return command
+      const { settled, prepared, restored, compensated, expanded, start } = command
+      if (settled === undefined && compensated === undefined && expanded === undefined) return command
       const told = teller(events)
-      const { settled, prepared, restored, compensated, start } = command
       // What is undefined is not written.
       return {
         type: 'turn',
@@ -86,13 +93,16 @@ function packCommand(command: Command, events: readonly Event[]): PackedCommand 
         prepared,
         restored,
         compensated: compensated?.map(item => sameTask(item, events, told(item.result))),
+        expanded: expanded?.map(item => ({ ...item, definition: sameDefinition(item.definition, events) })),
         start,
       } as PackedCommand
     }
     case 'create':
     case 'revise': {
-      const index = events.findIndex(event => 'definition' in event && event.definition === command.definition)
-      return index < 0 ? command : { ...command, definition: index }
+      const definition = sameDefinition(command.definition, events)
+      const { source } = command
+      const index = source === undefined ? -1 : events.findIndex(event => 'source' in event && event.source === source)
+      return { ...command, definition, ...(index < 0 ? {} : { source: index }) }
     }
     case 'report': {
       const index = events.findIndex(event => 'result' in event && event.result === command.result)
@@ -101,6 +111,11 @@ function packCommand(command: Command, events: readonly Event[]): PackedCommand 
     default:
       return command
   }
+}
+
+function sameDefinition(definition: PlanDefinition, events: readonly Event[]): PlanDefinition | number {
+  const index = events.findIndex(event => 'definition' in event && event.definition === definition)
+  return index < 0 ? definition : index
 }
 
 /** Finds the event that carries a result. They come in the order of the settlements, so the search goes on where it stood. */
@@ -133,19 +148,26 @@ function sameTask(item: Compensated, events: readonly Event[], index: number | u
 function unpackCommand(packed: PackedCommand, events: readonly Event[]): Command {
   switch (packed.type) {
     case 'turn': {
-      const { settled, compensated, ...rest } = packed
+      const { settled, compensated, expanded, ...rest } = packed
       return {
         ...rest,
         ...(settled && { settled: settled.map(item => (typeof item === 'number' ? attemptOf(events[item]) : item)) }),
         ...(compensated && {
           compensated: compensated.map(item => (typeof item === 'number' ? compensatedBy(events[item]) : item)),
         }),
+        ...(expanded && {
+          expanded: expanded.map(item => ({ ...item, definition: whole(item.definition, events) })),
+        }),
       }
     }
     case 'create':
     case 'revise': {
-      const { definition } = packed
-      return { ...packed, definition: typeof definition === 'number' ? definitionOf(events[definition]) : definition }
+      const { definition, source, ...rest } = packed
+      return {
+        ...rest,
+        definition: whole(definition, events),
+        ...(source === undefined ? {} : { source: typeof source === 'number' ? sourceOf(events[source]) : source }),
+      }
     }
     case 'report':
       return {
@@ -167,6 +189,15 @@ function attemptOf(event: Event | undefined): Settlement & { readonly result: Re
 function compensatedBy(event: Event | undefined): { task: Compensated['task']; result: Result } {
   if (event?.type !== 'compensation.finished') throw new Error('a compensation points nowhere')
   return { task: event.task, result: event.result }
+}
+
+const whole = (definition: PlanDefinition | number, events: readonly Event[]): PlanDefinition =>
+  typeof definition === 'number' ? definitionOf(events[definition]) : definition
+
+function sourceOf(event: Event | undefined): PlanSource {
+  if (event === undefined || !('source' in event) || event.source === undefined)
+    throw new Error('a source points nowhere')
+  return event.source
 }
 
 function definitionOf(event: Event | undefined): PlanDefinition {

@@ -116,7 +116,11 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
         if (change !== null) attempts.push(change)
         break
       }
+      case 'task.imported':
+        for (const { task } of event.tasks) names.add(task)
+        break
       case 'task.skipped':
+      case 'task.failed':
       case 'task.abandoned':
       case 'attempt.parked':
       case 'retry.scheduled':

@@ -1,21 +1,26 @@
 // Random plans and a random world, drawn by fast-check. Not part of the exported helpers: fast-check is only ours.
 
 import fc from 'fast-check'
-import type { Command, Settlement, Turn } from '../domain/command.ts'
+import type { Command, Expanded, Settlement, Turn } from '../domain/command.ts'
 import { nowhereToGo } from '../domain/decisions/settle.ts'
+import { isBefore } from '../domain/evolve.ts'
+import { bindItems } from '../domain/items.ts'
 import { nextActions } from '../domain/next-actions.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Prepared, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { numberedSha } from './ids.ts'
 import { failed, interrupted, succeeded } from './journal.ts'
-import { type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
 
 const TASKS_MAX = 9
 
 /** Numbers that shape one task; what they mean depends on its place. */
 const seeds = fc.record({
-  action: fc.constantFrom('run', 'run', 'run', 'edit', 'decide', 'gate', 'external'),
+  action: fc.constantFrom('run', 'run', 'run', 'edit', 'decide', 'gate', 'external', 'subplan'),
+  many: fc.integer({ min: 0, max: 9 }),
+  modes: fc.integer({ min: 0, max: 5 }),
+  preconditions: fc.integer({ min: 0, max: 9 }),
   needs: fc.array(fc.nat(TASKS_MAX), { maxLength: 3 }),
   effect: fc.constantFrom(undefined, 'pure', 'idempotent', 'probed', 'model', 'unsafe', 'workspace'),
   optional: fc.boolean(),
@@ -56,6 +61,15 @@ export const plans: fc.Arbitrary<PlanDefinition> = fc
               ),
             }),
         ...(seed.visits === 0 ? {} : { visits: seed.visits }),
+        ...manyOf(seed.many),
+        ...(seed.modes === 0
+          ? {
+              failureModes: [
+                { name: 'x', detect: { type: 'prose', text: 'x' }, recover: [name(`t${seed.file % list.length}`)] },
+              ],
+            }
+          : {}),
+        ...(seed.preconditions === 0 ? { preconditions: [{ type: 'prose', text: 'it is quiet' }] } : {}),
         ...(seed.compensate === 0 ? { compensate: { type: 'run', command: { argv: ['undo'] } } as const } : {}),
         ...(seed.compensate === 1
           ? { compensate: { type: 'edit', edits: [{ type: 'delete', file: 'x' }] } as const }
@@ -70,6 +84,13 @@ export const plans: fc.Arbitrary<PlanDefinition> = fc
     }
     return plan('random', ...tasks.slice(first), ...tasks.slice(0, first), options)
   })
+
+function manyOf(many: number): Pick<TaskOptions, 'matrix' | 'forEach'> {
+  if (many === 0) return { matrix: { x: [1, 2] } }
+  if (many === 1) return { forEach: { items: [] } }
+  if (many === 2) return { forEach: { in: '[1]' } }
+  return {}
+}
 
 function actionOf({
   action,
@@ -87,6 +108,17 @@ function actionOf({
       return { action: { type: 'gate', gate: 'approval' } }
     case 'external':
       return { action: { type: 'external' } }
+    case 'subplan':
+      return {
+        action: {
+          type: 'subplan',
+          tasks: [
+            task('u', file === 1 ? { on: { failure: 'v' } } : {}),
+            task('v', file === 2 ? { needs: ['u'] } : {}),
+            task('w', file === 1 ? { needs: ['v'] } : {}),
+          ],
+        },
+      }
     default:
       return { action: { type: 'run', command: { argv: ['true'] } }, ...(file === 0 ? { write: ['f0'] } : {}) }
   }
@@ -206,17 +238,39 @@ function turnOf(state: PlanState, pick: number, luck: number, now: number, stopp
     next.compensate === null
       ? []
       : [{ task: next.compensate.task.definition.id, result: luck % 3 === 0 ? failed() : succeeded() }]
-  return { type: 'turn', settled, prepared, compensated, ...(stopping ? { start: false } : {}) }
+  const expanded = expandedOf(state, next.prepare, luck)
+  return { type: 'turn', settled, prepared, compensated, expanded, ...(stopping ? { start: false } : {}) }
+}
+
+/** Items for every `for_each` whose turn has come; sometimes found for a definition that is no longer the plan's. */
+function expandedOf(state: PlanState, line: readonly TaskState[], luck: number): readonly Expanded[] {
+  return line.flatMap(({ definition: { id, action }, visit }) => {
+    if (action.type !== 'items') return []
+    const items = Array.from({ length: luck % 3 }, (_, at) => at)
+    const from = luck % 5 === 0 ? numberedSha(luck) : state.hash
+    const definition = bindItems(state.definition, action.of, items)
+    return [{ task: id, visit, from, items, definition, hash: numberedSha(luck + 1) }]
+  })
 }
 
 function preparedOf(task: TaskState, luck: number): Prepared {
   const when = task.definition.when === undefined || task.prepared?.when !== undefined ? {} : { when: luck % 4 !== 0 }
   if (luck % 7 === 0) return { failure: { class: 'resource', message: 'no disk', retryable: luck % 2 === 0 } }
-  return { ...when, preimage: task.prepared?.preimage ?? numberedSha(luck) }
+  return {
+    ...when,
+    ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
+    preimage: task.prepared?.preimage ?? numberedSha(luck),
+  }
 }
 
+const judgedOf = (task: TaskState) =>
+  (task.definition.preconditions ?? []).map(() => ({ criterion: 'it is quiet', holds: null }))
+
 function resultOf(task: TaskState, luck: number): Result {
-  if (luck % 3 === 0) return failed({ retryable: luck % 2 === 0 })
+  if (luck % 3 === 0) {
+    const mode = luck % 2 === 0 ? task.definition.failureModes?.[0]?.name : undefined
+    return { ...failed({ retryable: luck % 2 === 0 }), ...(mode === undefined ? {} : { mode }) }
+  }
   const outcomes = Object.keys(task.definition.on ?? {})
   const outcome = outcomes[luck % Math.max(1, outcomes.length)]
   if (task.definition.action.type === 'verify')
@@ -237,7 +291,7 @@ export function kindCommand(state: PlanState, now: number): Command | null {
       task: asked.definition.id,
       // Even a kind person cannot send it round once more than the plan allows.
       verdict:
-        nowhereToGo({ state, now, events: [] }, asked) !== null
+        !isBefore(asked.gate) && nowhereToGo({ state, now, events: [] }, asked) !== null
           ? 'rejected'
           : asked.gate!.asks.type === 'unknown-outcome'
             ? 'done'
@@ -260,8 +314,13 @@ export function kindCommand(state: PlanState, now: number): Command | null {
     prepared: next.prepare.map(task => ({
       task: task.definition.id,
       visit: task.visit,
-      prepared: { ...(task.definition.when === undefined ? {} : { when: true }), preimage: numberedSha(7) },
+      prepared: {
+        ...(task.definition.when === undefined ? {} : { when: true }),
+        ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
+        preimage: numberedSha(7),
+      },
     })),
+    expanded: expandedOf(state, next.prepare, 1),
     compensated: next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: succeeded() }],
   }
 }

@@ -1,38 +1,144 @@
-// `planfold export PLAN`: the plan as a document (YAML or JSON), or its whole journal as JSON lines.
+// `planfold export PLAN`: the plan as a document of any dialect, with where its tasks stand now; the text it was made of,
+// verbatim; or its whole journal as JSON lines. What a dialect cannot say is told, never dropped in silence.
 
+import { join, resolve } from 'node:path'
 import type { Composed } from '../../compose.ts'
 import type { PlanId } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { suggest } from '../../domain/suggest.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Printed } from '../../format/dialects/dialect.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
-import { envelope } from '../answer.ts'
+import { answer, envelope, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
-import { EXIT } from '../exit.ts'
-import { meantPlan } from '../meant.ts'
+import { EXIT, notFound, usage } from '../exit.ts'
+import { type MeantPlan, meantPlan } from '../meant.ts'
+import type { MirrorOption } from '../mirror.ts'
 
-export type ExportFormat = 'yaml' | 'json' | 'journal'
+export interface ExportOptions {
+  /** The dialect; not `--as`, which says who acts. */
+  readonly to?: string
+  /** The older name of `to`. */
+  readonly format?: string
+  readonly out?: string
+  readonly original?: boolean
+  /** Instead of printing: write the mirror anew. */
+  readonly mirror?: MirrorOption
+}
 
 const PAGE = 500
+/** More of what is lost is counted, not told. */
+const LOST_MAX = 20
 
 export async function exportPlan(
   context: Context,
   word: string | undefined,
-  options: { readonly format: ExportFormat },
+  options: ExportOptions = {},
 ): Promise<number> {
+  if (options.mirror !== undefined)
+    return await (await import('./export-mirror.ts')).exportMirror(context, word, options.mirror)
+  const format = options.to ?? options.format ?? 'yaml'
+  if (options.original === true && (options.to ?? options.format) !== undefined)
+    throw usage('--original gives the text as it was, and --to another one', 'choose one of the two')
+  if (format === 'journal' && options.out !== undefined)
+    throw usage(
+      'a journal is written here, line by line',
+      'send it where it belongs: planfold export --to journal > FILE',
+    )
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
-    if (options.format === 'journal') return await journal(context, composed, plan)
-    const current = await composed.engine.ask({ type: 'definition', plan })
-    if (current === null) throw new Error(`the plan ${plan} has gone`)
-    const { printJson, printYaml } = await import('../../format/print.ts')
-    const text = options.format === 'yaml' ? printYaml(current.definition) : printJson(current.definition)
-    if (context.settings.json) {
-      context.stdout.write(
-        envelope({
-          data: { plan, name, revision: current.revision, hash: current.hash, format: options.format, text },
-        }),
-      )
-    } else context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
-    return EXIT.done
+    const meant = await meantPlan(composed.engine, word)
+    if (options.original === true) return await original(context, composed.engine, meant, options.out)
+    if (format === 'journal') return await journal(context, composed, meant.plan)
+    const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
+    if (current === null) throw new Error(`the plan ${meant.plan} has gone`)
+    const { text, lost } = await printAs(composed.engine, meant.plan, current.definition, format)
+    for (const line of lost.slice(0, LOST_MAX)) remark(context, `${format} has no words for: ${line}`)
+    if (lost.length > LOST_MAX) remark(context, `… and ${lost.length - LOST_MAX} more`)
+    const { revision, hash } = current
+    return await give(context, { ...meant, revision, hash, format, text, lost }, options.out)
   })
+}
+
+async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition, format: string): Promise<Printed> {
+  if (format === 'yaml' || format === 'planfold' || format === 'json') {
+    const { printJson, printYaml } = await import('../../format/print.ts')
+    return { text: format === 'json' ? printJson(definition) : printYaml(definition), lost: [] }
+  }
+  const { DIALECTS, dialectNamed } = await import('../../format/dialects/all.ts')
+  const dialect = dialectNamed(format)
+  if (dialect === null) {
+    const near = suggest(format, ['yaml', 'json', 'journal', ...DIALECTS.map(one => one.name)])
+    throw usage(`there is no dialect '${format}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+  }
+  if (dialect.print === undefined)
+    throw usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
+  const statuses = new Map((await engine.ask({ type: 'board', plan }))?.map(card => [card.name, card.status]))
+  return dialect.print(definition, task => statuses.get(task) ?? 'pending')
+}
+
+/** The text the current revision was read from. */
+async function original(context: Context, engine: Engine, meant: MeantPlan, out: string | undefined): Promise<number> {
+  const { revisionsOf } = await import('./revisions-read.ts')
+  const { revision, hash, source } = (await revisionsOf(engine, meant.plan)).at(-1)!
+  if (source === null)
+    throw notFound(
+      `revision ${revision} of '${meant.name}' was not made of a text`,
+      `print it instead: planfold export ${meant.name}`,
+    )
+  return await give(context, { ...meant, revision, hash, format: source.dialect, text: source.text, lost: [] }, out)
+}
+
+interface Given extends MeantPlan {
+  readonly revision: number
+  readonly hash: string
+  readonly format: string
+  readonly text: string
+  readonly lost: readonly string[]
+}
+
+async function give(context: Context, given: Given, out: string | undefined): Promise<number> {
+  const { plan, name, revision, hash, format, text, lost } = given
+  const data = { plan, name, revision, hash, format, lost }
+  if (out !== undefined) {
+    const files = await writeOut(context, out, given)
+    answer(context, { ...data, files }, () => files.map(file => `${name} is written to ${file}`))
+  } else if (context.settings.json) context.stdout.write(envelope({ data: { ...data, text } }))
+  else context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
+  return EXIT.done
+}
+
+/** One file; or several in a folder, for a dialect that is a folder. */
+async function writeOut(context: Context, out: string, { format, text }: Given): Promise<readonly string[]> {
+  const { isFolder } = await import('../plan-folder.ts')
+  if (!/[\\/]$/.test(out) && !(await isFolder(context, out))) {
+    await writeWhole(resolve(context.cwd, out), text)
+    return [out]
+  }
+  const { bundleFault, unbundle } = await import('../../format/dialects/backlog-md-files.ts')
+  const files = format === 'backlog-md' ? unbundle(text) : null
+  if (files === null) throw usage(`'${out}' is a folder, and ${format} is one file`, 'name a file')
+  const fault = bundleFault(files)
+  if (fault !== null) throw usage(fault, 'name a file instead of a folder: --out backlog.md')
+  const { mkdir } = await import('node:fs/promises')
+  await mkdir(resolve(context.cwd, out), { recursive: true })
+  for (const file of files) await writeWhole(resolve(context.cwd, out, file.name), file.text)
+  return files.map(file => join(out, file.name))
+}
+
+/** All of it or nothing: whoever reads the file never sees half of one. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const { rename, rm, writeFile } = await import('node:fs/promises')
+  const draft = `${path}.${process.pid}.part`
+  try {
+    await writeFile(draft, text, { flag: 'wx' })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw usage(`there is no folder for '${path}'`, 'make it first')
+    if (code === 'EISDIR') throw usage(`'${path}' is a folder`, 'name a file')
+    throw error
+  }
 }
 
 /** One entry a line; with --json each in its envelope. */

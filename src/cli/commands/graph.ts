@@ -1,52 +1,44 @@
-// `planfold graph PLAN|FILE`: who needs whom, as text, Mermaid or Graphviz. A file is only read.
+// `planfold graph PLAN|FILE`: who needs whom, as text, a tree, a document, or for a program that draws. A file is only read.
 
-import type { PlanDefinition } from '../../domain/plan.ts'
-import type { TaskStatus } from '../../domain/status.ts'
+import { dot } from '../../format/pictures/dot.ts'
+import { markdown } from '../../format/pictures/markdown.ts'
+import { mermaid } from '../../format/pictures/mermaid.ts'
+import { sceneOf } from '../../format/pictures/scene.ts'
+import { tree } from '../../format/pictures/tree.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
-import { type Context, withState } from '../context.ts'
-import { EXIT } from '../exit.ts'
-import { dot, mermaid, text } from '../graph-text.ts'
-import { meantPlan } from '../meant.ts'
-import { isFile, readPlanFile } from '../plan-file.ts'
+import type { Context } from '../context.ts'
+import { EXIT, usage } from '../exit.ts'
+import { text } from '../graph-text.ts'
+import { lookAt } from '../looked-at.ts'
+import { symbol } from '../paint.ts'
 
-export interface GraphOptions {
-  readonly mermaid?: boolean
-  readonly dot?: boolean
-}
+const PICTURES = ['text', 'tree', 'mermaid', 'dot', 'markdown'] as const
+export type GraphOptions = { readonly [picture in (typeof PICTURES)[number]]?: boolean }
 
 export async function graph(context: Context, word: string | undefined, options: GraphOptions): Promise<number> {
-  const { definition, statuses } = await graphed(context, word)
-  const edges = definition.tasks.flatMap(task =>
-    (task.needs ?? []).map(need => ({ from: need, to: task.id, on: null as string | null })),
-  )
-  const outcomes = definition.tasks.flatMap(task =>
-    Object.entries(task.on ?? {}).flatMap(([on, targets]) => targets.map(to => ({ from: task.id, to, on }))),
-  )
-  const nodes = definition.tasks.map(task => ({
-    name: task.id,
-    action: task.action.type,
-    status: statuses.get(task.id) ?? null,
-  }))
-  answer(context, { name: definition.name, nodes, edges: [...edges, ...outcomes] }, () => {
-    if (options.mermaid === true) return escapeForTerminal(mermaid(definition, statuses), { keepLines: true })
-    if (options.dot === true) return escapeForTerminal(dot(definition, statuses), { keepLines: true })
-    return text(definition, statuses, context.paint)
+  const [picture = 'text', ...others] = PICTURES.filter(name => options[name] === true)
+  if (others.length > 0) throw usage(`--${picture} and --${others[0]} cannot be shown at once`, 'ask for one of them')
+  const { definition, statuses } = await lookAt(context, word, {})
+  const scene = sceneOf(definition, statuses)
+  const nodes = scene.items.map(({ task, status }) => ({ name: task.id, action: task.action.type, status }))
+  const edges = scene.edges.map(({ from, to, outcome }) => ({ from, to, on: outcome }))
+  answer(context, { name: definition.name, nodes, edges }, () => {
+    const { paint } = context
+    switch (picture) {
+      case 'text':
+        return text(scene, paint)
+      case 'tree':
+        return tree(definition, statuses, { sign: status => symbol(paint, status), dim: paint.dim })
+      case 'mermaid':
+        return escapeForTerminal(mermaid(definition, statuses), { keepLines: true })
+      case 'dot':
+        return escapeForTerminal(dot(definition, statuses), { keepLines: true })
+      case 'markdown':
+        return escapeForTerminal(markdown(definition, statuses).trimEnd(), { keepLines: true })
+      default:
+        return picture satisfies never
+    }
   })
   return EXIT.done
-}
-
-async function graphed(
-  context: Context,
-  word: string | undefined,
-): Promise<{ definition: PlanDefinition; statuses: ReadonlyMap<string, TaskStatus> }> {
-  if (word !== undefined && (await isFile(context, word)))
-    return { definition: (await readPlanFile(context, word)).definition, statuses: new Map() }
-  return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
-    const current = await engine.ask({ type: 'definition', plan })
-    const board = (await engine.ask({ type: 'board', plan })) ?? []
-    if (current === null) throw new Error(`the plan ${plan} has gone`)
-    return { definition: current.definition, statuses: new Map(board.map(card => [card.name, card.status])) }
-  })
 }

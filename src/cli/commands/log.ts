@@ -1,6 +1,7 @@
 // `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed.
 
 import type { Composed } from '../../compose.ts'
+import { tasksOf } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { timeline } from '../../domain/views/timeline.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -99,6 +100,5 @@ function tell(context: Context, entries: readonly Entry[], task: TaskName | null
 const momentsOf = (entry: Entry, task: TaskName | null) =>
   timeline(entry).filter((moment, at) => {
     if (task === null || moment.task === task) return true
-    const event = entry.events[at]!
-    return 'tasks' in event && event.tasks.includes(task)
+    return tasksOf(entry.events[at]!).includes(task)
   })

@@ -6,6 +6,7 @@ import { remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { complaintOf, EXIT } from '../exit.ts'
 import { meantPlan, openPlans } from '../meant.ts'
+import type { MirrorOption } from '../mirror.ts'
 import { startAndDrive, versionOf } from './run.ts'
 
 export interface ResumeOptions {
@@ -13,6 +14,7 @@ export interface ResumeOptions {
   readonly wait?: boolean
   /** With `all`: stay, and take over plans whose process dies. */
   readonly watch?: boolean
+  readonly mirror?: MirrorOption
 }
 
 const RESCUE_MS = 5_000
@@ -20,14 +22,14 @@ const RESCUE_MS = 5_000
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     if (options.watch === true) return await watchOver(context, composed)
-    if (options.all === true) return await resumeAll(context, composed)
+    if (options.all === true) return await resumeAll(context, composed, options)
     const { plan, name } = await meantPlan(composed.engine, word)
     return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
   })
 }
 
 /** One after the other; the worst end is the exit code. A plan that another process drives is passed over. */
-async function resumeAll(context: Context, composed: Composed): Promise<number> {
+async function resumeAll(context: Context, composed: Composed, options: ResumeOptions): Promise<number> {
   let worst: number = EXIT.done
   for (const row of await openPlans(composed.engine, 200)) {
     if (row.status === 'draft') continue
@@ -36,7 +38,7 @@ async function resumeAll(context: Context, composed: Composed): Promise<number> 
         context,
         composed,
         { plan: row.id, name: row.name, since: row.version },
-        { plain: true },
+        { plain: true, ...(options.mirror === undefined ? {} : { mirror: options.mirror }) },
       )
       worst = Math.max(worst, exit)
       if (exit === EXIT.interrupted) break

@@ -7,6 +7,7 @@ import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
 import { Complaint, EXIT } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
+import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
 import { isFile } from '../plan-file.ts'
 
@@ -17,6 +18,7 @@ export interface RunOptions {
   readonly wait?: boolean
   /** False with --no-start. */
   readonly start: boolean
+  readonly mirror?: MirrorOption
 }
 
 export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
@@ -28,8 +30,9 @@ export async function run(context: Context, word: string, options: RunOptions): 
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
-  const { readPlanFile } = await import('../plan-file.ts')
+  const { readPlanFile, refuseSketch } = await import('../plan-file.ts')
   const file = await readPlanFile(context, word)
+  refuseSketch(file)
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../diagnostics.ts')
     for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
@@ -52,7 +55,7 @@ export async function startAndDrive(
   context: Context,
   composed: Composed,
   plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
-  options: { readonly wait?: boolean; readonly plain?: boolean },
+  options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
 ): Promise<number> {
   const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
   const status = await statusNow()
@@ -64,7 +67,12 @@ export async function startAndDrive(
     if (since === status) throw error
     await setMoving(composed, plan, since)
   }
-  return await drive(context, composed, { ...plan, wait: options.wait === true, plain: options.plain === true })
+  return await drive(context, composed, {
+    ...plan,
+    wait: options.wait === true,
+    plain: options.plain === true,
+    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+  })
 }
 
 async function setMoving(

@@ -1,21 +1,24 @@
-// `planfold validate FILE...`: every fault at its place; for a good plan, what each task may do after a crash. Writes nothing.
+// `planfold validate FILE...`: every fault at its place; for a good plan, what each task may do after a crash, and how each
+// criterion is judged. Writes nothing.
 
 import { effectOf } from '../../domain/effect.ts'
+import { expandTasks } from '../../domain/expand.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, print } from '../answer.ts'
 import type { Context } from '../context.ts'
+import { criteriaOf, criterionRows } from '../criteria-table.ts'
 import { printDiagnostics } from '../diagnostics.ts'
 import { Complaint, EXIT, type FileDiagnostic } from '../exit.ts'
-import { readPlanFile } from '../plan-file.ts'
+import { type PlanFile, readPlanFile } from '../plan-file.ts'
 import { table } from '../table.ts'
 
 export async function validate(context: Context, files: readonly string[]): Promise<number> {
   const wrong: FileDiagnostic[] = []
-  const good: { file: string; definition: PlanDefinition; warnings: readonly FileDiagnostic[] }[] = []
+  const good: PlanFile[] = []
   for (const file of files) {
     try {
-      const { definition, warnings } = await readPlanFile(context, file)
-      good.push({ file, definition, warnings })
+      good.push(await readPlanFile(context, file))
     } catch (error) {
       if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
       wrong.push(...error.diagnostics)
@@ -31,11 +34,15 @@ export async function validate(context: Context, files: readonly string[]): Prom
       wrong,
     )
   }
-  const data = good.map(({ file, definition, warnings }) => ({
-    file,
+  const data = good.map(({ path, definition, warnings, told }) => ({
+    file: path,
     ok: true,
     name: definition.name,
+    dialect: told.dialect,
+    /** Why it can be looked at but not run; empty for a plan. */
+    sketch: told.sketch,
     tasks: tasksOf(definition),
+    criteria: criteriaOf(definition),
     warnings: warnings.map(({ source: _, ...warning }) => warning),
   }))
   answer(context, { files: data }, () => [])
@@ -45,7 +52,7 @@ export async function validate(context: Context, files: readonly string[]): Prom
 }
 
 function tasksOf(definition: PlanDefinition) {
-  return definition.tasks.map(task => ({
+  return expandTasks(definition).map(task => ({
     name: task.id,
     action: task.action.type,
     effect: effectOf(definition, task),
@@ -55,12 +62,10 @@ function tasksOf(definition: PlanDefinition) {
 
 const TASKS_SHOWN_MAX = 100
 
-function described(
-  context: Context,
-  plan: { file: string; definition: PlanDefinition; warnings: readonly FileDiagnostic[] },
-): readonly string[] {
+function described(context: Context, { path, definition, warnings, told }: PlanFile): readonly string[] {
   const { paint, terminal } = context
-  const tasks = tasksOf(plan.definition)
+  const columns = terminal?.columns() ?? null
+  const tasks = tasksOf(definition)
   const rows = tasks
     .slice(0, TASKS_SHOWN_MAX)
     .map(task => [
@@ -70,11 +75,24 @@ function described(
       task.needs.join(', '),
     ])
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
+  const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
+  const criteria = criteriaOf(definition)
   return [
-    ...printDiagnostics(paint, plan.warnings),
-    `${paint.green('✔')} ${plan.file}: plan '${plan.definition.name}' with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}`,
-    ...table(paint, ['task', 'action', 'effect', 'needs'], rows, terminal?.columns() ?? null).map(line => `  ${line}`),
+    ...printDiagnostics(paint, warnings),
+    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}${readAs}`,
+    ...table(paint, ['task', 'action', 'effect', 'needs'], rows, columns).map(line => `  ${line}`),
     ...(tasks.length > TASKS_SHOWN_MAX ? [paint.dim(`  … and ${tasks.length - TASKS_SHOWN_MAX} more`)] : []),
+    ...(criteria.length === 0
+      ? []
+      : [
+          '',
+          ...table(
+            paint,
+            ['criterion of', 'key', 'judged by', 'which says'],
+            criterionRows(criteria, paint),
+            columns,
+          ).map(line => `  ${line}`),
+        ]),
     ...(unsafe === 0
       ? []
       : [
@@ -82,5 +100,14 @@ function described(
           `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if a crash hits one in the middle it is not run again by itself, but parked until a person decides.`,
           paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, lets it be run again.'),
         ]),
+    ...(told.sketch.length === 0
+      ? []
+      : [
+          '',
+          `${paint.yellow('This is a sketch')}: it can be looked at (validate, analyze, graph), but not run.`,
+          ...told.sketch.slice(0, SKETCH_SHOWN_MAX).map(why => paint.dim(`  ${escapeForTerminal(why)}`)),
+        ]),
   ]
 }
+
+const SKETCH_SHOWN_MAX = 5

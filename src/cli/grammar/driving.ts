@@ -33,6 +33,7 @@ export function addDriving(program: Command, act: Act): void {
     .option('--again', 'run an ended plan afresh, even what may not happen twice')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
+    .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .addHelpText(
       'after',
       `
@@ -50,6 +51,7 @@ afresh under the next free name (hello-2).`,
     .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
     .option('-a, --all', 'every open plan, one after the other')
     .option('--watch', 'stay, and take over every plan whose process dies, until Ctrl-C')
+    .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .action((word: string | undefined, options: ResumeOptions) =>
       act(async context => (await import('../commands/resume.ts')).resume(context, word, options)),

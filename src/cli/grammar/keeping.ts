@@ -1,7 +1,8 @@
 // The words for what is kept: formats, checks, bringing plans in and out, and clearing up.
 
 import { Argument, type Command, Option } from 'commander'
-import type { ExportFormat } from '../commands/export.ts'
+import type { ExportOptions } from '../commands/export.ts'
+import type { ImportOptions } from '../commands/import.ts'
 import type { PruneOptions } from '../commands/prune.ts'
 import type { Shell } from '../completion.ts'
 import type { Act } from '../program.ts'
@@ -27,21 +28,50 @@ export function addKeeping(program: Command, act: Act): void {
     )
 
   program
+    .command('formats')
+    .helpGroup(GROUP)
+    .description('the ways of writing a plan that are read and printed')
+    .action(() => act(async context => (await import('../commands/formats.ts')).formats(context)))
+
+  program
     .command('export')
     .helpGroup(GROUP)
-    .description('a plan as a document, or its journal as JSON lines')
+    .description('a plan as a document of any dialect, or its journal as JSON lines')
     .argument('[plan]', 'its name or UUID')
-    .addOption(new Option('--format <format>', 'what to write').choices(['yaml', 'json', 'journal']).default('yaml'))
-    .action((word: string | undefined, options: { format: ExportFormat }) =>
+    .option('--to <dialect>', 'yaml (the default), json, journal, or one of `planfold formats`')
+    .option('--out <file>', 'where to write it, instead of here; a folder for dialects of several files')
+    .option('--original', 'the text it was made of, verbatim')
+    .option('--mirror [folder]', 'write the mirror of the plan, or of all plans, anew (plans)')
+    .addOption(new Option('--format <dialect>', 'the same as --to').hideHelp())
+    .addHelpText(
+      'after',
+      `
+What a dialect has no words for is told on standard error; the statuses are those of now.`,
+    )
+    .action((word: string | undefined, options: ExportOptions) =>
       act(async context => (await import('../commands/export.ts')).exportPlan(context, word, options)),
     )
 
   program
     .command('import')
     .helpGroup(GROUP)
-    .description('a plan document becomes a draft')
-    .argument('<file>', 'a plan document; - reads standard input')
-    .action((file: string) => act(async context => (await import('../commands/import.ts')).importPlan(context, file)))
+    .description('a plan of any dialect becomes a draft, its text kept as it is')
+    .argument(
+      '<file-or-folder>',
+      'a plan document, a folder of Backlog.md, tables of a planner; - reads standard input',
+    )
+    .option('--from <dialect>', 'read it as this one of `planfold formats`')
+    .option('--name <name>', 'the name of the plan, instead of its own')
+    .option('--start', 'start it at once')
+    .addHelpText(
+      'after',
+      `
+Tasks that ended before stay ended. Tables (task_plans, task_executions, … as JSON or SQLite) become one plan for each row;
+whatever is imported is only read.`,
+    )
+    .action((file: string, options: ImportOptions) =>
+      act(async context => (await import('../commands/import.ts')).importPlan(context, file, options)),
+    )
 
   program
     .command('prune')

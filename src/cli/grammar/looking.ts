@@ -1,11 +1,12 @@
 // The words for looking: nothing here changes anything.
 
 import type { Command } from 'commander'
+import type { AnalyzeCommandOptions } from '../commands/analyze.ts'
 import type { GraphOptions } from '../commands/graph.ts'
 import type { ListOptions } from '../commands/list.ts'
 import type { LogOptions } from '../commands/log.ts'
 import type { Act } from '../program.ts'
-import { count, position } from './values.ts'
+import { count, duration, position } from './values.ts'
 
 const GROUP = 'Look:'
 const PLAN = 'its name or UUID; may be left out when only one plan is open'
@@ -68,13 +69,27 @@ export function addLooking(program: Command, act: Act): void {
     )
 
   program
+    .command('analyze')
+    .helpGroup(GROUP)
+    .description('waves, critical path and estimates, and what is wrong or risky')
+    .argument('[plan-or-file]', 'a plan, or a plan document')
+    .option('--strict', 'warnings count like errors (exit 2)')
+    .option('--assume <duration>', 'how long a task takes that does not say (1m)', duration)
+    .option('--max-tasks <n>', 'how many tasks may stand side by side (7)', count)
+    .action((word: string | undefined, options: AnalyzeCommandOptions) =>
+      act(async context => (await import('../commands/analyze.ts')).analyze(context, word, options)),
+    )
+
+  program
     .command('graph')
     .helpGroup(GROUP)
     .description('who needs whom')
     .argument('[plan-or-file]', 'a plan, or a plan document')
+    .option('--text', 'as text, in the order of work (the default)')
+    .option('--tree', 'as a tree: milestones, tasks, children of groups')
+    .option('--markdown', 'as a document to read')
     .option('--mermaid', 'as a Mermaid flowchart')
     .option('--dot', 'for Graphviz')
-    .option('--text', 'as text, in the order of work (the default)')
     .action((word: string | undefined, options: GraphOptions) =>
       act(async context => (await import('../commands/graph.ts')).graph(context, word, options)),
     )

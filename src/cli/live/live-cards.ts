@@ -1,7 +1,7 @@
 // The cards of a plan, kept current: of the tasks an entry names only those are asked for again, so that a redraw of a plan
 // with ten thousand tasks costs what changed.
 
-import type { Event } from '../../domain/event.ts'
+import { type Event, tasksOf } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -31,8 +31,7 @@ export class LiveCards {
 
   touch(event: Event): void {
     if (this.#touched === 'all') return
-    const names = 'tasks' in event ? event.tasks : 'task' in event && event.task !== undefined ? [event.task] : []
-    for (const name of names) this.#touched.add(name)
+    for (const name of tasksOf(event)) this.#touched.add(name)
     // A revision changes any task, and an end cancels what was left.
     if (event.type.startsWith('plan.') || this.#touched.size > TOUCHED_MAX) this.#touched = 'all'
   }

@@ -4,8 +4,9 @@
 import { DONE_TASK } from '../graph.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { BLOCKS } from '../status.ts'
+import { groupOf } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
-import { propagate, readyUp } from './readiness.ts'
+import { passOver, readyUp } from './readiness.ts'
 
 export function conclude(draft: Draft): void {
   const { state } = draft
@@ -40,40 +41,33 @@ function isQuiet({ counts, compensating }: PlanState): boolean {
   return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
 }
 
-/** Skips dormant tasks, and those whose needs were all skipped this way. True when anything moved. */
+/** Skips what is dormant, first inside groups, which others may wait for. True when anything moved. */
 function skipUnrouted(draft: Draft): boolean {
   const { state } = draft
   if (state.counts.pending === 0) return false
-  const skipped = state.order.filter(
+  const dormant = state.order.filter(
     task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify',
   )
-  for (let at = 0; at < skipped.length; at++) {
-    const task = skipped[at]!
-    emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })
-    for (const dependant of task.dependants) {
-      if (dependant.status === 'pending' && followsOnlyUnrouted(state, dependant)) skipped.push(dependant)
-    }
-  }
-  for (const task of skipped) propagate(draft, task)
-  return skipped.length > 0
-}
-
-const NEVER_ROUTED = 'no outcome led here'
-
-function followsOnlyUnrouted(state: PlanState, task: TaskState): boolean {
-  const needs = task.definition.needs ?? []
-  return needs.length > 0 && needs.every(name => state.tasks.get(name)?.reason === NEVER_ROUTED)
+  const inside = dormant.filter(task => groupOf(state, task) !== null)
+  passOver(draft, inside.length > 0 ? inside : dormant)
+  return dormant.length > 0
 }
 
 /** The required task that keeps the plan from completing: a failure before what it blocks. */
 function worst(state: PlanState): TaskState | null {
   let blocked: TaskState | null = null
   for (const task of state.order) {
-    if (task.definition.optional === true || task.handled || !BLOCKS.has(task.status)) continue
+    if (task.definition.optional === true || !BLOCKS.has(task.status) || isHandled(state, task)) continue
     if (task.status !== 'blocked') return task
     blocked ??= task
   }
   return blocked
+}
+
+/** Its failure was taken up, or that of a group around it. */
+function isHandled(state: PlanState, task: TaskState): boolean {
+  for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) if (at.handled) return true
+  return false
 }
 
 function whyFailed(task: TaskState): string {

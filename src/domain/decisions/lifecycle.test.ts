@@ -68,13 +68,70 @@ describe('a plan', () => {
       .thenRefused('not-supported')
   })
 
-  it('regression 37: with for_each or a matrix it is kept, but not started', () => {
+  it('regression 37: an action of a later release is found inside a subplan too', () => {
+    const later = task('x', { action: { type: 'http', spec: {} } as Action })
+    given(create(plan('p', task('a', { action: { type: 'subplan', tasks: [later] } }))))
+      .when({ type: 'start' })
+      .thenRefused('not-supported')
+  })
+
+  it('with for_each or a matrix it starts, expanded', () => {
     given(create(plan('p', task('a', { forEach: { items: [1] } }))))
       .when({ type: 'start' })
-      .thenRefused('not-supported')
-    given(create(plan('p', task('a', { matrix: {} }))))
+      .then({ type: 'plan.started' }, { type: 'task.readied', tasks: [name('a/1')] })
+    given(create(plan('p', task('a', { matrix: { os: ['x', 'y'] } }))))
       .when({ type: 'start' })
-      .thenRefused('not-supported')
+      .then({ type: 'plan.started' }, { type: 'task.readied', tasks: [name('a/1'), name('a/2')] })
+  })
+
+  it('may bring along tasks that had ended: they stand there from the beginning, and count as such', () => {
+    const definition = plan(
+      'p',
+      task('a'),
+      task('b', { needs: ['a'] }),
+      task('x'),
+      task('y', { needs: ['x'] }),
+      task('g', { action: { type: 'subplan', tasks: [task('u'), task('v')] } }),
+    )
+    const command = {
+      type: 'create',
+      plan: numberedPlanId(1),
+      definition,
+      hash: numberedSha(1),
+      source: { dialect: 'plan-steps', text: 'goal: it works' },
+    } as const
+    const imported = [
+      { task: name('a'), status: 'completed' },
+      { task: name('x'), status: 'failed' },
+      { task: name('g'), status: 'completed' },
+      { task: name('g/v'), status: 'skipped' },
+    ] as const
+    const { imported: _, ...said } = { ...command, imported }
+    const journal = new Journal()
+    expect(journal.must({ ...command, imported })).toEqual([
+      { ...said, type: 'plan.created' },
+      { type: 'task.imported', tasks: [...imported, { task: 'g/u', status: 'completed' }] },
+    ])
+    expect(journal.state.dialect).toBe('plan-steps')
+    expect(journal.must({ type: 'start' })).toEqual([
+      { type: 'plan.started' },
+      { type: 'task.readied', tasks: ['b'] },
+      { type: 'task.blocked', tasks: ['y'], by: 'x' },
+    ])
+    given()
+      .when({ ...command, imported: [{ task: name('aa'), status: 'failed' }] })
+      .thenRefused('unknown-reference')
+    given()
+      .when({ ...command, imported: [imported[0], imported[0]] })
+      .thenRefused('duplicate')
+  })
+
+  it('all of whose tasks had ended well ends when it is started', () => {
+    const journal = new Journal()
+    const imported = [{ task: name('a'), status: 'completed' }] as const
+    journal.must({ ...create(plan('p', task('a', { compensate: undo }))), imported } as Parameters<Journal['must']>[0])
+    journal.must({ type: 'start' })
+    expect([journal.state.status, journal.state.completedOrder]).toEqual(['completed', []])
   })
 
   it('is archived when it is a draft or has ended, and then only that', () => {

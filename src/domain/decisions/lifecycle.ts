@@ -1,21 +1,27 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
 import type { CommandOf } from '../command.ts'
+import type { ImportedTask } from '../event.ts'
+import { expandTasks } from '../expand.ts'
 import { checkGraph, type GraphFault } from '../graph.ts'
+import type { TaskName } from '../id.ts'
 import { LATER_ACTIONS, type PlanDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { PlanState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
+import { suggest } from '../suggest.ts'
 import { runningInOrder } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
-import { readyUp } from './readiness.ts'
+import { blockHeld, readyUp } from './readiness.ts'
 
 export function create(draft: Draft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
   const refusal = refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal } = command
+  const { plan, definition, hash, origin, session, goal, source } = command
+  const imported = importedTasks(definition, command.imported ?? [])
+  if ('code' in imported) return imported
   emit(draft, {
     type: 'plan.created',
     plan,
@@ -24,8 +30,35 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
     ...(origin === undefined ? {} : { origin }),
     ...(session === undefined ? {} : { session }),
     ...(goal === undefined ? {} : { goal }),
+    ...(source === undefined ? {} : { source }),
   })
+  if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined
+}
+
+/** What had ended, with the children of a group that nothing else is said about. */
+function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]): readonly ImportedTask[] | Refusal {
+  if (said.length === 0) return []
+  const known = new Map(expandTasks(definition).map(task => [task.id, task]))
+  const all = new Map<TaskName, ImportedTask>()
+  for (const one of said) {
+    if (!known.has(one.task)) {
+      const near = suggest(one.task, known.keys())
+      const hint = near === null ? 'name a task of the plan' : `did you mean '${near}'?`
+      return refuse('unknown-reference', `the status of '${one.task}' is given, and the plan has no such task`, hint)
+    }
+    if (all.has(one.task))
+      return refuse('duplicate', `the status of '${one.task}' is given twice`, 'give each task one status')
+    all.set(one.task, one)
+  }
+  for (const { task, status } of all.values()) {
+    const action = known.get(task)?.action
+    if (action?.type !== 'group') continue
+    // A map that grows while it is walked: the children of children come later.
+    for (const child of known.get(task)?.needs ?? [])
+      if (child.startsWith(`${task}/`) && !all.has(child)) all.set(child, { task: child, status })
+  }
+  return [...all.values()]
 }
 
 export function start(draft: Draft): Refusal | undefined {
@@ -35,6 +68,8 @@ export function start(draft: Draft): Refusal | undefined {
   if (refusal !== undefined) return refusal
   emit(draft, { type: 'plan.started' })
   readyUp(draft, state.order)
+  // Tasks that were brought along failed or abandoned.
+  blockHeld(draft, state.order)
   conclude(draft)
   return undefined
 }
@@ -125,28 +160,20 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
     'unknown-reference': 'unknown-reference',
     cycle: 'cycle',
     policy: 'not-allowed',
+    structure: 'invalid',
   }
   return refuse(codes[fault.code], fault.message, fault.hint)
 }
 
 /** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
-  for (const task of definition.tasks) {
+  for (const task of expandTasks(definition)) {
     const { type } = task.action
     if ((LATER_ACTIONS as readonly string[]).includes(type)) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
         'use run, edit, decide or gate, or leave the action out and let an agent claim the task',
-      )
-    }
-    if (type === 'subplan')
-      return refuse('not-supported', `task '${task.id}' has a subplan, which this release does not expand yet`)
-    if (task.forEach !== undefined || task.matrix !== undefined) {
-      return refuse(
-        'not-supported',
-        `task '${task.id}' uses ${task.forEach !== undefined ? 'for_each' : 'matrix'}, which this release does not expand yet`,
-        'write the tasks out',
       )
     }
   }

@@ -192,3 +192,33 @@ it('a note is kept, on the plan or on a task it has; an unknown task gets the ne
     refusal: { code: 'not-found', message: "the plan has no task 'alpa'", hint: "did you mean 'alpha'?" },
   })
 })
+
+describe('a report', () => {
+  it('of success must hold every output it was asked for, and is refused with the names of those it lacks', () => {
+    const outputs = {
+      sources: { from: 'report' },
+      notes: { from: 'report' },
+      file: { from: 'file', file: 'x' },
+    } as const
+    const journal = started(plan('p', external('a', { outputs })))
+    const refusal = given(create(plan('p', external('a', { outputs }))), { type: 'start' })
+      .when(report('a', 'ana', succeeded({ outputs: { notes: '' } })))
+      .thenRefused('invalid')
+    expect(refusal.message).toBe("the report of 'a' lacks 'sources'")
+    expect(code(journal, report('a', 'ana', succeeded({ outputs: { sources: [], notes: null } })))).toBe('ok')
+  })
+
+  it('of failure may name a failure mode of the task, and no other', () => {
+    const failureModes = [{ name: 'paywall', detect: { type: 'prose', text: 'it asks for money' } }] as const
+    const because = (mode: string) =>
+      ({ type: 'report', task: name('a'), by: 'ana', result: { ...failed(), mode } }) as const
+    const scenario = () => given(create(plan('p', external('a', { failureModes }))), { type: 'start' })
+    expect(scenario().when(because('paywal')).thenRefused('unknown-reference')).toMatchObject({
+      hint: "did you mean 'paywall'?",
+      allowed: ['paywall'],
+    })
+    expect(scenario().when(because('paywall')).journal.state.tasks.get(name('a'))?.result).toMatchObject({
+      mode: 'paywall',
+    })
+  })
+})

@@ -3,16 +3,18 @@
 import type { CommandOf } from '../command.ts'
 import { effectOf } from '../effect.ts'
 import type { GateAsks, GateVerdict } from '../event.ts'
+import { isBefore } from '../evolve.ts'
 import type { TaskName } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
+import type { Result } from '../result.ts'
 import type { TaskState } from '../state.ts'
-import { ENDED, PLAN_ENDED } from '../status.ts'
+import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { suggest } from '../suggest.ts'
-import { isClaimable, openNeeds, transitiveDependants } from '../task-graph.ts'
+import { isClaimable, isUncleared, isUnjudged, openNeeds, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
-import { propagate, readyUp, unblock } from './readiness.ts'
+import { propagate } from './readiness.ts'
 import { NEEDS_OPEN, reopen } from './routing.ts'
 import { afterFailure, afterSuccess, lose, nowhereToGo, settle } from './settle.ts'
 
@@ -65,7 +67,9 @@ const isDueExternal = (draft: Draft, task: TaskState): boolean =>
   task.status === 'ready' &&
   task.definition.action.type === 'external' &&
   task.retryAt !== null &&
-  task.retryAt <= draft.now
+  task.retryAt <= draft.now &&
+  !isUnjudged(task) &&
+  !isUncleared(task)
 
 export function report(draft: Draft, command: CommandOf<'report'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
@@ -77,6 +81,8 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
       `task '${id}' is carried out by the engine, not reported`,
       'to pass over it, use `planfold skip`',
     )
+  const wanting = lacks(task, command.result)
+  if (wanting !== undefined) return wanting
   if (task.claim === null) {
     const refusal = claim(draft, { type: 'claim', task: command.task, token: command.token ?? '', by: command.by })
     if (refusal !== undefined) return refusal
@@ -86,6 +92,31 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   settle(draft, task, command.result)
   conclude(draft)
   return undefined
+}
+
+/** What a report must say: every output it was asked for, and only failure modes the task has. */
+function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
+  if (result.status === 'succeeded') {
+    const missing = Object.entries(definition.outputs ?? {})
+      .filter(([name, { from }]) => from === 'report' && !Object.hasOwn(result.outputs ?? {}, name))
+      .map(([name]) => name)
+    if (missing.length === 0) return undefined
+    return refuse(
+      'invalid',
+      `the report of '${definition.id}' lacks ${missing.map(name => `'${name}'`).join(', ')}`,
+      'report every declared output, or report a failure',
+    )
+  }
+  const names = (definition.failureModes ?? []).map(mode => mode.name)
+  if (result.mode === undefined || names.includes(result.mode)) return undefined
+  const near = suggest(result.mode, names)
+  const known = names.length === 0 ? 'it has none; leave it out' : `it has ${names.join(', ')}`
+  return refuse(
+    'unknown-reference',
+    `task '${definition.id}' has no failure mode '${result.mode}'`,
+    near === null ? known : `did you mean '${near}'?`,
+    names,
+  )
 }
 
 /** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
@@ -116,7 +147,9 @@ export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal 
       `answer with ${answers.join(' or ')}`,
       answers,
     )
-  const over = command.verdict === 'approved' || command.verdict === 'done' ? nowhereToGo(draft, task) : null
+  const before = isBefore(task.gate)
+  const completes = !before && (command.verdict === 'approved' || command.verdict === 'done')
+  const over = completes ? nowhereToGo(draft, task) : null
   if (over !== null)
     return refuse(
       'limit',
@@ -124,8 +157,8 @@ export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal 
       'reject it, or raise `visits` in a revision',
     )
   emit(draft, { type: 'gate.decided', task: id, verdict: command.verdict, rationale: command.rationale })
-  if (command.verdict === 'again') tryAgain(draft, task)
-  else if (command.verdict === 'rejected') afterFailure(draft, task, ['rejected', 'failure'])
+  if (command.verdict === 'rejected') afterFailure(draft, task, ['rejected', 'failure'])
+  else if (command.verdict === 'again' || before) tryAgain(draft, task)
   else afterSuccess(draft, task)
   conclude(draft)
   return undefined
@@ -169,7 +202,9 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       `task '${id}' is ${task.status}; only an ended task can be tried again`,
       'see `planfold next --explain`',
     )
-  const unsafe = [task, ...transitiveDependants([task])].find(
+  const ended = worksOf(state, task).filter(other => ENDED.has(other.status))
+  const works = ended.length === 0 ? [task] : ended
+  const unsafe = [...works, ...transitiveDependants(works)].find(
     other => other.status === 'running' && effectOf(state.definition, other.definition) === 'unsafe',
   )
   if (unsafe !== undefined)
@@ -179,7 +214,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       'wait for it, or pause the plan first',
     )
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
-  reopen(draft, [task], command.reason ?? 'tried again by hand')
+  reopen(draft, works, command.reason ?? 'tried again by hand')
   redoDone(draft)
   conclude(draft)
   return undefined
@@ -196,10 +231,16 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
     return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
   if (task.status === 'completed' || task.status === 'skipped')
     return refuse('not-ready', `task '${id}' is ${task.status} already`)
+  // With a group, all of it that has not been done is passed over.
+  const open = worksOf(state, task).filter(other => other !== task && !SATISFIES.has(other.status))
+  const busy = open.find(other => other.status === 'running')
+  if (busy !== undefined)
+    return refuse('not-ready', `task '${busy.definition.id}' is running`, 'wait for it, or pause the plan first')
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
-  emit(draft, { type: 'task.skipped', task: id, reason: command.reason })
+  for (const other of [...open, task])
+    emit(draft, { type: 'task.skipped', task: other.definition.id, reason: command.reason })
   if (state.status !== 'draft') {
-    propagate(draft, task)
+    for (const other of [...open, task]) propagate(draft, other)
     if (task.definition.action.type !== 'verify') redoDone(draft)
     conclude(draft)
   }
@@ -220,10 +261,4 @@ export function unknownTask(draft: Draft, name: TaskName): Refusal {
     `the plan has no task '${name}'`,
     near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
   )
-}
-
-/** After a revision every task is looked at once: new ones may be ready, old ones free. */
-export function refresh(draft: Draft, tasks: readonly TaskState[]): void {
-  unblock(draft, tasks)
-  readyUp(draft, tasks)
 }

@@ -2,9 +2,10 @@
 // event for all the tasks it touches and looks only at those.
 
 import type { TaskName } from '../id.ts'
-import type { TaskState } from '../state.ts'
+import type { TaskDefinition } from '../plan.ts'
+import type { PlanState, TaskState } from '../state.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
-import { openNeeds } from '../task-graph.ts'
+import { groupOf, isUncleared, isUnjudged, openNeeds } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 
 /** After a task has ended: its dependants become ready, blocked or unblocked. */
@@ -12,6 +13,7 @@ export function propagate(draft: Draft, task: TaskState): void {
   if (SATISFIES.has(task.status)) {
     const unblocked = unblock(draft, task.dependants)
     readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
+    passOverIn(draft, task)
   } else if (BLOCKS.has(task.status)) block(draft, task)
 }
 
@@ -25,7 +27,7 @@ export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
   }
   if (ready.size === 0) return
   emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
-  for (const task of ready) if (task.definition.when === undefined) openGate(draft, task)
+  for (const task of ready) if (!isUnjudged(task) && !isUncleared(task)) openGate(draft, task)
 }
 
 export function openGate(draft: Draft, task: TaskState): void {
@@ -84,4 +86,56 @@ export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly
   }
   if (freed.size > 0) emit(draft, { type: 'task.unblocked', tasks: [...freed].map(task => task.definition.id) })
   return [...freed]
+}
+
+/** After a revision every task is looked at once: new ones may be ready, old ones free. */
+export function refresh(draft: Draft, tasks: readonly TaskState[]): void {
+  unblock(draft, tasks)
+  readyUp(draft, tasks)
+}
+
+export const NEVER_ROUTED = 'no outcome led here'
+
+/** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
+export function passOver(draft: Draft, dormant: readonly TaskState[]): void {
+  const skipped = [...dormant]
+  for (let at = 0; at < skipped.length; at++) {
+    const task = skipped[at]!
+    emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })
+    for (const dependant of task.dependants) {
+      if (dependant.status === 'pending' && followsOnlyUnrouted(draft.state, dependant)) skipped.push(dependant)
+    }
+  }
+  for (const task of skipped) propagate(draft, task)
+}
+
+function followsOnlyUnrouted(state: PlanState, task: TaskState): boolean {
+  const needs = task.definition.needs ?? []
+  return needs.length > 0 && needs.every(name => state.tasks.get(name)?.reason === NEVER_ROUTED)
+}
+
+/** A group whose other tasks are done does not wait, for those nothing has led to, until the whole plan is quiet. */
+function passOverIn(draft: Draft, task: TaskState): void {
+  const group = groupOf(draft.state, task)
+  if (group === null || group.status !== 'pending' || group.unmet === 0 || !hasSleepers(draft.state, group)) return
+  const dormant: TaskState[] = []
+  for (const name of group.definition.needs ?? []) {
+    const child = draft.state.tasks.get(name)
+    if (child === undefined || SATISFIES.has(child.status)) continue
+    if (child.status !== 'pending' || (child.dormant && openNeeds(draft.state, child).unmet > 0)) return
+    if (child.dormant) dormant.push(child)
+  }
+  if (dormant.length > 0) passOver(draft, dormant)
+}
+
+/** Most groups have none, and then the end of a child costs nothing more. Nobody falls asleep after the plan was defined. */
+const sleepers = new WeakMap<TaskDefinition, boolean>()
+
+function hasSleepers(state: PlanState, { definition }: TaskState): boolean {
+  let known = sleepers.get(definition)
+  if (known === undefined) {
+    known = definition.needs?.some(name => state.tasks.get(name)?.dormant === true) === true
+    sleepers.set(definition, known)
+  }
+  return known
 }

@@ -3,20 +3,22 @@
 
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
-import type { TaskDefinition } from '../plan.ts'
+import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
+import type { TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
+import { writtenTasks } from '../structure.ts'
 import { allTasks, openNeeds } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal, refuseGraph, refuseUnsupported } from './lifecycle.ts'
-import { redoDone, refresh } from './people.ts'
-import { blockHeld } from './readiness.ts'
+import { redoDone } from './people.ts'
+import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 
 export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | undefined {
   const { state } = draft
-  const { definition, hash, rationale, expectedRevision } = command
+  const { definition, hash, rationale, source, expectedRevision } = command
   if (PLAN_ENDED.has(state.status) || state.compensating !== null) return illegal(state, 'revise', 'the plan has ended')
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
     return refuse(
@@ -64,7 +66,20 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
       task.status === 'failed' && written !== undefined && JSON.stringify(written) !== JSON.stringify(task.definition)
     )
   })
-  emit(draft, { type: 'plan.revised', revision: state.revision + 1, definition, hash, rationale })
+  const before = state.definition
+  for (const task of state.order) {
+    if (kept.has(task.definition.id) || !hasRun(task)) continue
+    const reason = `removed in revision ${state.revision + 1}; it was ${task.status}`
+    emit(draft, { type: 'task.abandoned', task: task.definition.id, reason })
+  }
+  emit(draft, {
+    type: 'plan.revised',
+    revision: state.revision + 1,
+    definition,
+    hash,
+    rationale,
+    ...(source === undefined ? {} : { source }),
+  })
   if (state.status === 'draft') return undefined
   // What a person is asked to approve has changed: the gate asks anew, for this revision.
   for (const task of state.order) {
@@ -72,6 +87,9 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
       emit(draft, { type: 'gate.opened', task: task.definition.id, asks: task.gate.asks, hash })
   }
   reopen(draft, changed, 'its definition changed')
+  // Items that were found and are no longer written are looked for again.
+  const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
+  reopen(draft, unbound, 'its items are open again')
   reopen(
     draft,
     state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0),
@@ -82,4 +100,21 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   if (state.order.some(task => task.definition.action.type !== 'verify' && !ENDED.has(task.status))) redoDone(draft)
   conclude(draft)
   return undefined
+}
+
+/** Has the revision left open the items that this task had found? */
+function isUnbound(before: PlanDefinition, after: PlanDefinition, { definition: { action } }: TaskState): boolean {
+  if (action.type !== 'items') return false
+  const had = forEachOf(before, action.of)?.items !== undefined
+  return had && forEachOf(after, action.of)?.items === undefined
+}
+
+function forEachOf(definition: PlanDefinition, name: TaskName): ForEach | undefined {
+  for (const written of writtenTasks(definition)) if (written.name === name) return written.task.forEach
+  return undefined
+}
+
+/** Something happened in it. The task made from `done` only judges the others. */
+function hasRun({ definition: { action }, attempt, visit, status }: TaskState): boolean {
+  return action.type !== 'verify' && (attempt > 0 || visit > 1 || status === 'completed' || status === 'failed')
 }

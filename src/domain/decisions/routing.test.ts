@@ -291,3 +291,61 @@ describe('a gate', () => {
     expect(journal.submit(decide('approved'))).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
   })
 })
+
+describe('a failure mode', () => {
+  const detect = { type: 'expect', expression: 'exit == 28' } as const
+  const failureModes = [
+    { name: 'no-disk', detect, recover: [name('clean')] },
+    { name: 'odd', detect, advice: 'open a window' },
+  ]
+  const begin = (on: Readonly<Record<string, string>> = {}) =>
+    started(
+      plan(
+        'p',
+        task('a', { failureModes, on, retry: { attempts: 2, backoffMs: { min: 1, max: 1 } } }),
+        task('clean'),
+        task('x'),
+        {
+          concurrency: 9,
+        },
+      ),
+    )
+  const failing = (mode?: string, retryable = false) => ({
+    status: 'failed' as const,
+    failure: { class: 'logic' as const, message: 'exit 28', retryable },
+    ...(mode === undefined ? {} : { mode }),
+  })
+  const routes = (journal: ReturnType<typeof begin>, mode?: string) =>
+    journal.settle('a', failing(mode)).filter(event => event.type === 'task.routed')
+
+  it('leads to what recovers from it, which sleeps until then; the failure is handled', () => {
+    const journal = begin()
+    expect(journal.status('clean')).toBe('pending')
+    expect(routes(journal, 'no-disk')).toEqual([{ type: 'task.routed', task: 'a', outcome: 'no-disk', to: ['clean'] }])
+    journal.succeed('clean')
+    journal.succeed('x')
+    expect([journal.state.status, journal.state.tasks.get(name('a'))?.handled]).toEqual(['completed', true])
+  })
+
+  it('leads by an edge of its name first, and else by on.failure', () => {
+    expect(routes(begin({ 'no-disk': 'x', failure: 'clean' }), 'no-disk')).toMatchObject([{ to: ['x'] }])
+    expect(routes(begin({ failure: 'x' }), 'odd')).toMatchObject([{ outcome: 'failure', to: ['x'] }])
+    expect(routes(begin({ failure: 'x' }))).toMatchObject([{ outcome: 'failure', to: ['x'] }])
+  })
+
+  it('is looked at only when no attempt is left', () => {
+    const journal = begin()
+    expect(journal.settle('a', failing('no-disk', true)).map(event => event.type)).toEqual([
+      'attempt.failed',
+      'retry.scheduled',
+    ])
+  })
+
+  it('that nobody recognised leads nowhere, and what recovers from it is passed over', () => {
+    const journal = begin()
+    journal.succeed('x')
+    expect(routes(journal)).toEqual([])
+    expect(journal.statuses()).toEqual({ a: 'failed', clean: 'skipped', x: 'completed' })
+    expect(journal.state.status).toBe('failed')
+  })
+})

@@ -27,6 +27,16 @@ export function edges(
   return null
 }
 
+/** Where a failure of a known mode leads: by the edge of that name, else to the tasks that recover from it. */
+export function recovery(draft: Draft, task: TaskState, mode: string | undefined): ReturnType<typeof edges> {
+  const known = task.definition.failureModes?.find(one => one.name === mode)
+  if (mode === undefined || known === undefined) return null
+  const edge = edges(draft, task, [mode])
+  if (edge !== null) return edge
+  const to = [...new Set(known.recover)].map(name => draft.state.tasks.get(name)).filter(one => one !== undefined)
+  return to.length === 0 ? null : { outcome: mode, to }
+}
+
 /** Why a task that was let alone when its needs were opened again begins its next visit after all. */
 export const NEEDS_OPEN = 'what it needs was opened again'
 

@@ -8,10 +8,10 @@ import { LOST_MAX } from '../limits.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { backoffMs, retryOf } from '../retry.ts'
 import type { TaskState } from '../state.ts'
-import { openNeeds } from '../task-graph.ts'
+import { groupOf, openNeeds } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { block, propagate } from './readiness.ts'
-import { edges, exhausted, NEEDS_OPEN, reopen, route } from './routing.ts'
+import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route } from './routing.ts'
 
 export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') lose(draft, task, result.reason, 'by us')
@@ -75,14 +75,26 @@ function fail(draft: Draft, task: TaskState, result: Failed): void {
     if (openNeeds(draft.state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
     const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
     emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
-  } else afterFailure(draft, task, ['failure'])
+  } else afterFailure(draft, task, ['failure'], result.mode)
 }
 
 /** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
-export function afterFailure(draft: Draft, task: TaskState, outcomes: readonly string[]): void {
-  const taken = draft.state.compensating === null ? edges(draft, task, outcomes) : null
+export function afterFailure(draft: Draft, task: TaskState, outcomes: readonly string[], mode?: string): void {
+  const taken = draft.state.compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
   if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
-  if (task.status === 'failed') block(draft, task)
+  if (task.status !== 'failed') return
+  block(draft, task)
+  if (!task.handled) failGroup(draft, task)
+}
+
+/** A group that says where its failure leads fails with the first of its tasks that does. Any other is only blocked. */
+function failGroup(draft: Draft, task: TaskState): void {
+  const group = groupOf(draft.state, task)
+  if (group === null || draft.state.compensating !== null || edges(draft, group, ['failure']) === null) return
+  if (group.status !== 'pending' && group.status !== 'ready' && group.status !== 'blocked') return
+  const reason = `'${task.definition.id}' failed: ${task.reason ?? ''}`
+  emit(draft, { type: 'task.failed', task: group.definition.id, by: task.definition.id, reason })
+  afterFailure(draft, group, ['failure'])
 }
 
 /** The names under which an outcome may have an edge, most exact first. */

@@ -228,3 +228,82 @@ describe('preparation', () => {
     expect(journal.must({ type: 'claim', token: 'k', by: 'ana' })).toHaveLength(1)
   })
 })
+
+describe('preconditions', () => {
+  const preconditions = [
+    { type: 'expect', expression: 'network.online' },
+    { type: 'prose', text: 'the old server is off' },
+  ] as const
+  const seen = [
+    { criterion: 'network.online', holds: true },
+    { criterion: 'the old server is off', holds: null },
+  ]
+  const decide = (journal: Journal, verdict: 'approved' | 'rejected') =>
+    journal.must({ type: 'decide', task: name('a'), verdict, rationale: '' })
+
+  it('are judged before the task starts; prose is asked of a person, and only a yes lets it start', () => {
+    const journal = started(plan('p', task('a', { preconditions })))
+    expect([running(journal), preparing(journal)]).toEqual([[], ['a']])
+    expect(journal.turn({ prepared: [{ task: name('a'), visit: 1, prepared: {} }] })).toEqual([])
+    expect(journal.prepare('a', { preconditions: seen })).toEqual([
+      {
+        type: 'gate.opened',
+        task: 'a',
+        asks: { type: 'verdict', criteria: ['the old server is off'], before: true },
+        hash: numberedSha(1),
+      },
+    ])
+    expect(decide(journal, 'approved').map(event => event.type)).toEqual(['gate.decided', 'task.readied'])
+    expect(journal.prepare('a', { preconditions: seen })).toEqual([
+      { type: 'criterion.judged', task: 'a', criterion: 'network.online', holds: true, stage: 'precondition' },
+      { type: 'criterion.judged', task: 'a', criterion: 'the old server is off', holds: true, stage: 'precondition' },
+      { type: 'attempt.started', task: 'a', visit: 1, attempt: 1 },
+    ])
+  })
+
+  it('that a person denies fail the task, which never began', () => {
+    const journal = started(plan('p', task('a', { preconditions })))
+    journal.prepare('a', { preconditions: seen })
+    decide(journal, 'rejected')
+    expect([journal.statuses(), journal.state.tasks.get(name('a'))?.attempt]).toEqual([{ a: 'failed' }, 0])
+  })
+
+  it('that do not hold fail the attempt, which is tried again as the policy says', () => {
+    const retry = { attempts: 2, backoffMs: { min: 1_000, max: 1_000 } }
+    const journal = started(plan('p', task('a', { preconditions, retry })))
+    const failure = { class: 'resource', message: 'offline', retryable: true } as const
+    expect(journal.prepare('a', { failure, mode: 'x' }).map(event => event.type)).toEqual([
+      'attempt.started',
+      'attempt.failed',
+      'retry.scheduled',
+    ])
+    journal.clock.advance(1_000)
+    journal.turn()
+    expect(preparing(journal)).toEqual(['a'])
+  })
+
+  it('are asked anew in the next visit', () => {
+    const journal = started(plan('p', task('a', { preconditions })))
+    journal.prepare('a', { preconditions: seen })
+    decide(journal, 'approved')
+    journal.prepare('a', { preconditions: seen })
+    journal.succeed('a')
+    journal.must({ type: 'retry', task: name('a') })
+    journal.prepare('a', { preconditions: seen })
+    expect(journal.status('a')).toBe('waiting')
+  })
+
+  it('keep an external task from being claimed, also when a retry is due, and a gate from opening', () => {
+    const journal = started(
+      plan('p', external('a', { preconditions }), gate('g', { preconditions }), { concurrency: 3 }),
+    )
+    const claim = { type: 'claim', task: name('a'), token: 'k', by: 'ana' } as const
+    expect(journal.submit(claim)).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+    expect(journal.status('g')).toBe('ready')
+    const held = [{ criterion: 'network.online', holds: true }]
+    journal.prepare('a', { preconditions: held })
+    journal.prepare('g', { preconditions: held })
+    expect(journal.submit(claim)).toMatchObject({ ok: true })
+    expect(journal.state.tasks.get(name('g'))?.gate?.asks).toEqual({ type: 'approval', show: [] })
+  })
+})

@@ -2,13 +2,13 @@
 // overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
 // place in the line, so that lesser ones cannot starve it.
 
-import { effectOf, scopeOf } from '../effect.ts'
+import { capturesFiles, heldScope } from '../effect.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
 import type { Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
-import { isStartable } from '../task-graph.ts'
+import { isStartable, isUncleared, isUnjudged } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { openGate, propagate } from './readiness.ts'
 import { settle } from './settle.ts'
@@ -45,21 +45,14 @@ export function concurrencyOf({ concurrency }: PlanDefinition): number {
   return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
 }
 
-/** A task with a condition, or with a write scope to capture or restore, is prepared before each attempt. */
+/** A task with a condition, preconditions, items to find, or a write scope to capture or restore is prepared before each attempt. */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
-  return isUnjudged(task) || capturesScope(state, task)
+  const { preconditions, action } = task.definition
+  return isUnjudged(task) || (preconditions?.length ?? 0) > 0 || action.type === 'items' || capturesScope(state, task)
 }
 
-/** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
-const isUnjudged = (task: TaskState): boolean => task.definition.when !== undefined && task.prepared?.when === undefined
-
 export function capturesScope(state: PlanState, task: TaskState): boolean {
-  const { type } = task.definition.action
-  if (type !== 'run' && type !== 'edit') return false
-  return (
-    effectOf(state.definition, task.definition) === 'workspace' &&
-    (scopeOf(state.definition, task.definition)?.length ?? 0) > 0
-  )
+  return capturesFiles(state.definition, task.definition)
 }
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
@@ -68,19 +61,27 @@ export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepa
   for (const { task, visit } of line) {
     // Whoever was before it in line may have failed and led back to where this one waits on others again.
     if (!isStartable(task) || task.visit !== visit) continue
-    const made = prepared.get(task)
-    if (made === undefined && needsPreparing(draft.state, task)) continue
-    if (made !== undefined && made.failure === undefined && made.when === undefined && isUnjudged(task)) continue
-    // Without the files as they were before, a crash could not be set right.
-    if (
-      made?.failure === undefined &&
-      made?.preimage === undefined &&
-      made?.when !== false &&
-      capturesScope(draft.state, task)
-    )
-      continue
-    start(draft, task, made ?? {})
+    const made = prepared.get(task) ?? null
+    if (made === null ? !needsPreparing(draft.state, task) : isEnough(draft.state, task, made))
+      start(draft, task, made ?? {})
   }
+}
+
+/** Was everything prepared that must be, before this task may start or be known not to? */
+function isEnough(state: PlanState, task: TaskState, made: Prepared): boolean {
+  if (made.failure !== undefined || made.when === false) return true
+  if (made.when === undefined && isUnjudged(task)) return false
+  // What it finds is told with the plan that it becomes, see expanding.ts.
+  if (task.definition.action.type === 'items') return false
+  if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
+  // Without the files as they were before, a crash could not be set right.
+  return made.preimage !== undefined || proseOf(task, made).length > 0 || !capturesScope(state, task)
+}
+
+/** The preconditions only a person can judge, and nobody has in this visit. */
+function proseOf(task: TaskState, made: Prepared): readonly string[] {
+  if (task.prepared?.approved === true) return []
+  return (made.preconditions ?? []).flatMap(({ criterion, holds }) => (holds === null ? [criterion] : []))
 }
 
 function start(draft: Draft, task: TaskState, prepared: Prepared): void {
@@ -97,6 +98,7 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
   if (prepared.failure === undefined && isUnjudged(task)) {
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
   }
+  if (prepared.failure === undefined && !isClear(draft, task, prepared)) return
   const { type } = task.definition.action
   if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
     openGate(draft, task)
@@ -110,12 +112,37 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
       ...(prepared.preimage === undefined ? {} : { preimage: prepared.preimage }),
       ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
     })
-  if (prepared.failure !== undefined) settle(draft, task, { status: 'failed', failure: prepared.failure })
+  const { failure, mode } = prepared
+  if (failure !== undefined) settle(draft, task, { status: 'failed', failure, ...(mode === undefined ? {} : { mode }) })
 }
 
-/** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
+/** Do the preconditions hold? Prose is never taken for true: a person is asked before the task begins. */
+function isClear(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+  const { id } = task.definition
+  const criteria = proseOf(task, prepared)
+  if (criteria.length > 0) {
+    emit(draft, {
+      type: 'gate.opened',
+      task: id,
+      asks: { type: 'verdict', criteria, before: true },
+      hash: draft.state.hash,
+    })
+    return false
+  }
+  if (!isUncleared(task)) return true
+  for (const { criterion, evidence } of prepared.preconditions ?? []) {
+    emit(draft, {
+      type: 'criterion.judged',
+      task: id,
+      criterion,
+      holds: true,
+      ...(evidence === undefined ? {} : { evidence }),
+      stage: 'precondition',
+    })
+  }
+  return true
+}
+
 function writeScope(state: PlanState, task: TaskState): readonly string[] {
-  const { write, action } = task.definition
-  if (action.type !== 'run' && action.type !== 'edit') return []
-  return write ?? (capturesScope(state, task) ? (scopeOf(state.definition, task.definition) ?? []) : [])
+  return heldScope(state.definition, task.definition)
 }

@@ -9,6 +9,7 @@ import type { TaskState } from '../state.ts'
 import { isTimed, runningInOrder } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
+import { expandFound } from './expanding.ts'
 import { lose, settle } from './settle.ts'
 import { startInLine } from './starting.ts'
 
@@ -28,6 +29,7 @@ export function turn(draft: Draft, command: Turn): void {
   }
   readyDue(draft)
   if (command.start !== false) {
+    expandFound(draft, command.expanded ?? [])
     startInLine(draft, preparedFor(draft, command))
     compensateNext(draft)
   }

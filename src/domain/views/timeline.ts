@@ -34,6 +34,8 @@ export function sentence(event: Event): string {
       return `plan ${event.definition.name} created with ${event.definition.tasks.length} tasks`
     case 'plan.revised':
       return `revision ${event.revision}: ${event.rationale}`
+    case 'task.imported':
+      return `brought along: ${names(event.tasks.map(({ task, status }) => `${task} ${status}`))}`
     case 'plan.started':
       return 'plan started'
     case 'plan.paused':
@@ -58,6 +60,8 @@ export function sentence(event: Event): string {
       return `no longer blocked: ${names(event.tasks)}`
     case 'task.abandoned':
       return `${event.task} abandoned: ${event.reason}`
+    case 'task.failed':
+      return `${event.task} failed: ${event.reason}`
     case 'task.reopened':
       return `next visit of ${names(event.tasks)}: ${event.reason}`
     case 'task.routed':

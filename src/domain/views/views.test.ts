@@ -257,6 +257,10 @@ describe('timeline', () => {
       },
       'revision 2: better',
     ],
+    'task.imported': [
+      { type: 'task.imported', tasks: [{ task: a, status: 'completed' }] },
+      'brought along: a completed',
+    ],
     'plan.started': [{ type: 'plan.started' }, 'plan started'],
     'plan.paused': [{ type: 'plan.paused', reason: 'lunch' }, 'plan paused: lunch'],
     'plan.resumed': [{ type: 'plan.resumed' }, 'plan resumed'],
@@ -272,6 +276,7 @@ describe('timeline', () => {
     'task.blocked': [{ type: 'task.blocked', tasks: [name('b')], by: a }, 'blocked by a: b'],
     'task.unblocked': [{ type: 'task.unblocked', tasks: [a] }, 'no longer blocked: a'],
     'task.abandoned': [{ type: 'task.abandoned', task: a, reason: 'no' }, 'a abandoned: no'],
+    'task.failed': [{ type: 'task.failed', task: a, by: name('a/b'), reason: 'no' }, 'a failed: no'],
     'task.reopened': [{ type: 'task.reopened', tasks: [a], reason: 'again' }, 'next visit of a: again'],
     'task.routed': [{ type: 'task.routed', task: a, outcome: 'failure', to: [name('b')] }, 'a failure → b'],
     'attempt.started': [

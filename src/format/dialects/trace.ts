@@ -36,9 +36,9 @@ export function derived(value: JsonObject, trace: Trace, source: Source): Docume
 
 function placed(complaint: Complaint, trace: Trace, source: Source): Diagnostic {
   const where = trace.find(complaint.path)
-  const { read } = source
-  if (where !== null && 'path' in where && read.ok) {
-    const told = read.document.place({ ...complaint, path: where.path })
+  // Only a place given as a path needs the text as a document; Markdown has none, and looking for one takes time.
+  if (where !== null && 'path' in where && source.read.ok) {
+    const told = source.read.document.place({ ...complaint, path: where.path })
     return { ...told, ...(complaint.path.length === 0 ? {} : { path: printPath(complaint.path) }) }
   }
   const { severity, message, hint, path } = complaint

@@ -10,7 +10,11 @@ const TEXT_MAX = 4_000_000
 const LIST_MAX = 100_000
 
 export class Meter {
-  #left: number = STEPS_MAX
+  #left: number
+
+  constructor(steps: number = STEPS_MAX) {
+    this.#left = steps
+  }
 
   spend(steps: number): void {
     this.#left -= steps

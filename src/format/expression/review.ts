@@ -6,7 +6,27 @@ import { suggest } from '../../domain/suggest.ts'
 import { FUNCTIONS, MACROS, METHODS } from './functions.ts'
 
 /** The names an expression may use; each is bound only where it makes sense, e.g. `exit` after an attempt. */
-export const VARIABLES = ['tasks', 'plan', 'inputs', 'exit', 'stdout', 'stderr', 'outputs', 'visit', 'attempt'] as const
+export const VARIABLES = [
+  'tasks',
+  'plan',
+  'inputs',
+  'exit',
+  'stdout',
+  'stderr',
+  'outputs',
+  'visit',
+  'attempt',
+  // In a task made by `for_each` or `matrix`.
+  'item',
+  'index',
+  'matrix',
+  // In `detect` of a failure mode.
+  'error',
+  'failure_class',
+  // In preconditions.
+  'memory',
+  'network',
+] as const
 export type Variable = (typeof VARIABLES)[number]
 
 export interface References {
@@ -24,7 +44,12 @@ export interface Fault {
   readonly hint?: string
 }
 
-export function review(ast: ASTNode, source: string): { readonly references: References } | { readonly fault: Fault } {
+/** `also` are names that are bound wherever this expression is evaluated. */
+export function review(
+  ast: ASTNode,
+  source: string,
+  also: readonly string[] = [],
+): { readonly references: References } | { readonly fault: Fault } {
   const tasks = new Set<string>()
   const variables = new Set<Variable>()
   let dynamic = false
@@ -96,7 +121,7 @@ export function review(ast: ASTNode, source: string): { readonly references: Ref
     return null
   }
 
-  const fault = visit(ast, new Set())
+  const fault = visit(ast, new Set(also))
   if (fault !== null) return { fault }
   return { references: { tasks: [...tasks], dynamic, variables: [...variables] } }
 }

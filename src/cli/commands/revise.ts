@@ -1,0 +1,217 @@
+// `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
+// becomes of every task, is told; with --dry-run nothing else happens.
+
+import { checkGraph } from '../../domain/graph.ts'
+import { type MergeMode, type MergeNote, mergeDefinitions } from '../../domain/merge.ts'
+import { type Edited, namesIn, orderTasks, removeTasks } from '../../domain/merge-edit.ts'
+import { type Fate, fatesOf, type Standings } from '../../domain/merge-fate.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { semanticDiff } from '../../domain/semantic-diff.ts'
+import { summarise } from '../../domain/semantic-diff-kinds.ts'
+import { PLAN_ENDED, type TaskStatus } from '../../domain/status.ts'
+import type { Card } from '../../domain/views/board.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { explainDiff } from '../../format/diff-text.ts'
+import { definitionHash } from '../../format/hash.ts'
+import { parsePlan } from '../../format/parse.ts'
+import { printJson } from '../../format/print.ts'
+import { generateTaskIds, renameTasks } from '../../format/rename-tasks.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { answer, remark } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { printDiagnostics } from '../diagnostics.ts'
+import { Complaint, EXIT, refused, usage } from '../exit.ts'
+import { type MeantPlan, meantPlan } from '../meant.ts'
+import { submit } from '../order.ts'
+import { readRevision, type Written } from './revise-text.ts'
+
+export interface ReviseOptions {
+  /** Keep what the text does not mention. */
+  readonly merge?: boolean
+  readonly replace?: boolean
+  readonly rationale?: string
+  readonly expectRevision?: number
+  readonly dryRun?: boolean
+  /** Names of tasks, with commas. */
+  readonly remove?: string
+  readonly order?: string
+  readonly ids?: 'generated'
+}
+
+export async function revise(
+  context: Context,
+  word: string,
+  file: string | undefined,
+  options: ReviseOptions,
+): Promise<number> {
+  if (file === undefined && options.remove === undefined && options.order === undefined && options.ids === undefined)
+    throw usage('what is to change?', 'name a file, or say --remove, --order or --ids generated')
+  const mode: MergeMode = options.merge === true || file === undefined ? 'merge' : 'replace'
+  return await withState(context, { create: false }, async composed => {
+    const { engine } = composed
+    const plan = await meantPlan(engine, word)
+    const current = await currentOf(engine, plan, options)
+    const written = file === undefined ? null : await readRevision(context, file, current.definition, mode)
+    for (const line of printDiagnostics(context.paint, written?.warnings ?? [])) remark(context, line)
+    const revision = await prepare(current, written, mode, options)
+    const { diff, definition, hash, notes, fates, summary } = revision
+    const data = { plan: plan.plan, name: plan.name, mode, hash, summary, diff, notes, fates }
+    if (options.dryRun === true) {
+      const next = hash === current.hash ? current.revision : current.revision + 1
+      answer(context, { dryRun: true, ...data, revision: current.revision, next }, () => [
+        ...told(context, revision),
+        context.paint.dim('nothing was written'),
+      ])
+      return fates.some(({ fate }) => fate === 'refused') ? EXIT.refused : EXIT.done
+    }
+    const rationale = options.rationale ?? defaultRationale(file, mode, options)
+    const accepted = await submit(composed, plan.plan, {
+      type: 'revise',
+      definition,
+      rationale,
+      expectedRevision: current.revision,
+      ...(written === null ? {} : { source: written.source }),
+    })
+    const unchanged = accepted.events.length === 0
+    const number = unchanged ? current.revision : current.revision + 1
+    const { version, events } = accepted
+    answer(context, { ...data, revision: number, version, events }, () =>
+      unchanged
+        ? ['nothing changed: it is so already', ...notesText(notes)]
+        : [
+            `${plan.name} is now revision ${number}: ${escapeForTerminal(summary)}`,
+            ...told(context, revision).slice(1),
+          ],
+    )
+    return EXIT.done
+  })
+}
+
+interface Current {
+  readonly definition: PlanDefinition
+  readonly revision: number
+  readonly hash: string
+  readonly status: string
+  readonly standings: Standings
+}
+
+async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: ReviseOptions): Promise<Current> {
+  const current = await engine.ask({ type: 'definition', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
+  if (PLAN_ENDED.has(summary.status)) {
+    const message = `plan '${name}' has ended: ${summary.status}`
+    const hint =
+      'run the changed file: planfold run FILE makes a new plan of it; a failed one opens again with planfold retry'
+    throw new Complaint(EXIT.refused, 'ended', message, hint)
+  }
+  const { expectRevision } = options
+  if (expectRevision !== undefined && expectRevision !== current.revision) {
+    const message = `plan '${name}' is at revision ${current.revision}, not ${expectRevision}`
+    const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
+    throw new Complaint(EXIT.refused, 'conflict', message, hint)
+  }
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  const standings = new Map(cards.map(card => [card.name, { status: card.status, ran: ran(card) }]))
+  return { ...current, status: summary.status, standings }
+}
+
+const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
+const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
+
+interface Prepared {
+  readonly definition: PlanDefinition
+  readonly hash: string
+  readonly diff: ReturnType<typeof semanticDiff>
+  readonly summary: string
+  readonly notes: readonly MergeNote[]
+  readonly fates: readonly Fate[]
+}
+
+async function prepare(
+  current: Current,
+  written: Written | null,
+  mode: MergeMode,
+  options: ReviseOptions,
+): Promise<Prepared> {
+  const { standings } = current
+  const merged =
+    written === null
+      ? { definition: current.definition, notes: [] }
+      : mergeDefinitions(
+          { current: current.definition, written: written.definition, mode, standings, claimed: written.claimed },
+          renameTasks,
+        )
+  let { definition } = merged
+  if (options.remove !== undefined) definition = must(removeTasks(definition, namesIn(options.remove)))
+  if (options.order !== undefined) definition = must(orderTasks(definition, namesIn(options.order)))
+  if (options.ids === 'generated') {
+    if (current.status !== 'draft')
+      throw new Complaint(
+        EXIT.refused,
+        'not-allowed',
+        'ids are generated only for a draft: to a run, another id is another task',
+        'keep the ids, or make a new plan with generated ones',
+      )
+    definition = generateTaskIds(definition, definition.name)
+  }
+  demandSound(definition)
+  const diff = semanticDiff(current.definition, definition)
+  return {
+    definition,
+    hash: definitionHash(definition),
+    diff,
+    summary: summarise(diff),
+    notes: merged.notes,
+    fates: fatesOf(current.definition, definition, standings),
+  }
+}
+
+function must(edited: Edited): PlanDefinition {
+  if (!edited.ok) throw refused(edited.refusal)
+  return edited.definition
+}
+
+/** What was put together of two texts is judged like one that somebody wrote. */
+function demandSound(definition: PlanDefinition): void {
+  const [fault] = checkGraph(definition)
+  if (fault !== undefined)
+    throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong: ${fault.message}`, fault.hint)
+  const parsed = parsePlan(printJson(definition))
+  if (parsed.ok) return
+  const [first] = parsed.diagnostics
+  const message = `the revision is wrong${first?.path === undefined ? '' : ` at ${first.path}`}: ${first?.message ?? ''}`
+  throw new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint)
+}
+
+function defaultRationale(file: string | undefined, mode: MergeMode, options: ReviseOptions): string {
+  const parts = [
+    file === undefined ? '' : `${mode} ${file}`,
+    options.remove === undefined ? '' : `remove ${options.remove}`,
+    options.order === undefined ? '' : `order ${options.order}`,
+    options.ids === undefined ? '' : 'generated ids',
+  ]
+  return `revise: ${parts.filter(part => part !== '').join(', ')}`
+}
+
+const FATES_SHOWN_MAX = 60
+
+/** The diff, then what becomes of every task that does not simply stay as it is, then the notes. */
+function told({ paint }: Context, { summary, diff, notes, fates }: Prepared): readonly string[] {
+  const text = escapeForTerminal(explainDiff(diff), { keepLines: true })
+  const moved = fates.filter(({ fate }) => fate !== 'kept')
+  const lines = moved.slice(0, FATES_SHOWN_MAX).map(({ task, fate, why }) => {
+    const line = `  ${task} ${escapeForTerminal(why)}`
+    return fate === 'refused' ? paint.red(line) : line
+  })
+  return [
+    escapeForTerminal(summary),
+    ...(text === '' ? [] : ['', ...text.split('\n')]),
+    ...(lines.length === 0 ? [] : ['', ...lines]),
+    ...(moved.length > lines.length ? [paint.dim(`  … and ${moved.length - lines.length} more`)] : []),
+    ...notesText(notes),
+  ]
+}
+
+const notesText = (notes: readonly MergeNote[]): readonly string[] =>
+  notes.map(({ message }) => `note: ${escapeForTerminal(message)}`)

@@ -1,0 +1,122 @@
+// `planfold template new NAME`: a plan document made of a template and the given values. It asks nothing; whatever is missing
+// or wrong is told at once.
+
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { checkGraph } from '../../domain/graph.ts'
+import { isPlanName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Diagnostic } from '../../format/diagnostic.ts'
+import type { Template } from '../../format/templates/document.ts'
+import { describeType, type Problem } from '../../format/templates/parameters.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { envelope, remark } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { printDiagnostics } from '../diagnostics.ts'
+import { Complaint, EXIT, usage } from '../exit.ts'
+import { faulty, findTemplate } from './template-shelf.ts'
+import { exampleCommand, readSettings, type SetOptions } from './template-values.ts'
+
+export interface NewOptions extends SetOptions {
+  readonly out?: string
+  /** The plan's name. */
+  readonly name?: string
+  readonly run?: boolean
+  readonly force?: boolean
+}
+
+export async function templateNew(context: Context, name: string, options: NewOptions): Promise<number> {
+  const { shelved, template } = await findTemplate(context, name)
+  const given = await readSettings(context, template.parameters, options)
+  const called = await planName(options)
+  const { instantiate } = await import('../../format/templates/instantiate.ts')
+  const made = instantiate(template, given, { check: checkGraph, ...(called === undefined ? {} : { name: called }) })
+  if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
+  if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
+  const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
+  for (const line of printDiagnostics(context.paint, notes)) remark(context, line)
+  const { printYaml } = await import('../../format/print.ts')
+  const warnings = notes.map(({ source: _, ...warning }) => warning)
+  return await hand(context, { definition: made.definition, text: printYaml(made.definition), warnings }, options)
+}
+
+interface Made {
+  readonly definition: PlanDefinition
+  readonly text: string
+  readonly warnings: readonly Diagnostic[]
+}
+
+async function hand(context: Context, { definition, text, warnings }: Made, options: NewOptions): Promise<number> {
+  // A plan that runs has a file, so that it can be run again.
+  const out = options.out ?? (options.run === true ? `${definition.name}.yaml` : '-')
+  if (out === '-' && options.run === true) throw usage('a plan that is run needs a file', 'name one with --out')
+  if (out !== '-') await write(resolve(context.cwd, out), out, text, options)
+  if (options.run === true) {
+    remark(context, `wrote ${out}`)
+    return await (await import('./run.ts')).run(context, out, { start: true })
+  }
+  if (context.settings.json) {
+    const file = out === '-' ? null : out
+    context.stdout.write(
+      envelope({ data: { name: definition.name, file, tasks: definition.tasks.length, warnings, text } }),
+    )
+  } else if (out === '-')
+    context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
+  else context.stdout.write(`wrote ${out}; run it with: planfold run ${out}\n`)
+  return EXIT.done
+}
+
+/** As told, or as the file is called; else the template says. */
+async function planName({ name, out }: NewOptions): Promise<string | undefined> {
+  if (name !== undefined) {
+    if (!isPlanName(name))
+      throw usage(`'${name}' cannot be the name of a plan`, 'use letters, digits and - _ . between them')
+    return name
+  }
+  if (out === undefined || out === '-') return undefined
+  const { planNameFrom } = await import('../../format/parse.ts')
+  const from = planNameFrom(out)
+  // `plan.yaml` says nothing about the plan.
+  return from === null || from === 'plan' ? undefined : from
+}
+
+async function write(path: string, shown: string, text: string, { force }: NewOptions): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: force === true ? 'w' : 'wx' })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new Complaint(EXIT.refused, 'exists', `'${shown}' is there already`, 'choose another file, or say --force')
+    if (code === 'ENOENT') throw usage(`there is no folder for '${shown}'`, 'make it first')
+    if (code === 'EISDIR') throw usage(`'${shown}' is a folder`, 'name a file in it')
+    throw error
+  }
+}
+
+/** Everything at once: people read a list, programs the message; both get a command that would do. */
+function missing(context: Context, template: Template, problems: readonly Problem[]): Complaint {
+  const { paint } = context
+  const example = exampleCommand(template.name, template.parameters)
+  if (!context.settings.json) {
+    for (const { type, parameter, message, hint } of problems) {
+      const declared = template.parameters.find(({ name }) => name === parameter)
+      const line =
+        type === 'missing' && declared !== undefined
+          ? `${paint.bold(parameter)} (${describeType(declared)}): ${declared.about}`
+          : `${message}; ${hint}`
+      context.stderr.write(`  ${escapeForTerminal(line)}\n`)
+    }
+  }
+  const counted = problems.filter(({ type }) => type === 'missing').length
+  const all = problems.map(({ message }) => message).join('; ')
+  const what =
+    counted === problems.length
+      ? `${counted} ${counted === 1 ? 'parameter is' : 'parameters are'} missing`
+      : `${problems.length} ${problems.length === 1 ? 'value is' : 'values are'} missing or wrong`
+  return new Complaint(
+    EXIT.usage,
+    'parameters',
+    context.settings.json ? `${what}: ${all}` : `${what} for the template '${template.name}'`,
+    `for instance: ${example}`,
+  )
+}

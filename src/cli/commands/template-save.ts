@@ -1,0 +1,65 @@
+// `planfold template save PLAN --as NAME`: a plan that did its work, kept for the next time.
+
+import { dirname } from 'node:path'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { answer, remark } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { EXIT, usage } from '../exit.ts'
+import { meantPlan } from '../meant.ts'
+import { isFile, readPlanFile } from '../plan-file.ts'
+import { keepTemplate, ownFolder } from './template-shelf.ts'
+import { halves } from './template-values.ts'
+
+export interface SaveOptions {
+  readonly as?: string
+  readonly parameter?: readonly string[]
+  readonly replace?: boolean
+}
+
+export async function templateSave(context: Context, word: string, options: SaveOptions): Promise<number> {
+  // `--as` is also the word for who acts, wherever it stands; nobody acts here, so here it names the template.
+  const name = options.as ?? context.settings.as
+  if (name === undefined) throw usage('the template has no name yet', 'say it with --as NAME')
+  const parameters = (options.parameter ?? []).map(each => halves(each, '--parameter'))
+  const { definition, remarks } = await definitionOf(context, word)
+  const { saveTemplate } = await import('../../format/templates/save.ts')
+  const saved = saveTemplate(definition, name, parameters)
+  if (!saved.ok) throw usage(saved.message, saved.hint)
+  const folder = await ownFolder(context)
+  const path = await withState(withoutActor(context), { create: true, dir: dirname(folder) }, () =>
+    keepTemplate(folder, name, saved.text, { replace: options.replace === true }),
+  )
+  const notes = [...remarks, ...saved.notes]
+  for (const note of notes) remark(context, `note: ${note}`)
+  answer(
+    context,
+    { name, path, parameters: parameters.map(([each]) => each), notes },
+    () => `saved as the template '${name}'; use it with: planfold template new ${name}`,
+  )
+  return EXIT.done
+}
+
+async function definitionOf(
+  context: Context,
+  word: string,
+): Promise<{ readonly definition: PlanDefinition; readonly remarks: readonly string[] }> {
+  if (await isFile(context, word)) {
+    const { definition } = await readPlanFile(context, word)
+    return { definition, remarks: ['this plan was saved from a file; nobody knows whether it works'] }
+  }
+  return await withState(withoutActor(context), { create: false }, async ({ engine }) => {
+    const { plan, name } = await meantPlan(engine, word)
+    const [current, summary] = [
+      await engine.ask({ type: 'definition', plan }),
+      await engine.ask({ type: 'summary', plan }),
+    ]
+    if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
+    const remarks = summary.status === 'completed' ? [] : [`the plan '${name}' is ${summary.status}, not completed`]
+    return { definition: current.definition, remarks }
+  })
+}
+
+function withoutActor(context: Context): Context {
+  const { as: _, ...settings } = context.settings
+  return Object.create(context, { settings: { value: settings } }) as Context
+}

@@ -1,0 +1,125 @@
+import { readdir } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { dryRun } from './dry-run.ts'
+import { newPlace, type Place } from './place.fixture.ts'
+
+let place: Place
+beforeEach(async () => {
+  place = await newPlace()
+})
+afterEach(() => place.remove())
+
+const PLAN = `planfold: 1
+name: p
+stakeholders: [ana, ben]
+done: [{ check: npm test }, All is well]
+tasks:
+  - id: fix
+    edit: { file: a.txt, find: one, replace: two }
+    accept: [It reads well]
+  - id: build
+    needs: [review]
+    subplan:
+      - { id: lint, run: [npx, "biome check"], when: 1 < 2 }
+      - { id: test, needs: [lint], run: "echo \\"$HOME\\"" }
+  - { id: review, needs: [fix], gate: approval, on: { rejected: fix } }
+  - { id: each, needs: [build], matrix: { os: [linux, mac] }, run: [echo, "on \${{ matrix.os }}"] }
+  - { id: tell, needs: [each], assignee: claude }
+`
+
+it('prints what would run, wave by wave, and leaves the folder exactly as it was', async () => {
+  await place.write('plan.yaml', PLAN)
+  await place.write('a.txt', 'one\n')
+  const before = await place.hash()
+  const { exit, stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
+  expect(exit).toBe(0)
+  expect(await place.hash()).toBe(before)
+  expect((await readdir(place.folder)).sort()).toEqual(['a.txt', 'plan.yaml'])
+  expect(stdout).toBe(`── wave 1 ──
+fix edit, workspace
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -1,1 +1,1 @@
+    -one
+    +two
+    then: It reads well (needs a verdict)
+
+── wave 2 ──
+review gate, pure after fix
+    asks ana, ben for approval, which releases build/lint
+
+── wave 3 ──
+build/lint run, unsafe after review
+    only when 1 < 2
+    npx 'biome check'
+
+── wave 4 ──
+build/test run, unsafe after build/lint
+    echo "$HOME"
+
+── wave 5 ──
+build group, pure
+    is done when its 2 children are
+
+── wave 6: 2 tasks ──
+each/1 run, unsafe after build — linux
+    echo 'on linux'
+
+each/2 run, unsafe after build — mac
+    echo 'on mac'
+
+── wave 7 ──
+each group, pure
+    is done when its 2 children are
+
+── wave 8 ──
+tell external, model after each
+    waits for claude to claim it
+
+── at the end ──
+done verify, pure — Definition of done
+    judges the definition of done
+    then: $ npm test
+    then: All is well (needs a verdict)
+
+dry run: nothing was written
+`)
+})
+
+it('tells the same to programs', async () => {
+  await place.write('plan.yaml', PLAN)
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'), { json: true })
+  const { data } = JSON.parse(stdout) as { data: { dryRun: boolean; tasks: { task: string; wave: number | null }[] } }
+  expect(data.dryRun).toBe(true)
+  expect(data.tasks.map(({ task, wave }) => `${wave} ${task}`)).toEqual([
+    '1 fix',
+    '2 review',
+    '3 build/lint',
+    '4 build/test',
+    '5 build',
+    '6 each/1',
+    '6 each/2',
+    '7 each',
+    '8 tell',
+    'null done',
+  ])
+  expect(data.tasks.find(({ task }) => task === 'review')).toMatchObject({
+    asks: ['ana', 'ben'],
+    releases: ['build/lint'],
+  })
+})
+
+it('says when an edit would not fit, and what is not known yet', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: p
+tasks:
+  - { id: a, edit: { file: gone.txt, find: x, replace: y } }
+  - { id: b, needs: [a], run: [echo, "\${{ tasks.a.outputs.x }}"] }
+`,
+  )
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
+  expect(stdout).toMatch(/a edit, workspace\n {4}.*gone\.txt/)
+  expect(stdout).toMatch(/b run, unsafe after a\n {4}not known yet/)
+})

@@ -1,0 +1,72 @@
+// A folder of Backlog.md as one plan document: its task files one after the other, in the order of their numbers. Files that
+// are no tasks are left out, and named.
+
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
+import type { Context } from './context.ts'
+import { usage } from './exit.ts'
+import { type PlanFile, parsePlanText, readText } from './plan-file.ts'
+
+const FILES_MAX = 20_000
+
+export async function isFolder(context: Context, word: string): Promise<boolean> {
+  if (word === '-') return false
+  return (await stat(resolve(context.cwd, word)).catch(() => null))?.isDirectory() === true
+}
+
+export async function readPlanFolder(
+  context: Context,
+  folder: string,
+  options: Parameters<typeof parsePlanText>[2],
+): Promise<{ readonly file: PlanFile; readonly leftOut: readonly string[] }> {
+  const { backlogMd } = await import('../format/dialects/backlog-md.ts')
+  const { bundle, bundleFault, unbundle } = await import('../format/dialects/backlog-md-files.ts')
+  const { Source } = await import('../format/dialects/source.ts')
+  const home = await tasksFolder(context, folder)
+  const names = (await readdir(resolve(context.cwd, home))).filter(name => /\.md$/i.test(name))
+  if (names.length > FILES_MAX) throw usage(`'${home}' holds more than ${FILES_MAX} files`, 'import a part of it')
+  names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const files: { name: string; text: string }[] = []
+  const leftOut: string[] = []
+  let size = 0
+  for (const name of names) {
+    const text = await readText(context, join(home, name))
+    size += text.length
+    if (size > DOCUMENT_MAX_BYTES) throw usage(`the files of '${home}' are too large together`, 'import a part of them')
+    if (backlogMd.recognises(new Source(text))) files.push({ name, text })
+    else leftOut.push(name)
+  }
+  if (files.length === 0)
+    throw usage(
+      `there is no task of Backlog.md in '${folder}'`,
+      "a task is a file '*.md' with id, title and status in its front matter",
+    )
+  const fault = bundleFault(files)
+  if (fault !== null) throw usage(`${fault} (in '${home}')`, 'correct the file and try again')
+  const text = bundle(files)
+  const parts = unbundle(text) ?? []
+  const place = (line: number) => {
+    const part = parts.findLast(one => one.line <= line)
+    return part === undefined ? { file: home, line } : { file: join(home, part.name), line: line - part.line + 1 }
+  }
+  const file = await parsePlanText(
+    folder,
+    text,
+    { ...options, dialect: backlogMd, fallbackName: nameOf(context, folder) },
+    place,
+  )
+  return { file, leftOut }
+}
+
+/** `backlog/` holds its tasks in `tasks/`. */
+async function tasksFolder(context: Context, folder: string): Promise<string> {
+  const names = await readdir(resolve(context.cwd, folder))
+  return names.includes('tasks') && !names.some(name => /\.md$/i.test(name)) ? join(folder, 'tasks') : folder
+}
+
+/** `shop/backlog/tasks` is the backlog. */
+function nameOf(context: Context, folder: string): string {
+  const parts = resolve(context.cwd, folder).split(/[\\/]/)
+  return (parts.at(-1) === 'tasks' ? parts.at(-2) : parts.at(-1)) || 'backlog'
+}

@@ -1,0 +1,128 @@
+// The door of `analysis/`: what can be known about a plan without running it. Waves, critical path, estimates, and the lint.
+// Pure, without recursion, and near-linear in the size of the plan; a bad graph is analysed as far as it goes.
+
+import { concurrencyOf } from '../decisions/starting.ts'
+import { effectOf, heldScope } from '../effect.ts'
+import { expandTasks } from '../expand.ts'
+import type { TaskName } from '../id.ts'
+import type { PlanDefinition } from '../plan.ts'
+import { Ancestry } from './ancestry.ts'
+import { criticalPath } from './critical-path.ts'
+import type { Finding } from './finding.ts'
+import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './lengths.ts'
+import { lint } from './lint.ts'
+import type { AnalyzeOptions } from './look.ts'
+import { scheduleOf } from './schedule.ts'
+import { pathsOf } from './scope-index.ts'
+import { groupsOf, wavesOf } from './waves.ts'
+import { workGraph } from './work-graph.ts'
+
+export type { Finding, FindingCode, Severity } from './finding.ts'
+export type { AnalyzeOptions, OutputRead, Scopes } from './look.ts'
+
+export interface Analysis {
+  /** How many tasks there will be, those of subplans, matrices and lists included. */
+  readonly tasks: number
+  readonly topLevel: number
+  readonly waves: readonly (readonly TaskName[])[]
+  /** Parts that have nothing to do with each other, the largest first. */
+  readonly groups: readonly (readonly TaskName[])[]
+  /** Tasks without a wave: in a circle, behind one, or where no outcome leads. */
+  readonly unplaced: readonly TaskName[]
+  /** Tasks that run only when an outcome leads there. */
+  readonly conditional: readonly TaskName[]
+  readonly criticalPath: { readonly tasks: readonly TaskName[]; readonly ms: number }
+  readonly parallelism: Parallelism
+  readonly estimate: Estimate
+  readonly cost: Costs
+  readonly counts: {
+    readonly kind: Counts
+    readonly action: Counts
+    readonly effect: Counts
+  }
+  readonly findings: readonly Finding[]
+}
+
+export type Counts = Readonly<Record<string, number>>
+
+export interface Parallelism {
+  /** The widest wave. */
+  readonly waves: number
+  /** The most at once, with `concurrency` and write scopes as they are. */
+  readonly effective: number
+  /** Of these, the most that the engine carries out itself. */
+  readonly engine: number
+  readonly concurrency: number
+  /** How many are under way on average. */
+  readonly average: number
+}
+
+export interface Estimate {
+  /** All tasks, one after the other. */
+  readonly totalMs: number
+  /** As the engine would run it. */
+  readonly elapsedMs: number
+  /** Total by elapsed, and total by critical path: what more places could bring. */
+  readonly speedUp: number
+  readonly speedUpMax: number
+  /** False when the plan was too tangled to play through to the end. */
+  readonly exact: boolean
+  /** Where the lengths of tasks come from. */
+  readonly from: Readonly<Record<LengthSource, number>>
+  readonly assumedMs: number
+}
+
+export function analyze(definition: PlanDefinition, options: AnalyzeOptions = {}): Analysis {
+  const graph = workGraph(definition, expandTasks(definition))
+  const waves = wavesOf(graph)
+  const lengths = lengthsOf(graph, options.assumedMs ?? ASSUMED_MS)
+  const path = criticalPath(graph, waves, lengths.ms)
+  const scopes = graph.tasks.map(task => pathsOf(heldScope(definition, task)))
+  const schedule = scheduleOf(graph, waves, lengths.ms, scopes)
+  const costs = costsOf(graph)
+  const ancestry = new Ancestry(graph, waves)
+  const named = (tasks: readonly number[]): readonly TaskName[] => tasks.map(task => graph.tasks[task]!.id)
+  const totalMs = waves.order.reduce((sum, task) => sum + lengths.ms[task]!, 0)
+  return {
+    tasks: graph.tasks.length,
+    topLevel: definition.tasks.length,
+    waves: waves.waves.map(named),
+    groups: groupsOf(graph).map(named),
+    unplaced: named(graph.tasks.flatMap((_, task) => (waves.waveOf[task] === -1 ? [task] : []))),
+    conditional: named(graph.dormant.flatMap((sleeps, task) => (sleeps ? [task] : []))),
+    criticalPath: { tasks: named(path.tasks), ms: path.ms },
+    parallelism: {
+      waves: waves.waves.reduce((most, wave) => Math.max(most, wave.length), 0),
+      effective: schedule.peak,
+      engine: schedule.enginePeak,
+      concurrency: concurrencyOf(definition),
+      average: ratio(totalMs, schedule.elapsedMs),
+    },
+    estimate: {
+      totalMs,
+      elapsedMs: schedule.elapsedMs,
+      speedUp: ratio(totalMs, schedule.elapsedMs),
+      speedUpMax: ratio(totalMs, path.ms),
+      exact: schedule.exact,
+      from: lengths.from,
+      assumedMs: lengths.assumedMs,
+    },
+    cost: costs,
+    counts: {
+      kind: counted(graph.tasks.map(task => task.kind ?? 'unsaid')),
+      action: counted(graph.tasks.map(task => task.action.type)),
+      effect: counted(graph.tasks.map(task => effectOf(definition, task))),
+    },
+    findings: lint({ graph, waves, ancestry, path, lengths, schedule, scopes, costs, options }),
+  }
+}
+
+/** To two places; a plan that takes no time is as fast as it gets. */
+const ratio = (whole: number, part: number): number => (part === 0 ? 1 : Math.round((whole / part) * 100) / 100)
+
+/** The most frequent first. A kind is somebody's text, so the record is made of entries, never by assignment. */
+function counted(words: readonly string[]): Counts {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)))
+}

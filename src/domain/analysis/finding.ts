@@ -1,0 +1,57 @@
+// One thing the lint has to say: what, how bad, where, and what to do about it.
+
+import type { TaskName } from '../id.ts'
+
+export interface Finding {
+  /** One of the codes in docs/guide/analyze.md; programs decide by it. */
+  readonly code: FindingCode
+  readonly severity: Severity
+  /** Absent when it is about the plan as a whole. */
+  readonly task?: TaskName
+  /** The key of the task, or of the plan, that it is about. */
+  readonly key?: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** `error`: it cannot work, or breaks the plan's own policy. `warning`: it may go wrong. `info`: worth knowing. */
+export type Severity = 'error' | 'warning' | 'info'
+export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info']
+
+export const FINDING_CODES = [
+  'empty',
+  'limit',
+  'duplicate',
+  'unknown-reference',
+  'cycle',
+  'policy',
+  'structure',
+  'unreachable',
+  'impossible-outcome',
+  'default-visits',
+  'too-many-tasks',
+  'unknown-output',
+  'output-too-early',
+  'scope-overlap',
+  'scope-whole',
+  'scope-unusable',
+  'scope-too-wide',
+  'edit-outside',
+  'network-beyond',
+  'gate-required',
+  'ungated',
+  'no-acceptance',
+  'no-rollback',
+  'no-goal',
+  'no-done',
+  'no-owner',
+  'no-stakeholders',
+  'deadline-past',
+  'deadline-missed',
+  'deadline-order',
+  'over-budget',
+  'long-task',
+  'timeout-short',
+  'priority-inversion',
+] as const
+export type FindingCode = (typeof FINDING_CODES)[number]

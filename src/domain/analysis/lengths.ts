@@ -1,0 +1,88 @@
+// How long each task takes and what it may cost, as far as the plan says: its estimate, else the time it is given, else a
+// length that is assumed and said to be. What only waits for others (a join, a decision) takes no time of its own.
+
+import type { ActionType, TaskDefinition } from '../plan.ts'
+import type { WorkGraph } from './work-graph.ts'
+
+export const ASSUMED_MS = 60_000
+
+export interface Lengths {
+  readonly ms: readonly number[]
+  /** How many tasks said it, were given a budget of time, had to be assumed, or take no time. */
+  readonly from: Readonly<Record<LengthSource, number>>
+  readonly assumedMs: number
+}
+
+export type LengthSource = 'estimate' | 'budget' | 'assumed' | 'none'
+
+export interface Costs {
+  /** What the tasks may cost together, by currency, in the order of the alphabet. */
+  readonly tasks: readonly { readonly currency: string; readonly amount: number }[]
+  /** How many tasks say nothing about cost. */
+  readonly unsaid: number
+  readonly plan: { readonly currency: string; readonly amount: number } | null
+}
+
+export function lengthsOf(graph: WorkGraph, assumedMs: number): Lengths {
+  const from: Record<LengthSource, number> = { estimate: 0, budget: 0, assumed: 0, none: 0 }
+  const silent = silentChildren(graph)
+  const ms = graph.tasks.map((_, index) => {
+    const { source, length } = silent.has(index) ? NONE : lengthOf(graph, index, silent, assumedMs)
+    from[source]++
+    return length
+  })
+  return { ms, from, assumedMs }
+}
+
+interface Length {
+  readonly source: LengthSource
+  readonly length: number
+}
+const NONE: Length = { source: 'none', length: 0 }
+
+function lengthOf(graph: WorkGraph, index: number, silent: ReadonlySet<number>, assumedMs: number): Length {
+  const task = graph.tasks[index]!
+  // What a group is estimated at, its children take, where they say anything.
+  if (joins(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
+  const said = saidLength(task)
+  if (said !== null) return said
+  return TIMELESS.has(task.action.type) ? NONE : { source: 'assumed', length: assumedMs }
+}
+
+const TIMELESS: ReadonlySet<ActionType> = new Set(['decide', 'verify', 'checkpoint', 'items', 'group'])
+
+function saidLength(task: TaskDefinition): Length | null {
+  if (task.estimateMs !== undefined) return { source: 'estimate', length: task.estimateMs }
+  return task.budget?.timeMs === undefined ? null : { source: 'budget', length: task.budget.timeMs }
+}
+
+/** Children of which none says a length, in a group that does: the group's word stands for all of them. */
+function silentChildren(graph: WorkGraph): ReadonlySet<number> {
+  const silent = new Set<number>()
+  for (const [index, task] of graph.tasks.entries()) {
+    if (!joins(graph, index) || saidLength(task) === null || silent.has(index)) continue
+    const children = graph.needs[index]!
+    if (children.some(child => joins(graph, child) || saidLength(graph.tasks[child]!) !== null)) continue
+    for (const child of children) silent.add(child)
+  }
+  return silent
+}
+
+/** Is it only the end of its own children? */
+export function joins(graph: WorkGraph, task: number): boolean {
+  return graph.tasks[task]!.action.type === 'group'
+}
+
+export function costsOf(graph: WorkGraph): Costs {
+  const sums = new Map<string, number>()
+  let unsaid = 0
+  for (const [index, { budget }] of graph.tasks.entries()) {
+    // A group may spend what its children may; where they say so, it is counted there.
+    if (joins(graph, index) && graph.needs[index]!.some(need => graph.tasks[need]!.budget?.cost !== undefined)) continue
+    if (budget?.cost === undefined) unsaid++
+    else sums.set(budget.cost.currency, (sums.get(budget.cost.currency) ?? 0) + budget.cost.amount)
+  }
+  const tasks = [...sums].map(([currency, amount]) => ({ currency, amount: Math.round(amount * 1e6) / 1e6 }))
+  tasks.sort((a, b) => (a.currency < b.currency ? -1 : 1))
+  return { tasks, unsaid, plan: graph.definition.policy?.budget?.cost ?? null }
+}

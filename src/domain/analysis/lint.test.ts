@@ -1,0 +1,226 @@
+// Each rule fires where it should, and is silent where it should be: every row is a plan and what is said about it.
+
+import { describe, expect, it } from 'vitest'
+import { decision, edit, external, gate, name, plan, task } from '../../testing/plan.ts'
+import type { PlanDefinition } from '../plan.ts'
+import { analyze, type FindingCode } from './analyze.ts'
+import { FINDING_CODES } from './finding.ts'
+import { instantOf } from './instant.ts'
+import type { AnalyzeOptions } from './look.ts'
+import { spoken } from './spoken.ts'
+
+const scopes: NonNullable<AnalyzeOptions['scopes']> = {
+  fault: pattern => (pattern.includes('{') ? 'holds braces' : null),
+  fileFault: file => (file.includes('..') ? 'leaves the workspace' : null),
+  holds: (patterns, file) => patterns.some(pattern => file.startsWith(pattern.replace(/\*+$/, ''))),
+}
+const H = 3_600_000
+const run = (...argv: readonly string[]) => ({ action: { type: 'run', command: { argv } } }) as const
+const read = (reader: string | null, producer: string, output: string) => ({
+  reader: reader === null ? null : name(reader),
+  key: 'inputs',
+  producer: name(producer),
+  output,
+  text: `tasks.${producer}.outputs.${output}`,
+})
+
+type Row = readonly [code: FindingCode, tasks: readonly (string | undefined)[], PlanDefinition, AnalyzeOptions?]
+
+const FIRES: readonly Row[] = [
+  ['empty', [undefined], plan('p')],
+  ['duplicate', ['a'], plan('p', task('a'), task('a'))],
+  ['unknown-reference', ['a'], plan('p', task('a', { needs: ['b'] }))],
+  ['cycle', ['a'], plan('p', task('a', { needs: ['a'] }))],
+  ['policy', ['a'], plan('p', task('a', { write: ['doc/x'] }), { policy: { write: ['src/**'] } })],
+  ['impossible-outcome', ['a'], plan('p', task('a', { on: { rejcted: 'b' } }), task('b'))],
+  ['unreachable', ['b', 'c'], plan('p', task('a', { on: { timeout: 'b' } }), task('b'), task('c', { needs: ['b'] }))],
+  ['default-visits', ['b'], plan('p', task('a'), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
+  ['too-many-tasks', [undefined], plan('p', ...Array.from({ length: 8 }, (_, at) => task(`t${at}`)))],
+  ['too-many-tasks', [undefined], plan('p', task('a'), task('b')), { topLevelMax: 1 }],
+  [
+    'unknown-output',
+    ['b'],
+    plan('p', task('a', { outputs: { total: { from: 'stdout', as: 'json' } } }), task('b', { needs: ['a'] })),
+    { reads: [read('b', 'a', 'totl')] },
+  ],
+  ['unknown-output', [undefined], plan('p', task('a')), { reads: [read(null, 'a', 'x')] }],
+  ['output-too-early', ['b'], plan('p', external('a'), task('b')), { reads: [read('b', 'a', 'x')] }],
+  ['scope-overlap', ['b'], plan('p', edit('a', 'src/x'), edit('b', 'src/x'))],
+  ['scope-overlap', ['b'], plan('p', task('a', { write: ['src/**'] }), task('b', { write: ['src/deep/x'] }))],
+  ['scope-whole', ['a'], plan('p', task('a', { write: ['**'] }))],
+  ['scope-unusable', ['a'], plan('p', task('a', { write: ['src/{a,b}'] })), { scopes }],
+  ['scope-too-wide', ['a'], plan('p', task('a', { write: ['src/**'] }), { policy: { write: ['src/lib/**'] } })],
+  ['edit-outside', ['a'], plan('p', edit('a', 'doc/x', { write: ['src/**'] })), { scopes }],
+  ['edit-outside', ['a'], plan('p', edit('a', '../x')), { scopes }],
+  ['edit-outside', ['a'], plan('p', edit('a', 'doc/x'), { policy: { write: ['src/**'] } }), { scopes }],
+  [
+    'network-beyond',
+    ['a'],
+    plan('p', task('a', { network: ['https://b.example.com'] }), { policy: { network: ['https://a.example.com'] } }),
+  ],
+  ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
+  ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],
+  ['ungated', ['a'], plan('p', task('a', { kind: 'db-migration' }))],
+  [
+    'ungated',
+    ['a'],
+    plan('p', task('a', { action: { type: 'run', command: { script: 'psql -c "DROP TABLE users"' } } })),
+  ],
+  [
+    'gate-required',
+    ['a'],
+    plan('p', task('a', { kind: 'deploy' }), { extra: { policies: { requireGateForProd: true } } }),
+  ],
+  ['no-acceptance', ['a'], plan('p', external('a'))],
+  ['no-rollback', ['a'], plan('p', task('a'))],
+  ['no-goal', [undefined], plan('p', task('a'))],
+  ['no-done', [undefined], plan('p', task('a'))],
+  ['no-owner', [undefined], plan('p', task('a'))],
+  ['no-stakeholders', [undefined], plan('p', task('a'))],
+  ['no-stakeholders', [undefined], plan('p', task('a'), { stakeholders: ['ana'] })],
+  ['deadline-past', ['a'], plan('p', task('a', { deadline: '2026-01-31' })), { now: 2e12 }],
+  [
+    'deadline-missed',
+    ['b'],
+    plan('p', task('a', { estimateMs: 48 * H }), task('b', { needs: ['a'], deadline: '1970-01-02' })),
+    { now: 0 },
+  ],
+  [
+    'deadline-order',
+    ['b'],
+    plan('p', task('a', { deadline: '2026-02-02' }), task('b', { needs: ['a'], deadline: '2026-02-01' })),
+  ],
+  [
+    'over-budget',
+    [undefined],
+    plan('p', task('a', { budget: { cost: { amount: 3, currency: 'USD' } } }), {
+      policy: { budget: { cost: { amount: 2, currency: 'USD' } } },
+    }),
+  ],
+  ['over-budget', [undefined], plan('p', task('a', { estimateMs: 2 * H }), { policy: { budget: { timeMs: H } } })],
+  ['over-budget', [undefined], plan('p', task('a'), task('b'), { policy: { budget: { attempts: 1 } } })],
+  ['long-task', ['a'], plan('p', task('a', { estimateMs: 9 * H }))],
+  ['timeout-short', ['a'], plan('p', task('a', { estimateMs: 2 * H, timeoutMs: H }))],
+  ['priority-inversion', ['b'], plan('p', task('a'), task('b', { needs: ['a'], priority: 5 }))],
+]
+
+const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])[] = [
+  ['scope-overlap', plan('p', edit('a', 'src/x'), edit('b', 'src/x', { needs: ['a'] }))],
+  ['scope-overlap', plan('p', edit('a', 'src/x'), task('m', { needs: ['a'] }), edit('b', 'src/x', { needs: ['m'] }))],
+  ['scope-overlap', plan('p', edit('a', 'src/x'), edit('b', 'src/xy'))],
+  ['too-many-tasks', plan('p', ...Array.from({ length: 8 }, (_, at) => task(`t${at}`, { milestone: 'one' })))],
+  ['too-many-tasks', plan('p', ...Array.from({ length: 7 }, (_, at) => task(`t${at}`)))],
+  ['ungated', plan('p', gate('ok'), task('build', { needs: ['ok'] }), task('a', { kind: 'deploy', needs: ['build'] }))],
+  ['ungated', plan('p', gate('ok', { on: { approved: 'a' } }), task('a', { kind: 'deploy' }))],
+  ['ungated', plan('p', task('a', run('git', 'status', 'push')))],
+  [
+    'network-beyond',
+    plan('p', task('a', { network: ['a.example.com:443'] }), { policy: { network: ['https://a.example.com/x'] } }),
+  ],
+  [
+    'unknown-output',
+    plan('p', external('a'), edit('b', 'x', { needs: ['a'] })),
+    { reads: [read('b', 'a', 'anything'), read(null, 'b', 'files')] },
+  ],
+  [
+    'output-too-early',
+    plan(
+      'p',
+      task('a', { outputs: { x: { from: 'stdout', as: 'text' } } }),
+      decision('d', { needs: ['a'], on: { yes: 'e' } }),
+      task('e'),
+    ),
+    { reads: [read('e', 'a', 'x')] },
+  ],
+  ['default-visits', plan('p', task('a', { visits: 2 }), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
+  ['deadline-past', plan('p', task('a', { deadline: '1999-01-31' }))],
+  ['no-rollback', plan('p', task('a', { rollback: 'git revert' }), task('b', { effect: 'pure' }))],
+  [
+    'no-acceptance',
+    plan('p', external('a', { accept: [{ type: 'prose', text: 'good' }] }), external('b', { kind: 'research' })),
+  ],
+  [
+    'impossible-outcome',
+    plan(
+      'p',
+      task('a', {
+        failureModes: [{ name: 'full', detect: { type: 'prose', text: 'x' } }],
+        on: { full: 'b', failure: 'b' },
+      }),
+      task('b'),
+    ),
+  ],
+  ['edit-outside', plan('p', edit('a', '${{ inputs.file }}', { write: ['src/**'] })), { scopes }],
+  ['scope-too-wide', plan('p', task('a', { write: ['src/lib/x'] }), { policy: { write: ['src/**'] } })],
+]
+
+const said = (code: FindingCode, definition: PlanDefinition, options: AnalyzeOptions = {}) =>
+  analyze(definition, options).findings.filter(finding => finding.code === code)
+
+describe('the lint', () => {
+  it.each(FIRES.map((row, at) => [row[0], at, row] as const))(
+    'finds %s (%i)',
+    (code, _, [, tasks, definition, options]) => {
+      const found = said(code, definition, options)
+      expect(found.map(finding => finding.task)).toEqual(tasks)
+      for (const { message, hint } of found) expect([message.length > 10, hint.length > 5]).toEqual([true, true])
+    },
+  )
+
+  it.each(SILENT.map((row, at) => [row[0], at, row] as const))(
+    'does not find %s (%i)',
+    (code, _, [, definition, options]) => {
+      expect(said(code, definition, options)).toEqual([])
+    },
+  )
+
+  it('has a test for every code', () => {
+    const shown = new Set([...FIRES.map(([code]) => code), 'limit', 'structure'])
+    expect(FINDING_CODES.filter(code => !shown.has(code))).toEqual([])
+  })
+
+  it('tells the worst first', () => {
+    const { findings } = analyze(plan('p', external('z'), task('a', { needs: ['gone'] })))
+    expect(findings.map(({ severity }) => severity)).toEqual([
+      'error',
+      'warning',
+      'warning',
+      'info',
+      'info',
+      'info',
+      'info',
+      'info',
+    ])
+  })
+
+  it('says of many tasks in one place what they have in common, once', () => {
+    const many = Array.from({ length: 2_000 }, (_, at) => edit(`t${at}`, 'one/file'))
+    expect(said('scope-overlap', plan('p', ...many)).map(({ message }) => message)).toEqual([
+      "'t0' and 't1' (and 1998 more) could run at once but write the same files (one/file); they will be run one after the other",
+    ])
+  })
+})
+
+it('counts deadlines without a calendar as the calendar does', () => {
+  for (const text of [
+    '1970-01-01T00:00:00Z',
+    '2000-02-29T23:59:59.5Z',
+    '2026-06-01T12:00+02:00',
+    '2026-12-31T23:59:59-11:30',
+    '1900-03-01T00:00Z',
+  ])
+    expect(instantOf(text), text).toBe(Date.parse(text))
+  expect(instantOf('2026-01-31')).toBe(Date.parse('2026-02-01'))
+  expect(instantOf('soon')).toBeNull()
+})
+
+it('speaks of lengths in two units', () => {
+  expect([0, 999, 1000, 90_000, 3_600_000, 90_000_000].map(spoken)).toEqual([
+    '0ms',
+    '999ms',
+    '1s',
+    '1m 30s',
+    '1h',
+    '1d 1h',
+  ])
+})

@@ -1,0 +1,54 @@
+// Rules about care: whoever changes something should say how it is known to be right, and how it is undone.
+
+import { effectOf } from '../../effect.ts'
+import type { EffectClass, TaskDefinition } from '../../plan.ts'
+import type { Finding } from '../finding.ts'
+import { joins } from '../lengths.ts'
+import type { Look } from '../look.ts'
+
+const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
+/** Their result is a judgement already. */
+const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|read|document)/i
+
+/** A command at least has its exit code; a report has nobody's word but its author's. */
+export function* accepted({ graph }: Look): Iterable<Finding> {
+  for (const [at, task] of graph.tasks.entries()) {
+    const isJudged = (task.accept?.length ?? 0) > 0 || task.expect !== undefined
+    if (isJudged || joins(graph, at) || JUDGING.test(task.kind ?? '')) continue
+    const isReported = task.action.type === 'external'
+    if (!isReported && !changes(graph.definition, task)) continue
+    yield {
+      code: 'no-acceptance',
+      severity: isReported ? 'warning' : 'info',
+      task: task.id,
+      key: 'id',
+      message: isReported
+        ? `nothing checks what is reported about '${task.id}'`
+        : `'${task.id}' changes something, and only its exit code says whether it is right`,
+      hint: "add 'accept:' with a command, an expression or a sentence to judge",
+    }
+  }
+}
+
+export function* rolledBack({ graph }: Look): Iterable<Finding> {
+  for (const [at, task] of graph.tasks.entries()) {
+    if (task.compensate !== undefined || (task.rollback ?? '') !== '' || joins(graph, at)) continue
+    if (!changes(graph.definition, task)) continue
+    const isFiles = effectOf(graph.definition, task) === 'workspace'
+    yield {
+      code: 'no-rollback',
+      severity: isFiles ? 'info' : 'warning',
+      task: task.id,
+      key: 'id',
+      message: isFiles
+        ? `'${task.id}' changes files and does not say how that is undone`
+        : `'${task.id}' may change the world outside its files and does not say how that is undone`,
+      hint: "add 'compensate:' with what undoes it, or 'rollback:' with how a person would; 'effect: pure' if it only reads",
+    }
+  }
+}
+
+function changes(plan: Look['graph']['definition'], task: TaskDefinition): boolean {
+  const { type } = task.action
+  return (type === 'run' || type === 'edit') && CHANGING.has(effectOf(plan, task))
+}

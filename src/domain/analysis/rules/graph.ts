@@ -1,0 +1,104 @@
+// Rules about the graph: faults that keep a plan from starting, tasks nothing leads to, outcomes that never come, loops that
+// end by default, and plans too long to read without milestones.
+
+import { checkGraph } from '../../graph.ts'
+import type { TaskName } from '../../id.ts'
+import { VISITS_DEFAULT } from '../../limits.ts'
+import { circles } from '../circles.ts'
+import type { Finding } from '../finding.ts'
+import type { Look } from '../look.ts'
+import { outcomes, possible } from '../outcomes.ts'
+
+export const TOP_LEVEL_MAX = 7
+/** One finding for each of so many names is more than anyone reads. */
+const NAMES_MAX = 3
+
+export function* graphFaults({ graph }: Look): Iterable<Finding> {
+  for (const { code, message, hint, task, key } of checkGraph(graph.definition)) {
+    yield {
+      code,
+      severity: 'error',
+      message,
+      hint: hint ?? 'correct it and try again',
+      ...(task === undefined ? {} : { task }),
+      ...(key === undefined ? {} : { key }),
+    }
+  }
+}
+
+/** What has no wave although it is in no circle of needs, and behind none. */
+export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
+  if (waves.order.length === graph.tasks.length) return
+  const stuck = circles(graph.needs).behind
+  for (const [task, { id }] of graph.tasks.entries()) {
+    if (waves.waveOf[task] !== -1 || stuck[task]) continue
+    const sleeps = graph.dormant[task]
+    yield {
+      code: 'unreachable',
+      severity: 'warning',
+      task: id,
+      key: sleeps ? 'id' : 'needs',
+      message: sleeps
+        ? `'${id}' waits for an outcome that never leads to it`
+        : `'${id}' needs ${some(graph.needs[task]!.filter(need => waves.waveOf[need] === -1).map(need => graph.tasks[need]!.id))}, which nothing leads to`,
+      hint: sleeps
+        ? 'give it `needs`, or correct the outcome that leads here'
+        : 'it would be skipped; let it need something that runs',
+    }
+  }
+}
+
+export function* impossibleOutcomes({ graph }: Look): Iterable<Finding> {
+  for (const task of graph.tasks) {
+    for (const outcome of Object.keys(task.on ?? {})) {
+      if (possible(task, outcome)) continue
+      yield {
+        code: 'impossible-outcome',
+        severity: 'warning',
+        task: task.id,
+        key: 'on',
+        message: `'${task.id}' never ends with the outcome '${outcome.slice(0, 100)}'`,
+        hint: `${task.action.type === 'gate' ? 'a gate' : `'${task.action.type}'`} ends with ${(outcomes(task) ?? []).join(', ')}; for others let a 'decide' task follow`,
+      }
+    }
+  }
+}
+
+/** Every way back is bounded; here nobody said by how much. */
+export function* loops({ graph }: Look): Iterable<Finding> {
+  if (graph.leads.every(leads => leads.length === 0)) return
+  const onwards = graph.tasks.map((_, task) => [...graph.dependants[task]!, ...graph.leads[task]!.map(({ to }) => to)])
+  const { circleOf } = circles(onwards)
+  for (const lead of graph.leads.flat()) {
+    const [source, target] = [graph.tasks[lead.from]!, graph.tasks[lead.to]!]
+    const isBack = lead.from === lead.to || (circleOf[lead.from] !== -1 && circleOf[lead.from] === circleOf[lead.to])
+    // Of a circle only the edge that closes it is told: the one that does not go on in the order of the document.
+    if (!isBack || lead.to > lead.from || source.visits !== undefined || target.visits !== undefined) continue
+    yield {
+      code: 'default-visits',
+      severity: 'info',
+      task: source.id,
+      key: 'on',
+      message: `'${lead.outcome.slice(0, 100)}' leads back to '${target.id}', and nothing says how often; ${VISITS_DEFAULT} visits are the default`,
+      hint: `say it: 'visits:' on '${target.id}'`,
+    }
+  }
+}
+
+export function* size({ graph, options }: Look): Iterable<Finding> {
+  const max = options.topLevelMax ?? TOP_LEVEL_MAX
+  const { tasks } = graph.definition
+  if (tasks.length <= max || tasks.some(task => task.milestone !== undefined)) return
+  yield {
+    code: 'too-many-tasks',
+    severity: 'warning',
+    key: 'tasks',
+    message: `${tasks.length} tasks stand side by side; people follow about ${max}`,
+    hint: 'give them `milestone:`, or gather some into a `subplan`',
+  }
+}
+
+function some(names: readonly TaskName[]): string {
+  const shown = names.slice(0, NAMES_MAX).map(name => `'${name}'`)
+  return shown.join(', ') + (names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '')
+}

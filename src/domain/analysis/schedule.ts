@@ -1,0 +1,130 @@
+// The plan played through in time, as the engine would: highest priority first, within `concurrency`, never two whose write
+// scopes overlap. It tells how long the plan takes and how much of it really goes on at once.
+//
+// Tasks with the same scope wait behind one another, so only the first of them is ever tried; one that is held up is tried
+// again when whoever held it up ends. What a plan could still contrive is bounded by TRIES_MAX: after that scopes no longer
+// hold anybody up, and the answer is marked as not exact.
+
+import { concurrencyOf } from '../decisions/starting.ts'
+import { Heap } from '../heap.ts'
+import { type Paths, ScopeIndex } from './scope-index.ts'
+import type { Waves } from './waves.ts'
+import type { WorkGraph } from './work-graph.ts'
+
+export interface Schedule {
+  readonly elapsedMs: number
+  /** The most tasks at once, those of agents and people included. */
+  readonly peak: number
+  /** The most tasks the engine carries out at once. */
+  readonly enginePeak: number
+  readonly exact: boolean
+}
+
+const TRIES_MAX = 400_000
+
+export function scheduleOf(
+  graph: WorkGraph,
+  waves: Waves,
+  lengths: readonly number[],
+  scopes: readonly Paths[],
+): Schedule {
+  const { definition, tasks } = graph
+  const keys = scopes.map((scope, task) =>
+    scope.length === 0
+      ? `${task}`
+      : `:${scope
+          .map(path => path.join('/'))
+          .sort()
+          .join('\n')}`,
+  )
+  const byEngine = tasks.map(task => task.action.type !== 'external' && task.action.type !== 'gate')
+  const unmet = graph.needs.map((needs, task) => needs.length + (waves.wokenBy[task] === -1 ? 0 : 1))
+  const woken = wokenOf(waves)
+
+  const first = (a: number, b: number): boolean => {
+    const [left, right] = [tasks[a]!.priority ?? 0, tasks[b]!.priority ?? 0]
+    return left !== right ? left > right : a < b
+  }
+  const ready = new Heap<number>(first)
+  const running = new Heap<{ readonly task: number; readonly endsMs: number }>((a, b) =>
+    a.endsMs !== b.endsMs ? a.endsMs < b.endsMs : a.task < b.task,
+  )
+  const held = new ScopeIndex()
+  /** Ready tasks of a scope, of which the first stands in `ready`, runs, or is held up. */
+  const behind = new Map<string, Heap<number>>()
+  const heldUpBy = new Map<number, number[]>()
+  let free = concurrencyOf(definition)
+  let now = 0
+  let underWay = 0
+  let engines = 0
+  let tries = 0
+  let peak = 0
+  let enginePeak = 0
+
+  const start = (task: number): void => {
+    held.add(task, scopes[task]!)
+    running.push({ task, endsMs: now + lengths[task]! })
+    underWay++
+    if (byEngine[task]) {
+      free--
+      engines++
+    }
+    peak = Math.max(peak, underWay)
+    enginePeak = Math.max(enginePeak, engines)
+  }
+  const readied = (task: number): void => {
+    // Agents and people need no place of the engine, and nobody knows what they write.
+    if (!byEngine[task]) return start(task)
+    const line = behind.get(keys[task]!)
+    if (line === undefined) {
+      behind.set(keys[task]!, new Heap<number>(first))
+      ready.push(task)
+    } else line.push(task)
+  }
+  const end = (task: number): void => {
+    held.remove(task, scopes[task]!)
+    underWay--
+    if (byEngine[task]) {
+      free++
+      engines--
+      const next = behind.get(keys[task]!)?.pop(always)
+      if (next === undefined) behind.delete(keys[task]!)
+      else ready.push(next)
+    }
+    for (const other of heldUpBy.get(task) ?? []) ready.push(other)
+    heldUpBy.delete(task)
+    for (const dependant of [...graph.dependants[task]!, ...(woken.get(task) ?? [])])
+      if (--unmet[dependant]! === 0 && waves.waveOf[dependant] !== -1) readied(dependant)
+  }
+
+  for (const task of waves.waves[0] ?? []) readied(task)
+  for (;;) {
+    for (let task = free > 0 ? ready.pop(always) : undefined; task !== undefined; ) {
+      const other = scopes[task]!.length === 0 || ++tries > TRIES_MAX ? -1 : held.inTheWayOf(scopes[task]!)
+      if (other === -1) start(task)
+      else heldUpBy.get(other)?.push(task) ?? heldUpBy.set(other, [task])
+      task = free > 0 ? ready.pop(always) : undefined
+    }
+    const next = running.pop(always)
+    if (next === undefined) break
+    now = next.endsMs
+    end(next.task)
+    // Whatever ends at the same moment makes room together.
+    for (let also = running.peek(always); also !== undefined && also.endsMs === now; also = running.peek(always))
+      end(running.pop(always)!.task)
+  }
+  return { elapsedMs: now, peak, enginePeak, exact: tries <= TRIES_MAX }
+}
+
+const always = (): boolean => true
+
+function wokenOf({ wokenBy }: Waves): ReadonlyMap<number, readonly number[]> {
+  const woken = new Map<number, number[]>()
+  for (const [task, by] of wokenBy.entries()) {
+    if (by === -1) continue
+    const list = woken.get(by)
+    if (list === undefined) woken.set(by, [task])
+    else list.push(task)
+  }
+  return woken
+}

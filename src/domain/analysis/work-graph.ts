@@ -1,0 +1,81 @@
+// The tasks of a plan as a graph of numbers, built once and read by every analysis. It takes whatever it is given: names
+// that are not there are left out, a task said twice counts once, circles stay circles for whoever walks to mind.
+
+import type { TaskName } from '../id.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { findDormant, newTask } from '../task-graph.ts'
+
+export interface WorkGraph {
+  readonly definition: PlanDefinition
+  /** Every task there will be, in the order of the document; positions in this list are the numbers below. */
+  readonly tasks: readonly TaskDefinition[]
+  readonly at: ReadonlyMap<TaskName, number>
+  readonly needs: readonly (readonly number[])[]
+  readonly dependants: readonly (readonly number[])[]
+  /** Outcome edges, by source and by target; those of failure modes are among them. */
+  readonly leads: readonly (readonly Lead[])[]
+  readonly ledFrom: readonly (readonly Lead[])[]
+  /** Reached only when an outcome leads there. */
+  readonly dormant: readonly boolean[]
+}
+
+export interface Lead {
+  readonly from: number
+  readonly to: number
+  readonly outcome: string
+}
+
+export function workGraph(definition: PlanDefinition, given: readonly TaskDefinition[]): WorkGraph {
+  const at = new Map<TaskName, number>()
+  const tasks = given.filter(task => !at.has(task.id) && at.set(task.id, at.size))
+  const needs = tasks.map(task => known(task.needs ?? [], at))
+  const dependants: number[][] = tasks.map(() => [])
+  for (const [task, list] of needs.entries()) for (const need of list) dependants[need]!.push(task)
+  const leads: (readonly Lead[])[] = tasks.map(() => NOWHERE)
+  const ledFrom: (readonly Lead[])[] = tasks.map(() => NOWHERE)
+  let leadsAnywhere = false
+  for (const [from, task] of tasks.entries()) {
+    if (task.on === undefined && task.failureModes === undefined) continue
+    const found = outcomesOf(task).flatMap(([outcome, targets]) =>
+      known(targets, at).map(to => ({ from, to, outcome })),
+    )
+    leads[from] = found
+    for (const lead of found) {
+      leadsAnywhere = true
+      if (ledFrom[lead.to] === NOWHERE) ledFrom[lead.to] = [lead]
+      else (ledFrom[lead.to] as Lead[]).push(lead)
+    }
+  }
+  const dormant = leadsAnywhere ? dormantOf(tasks, dependants) : tasks.map(() => false)
+  return { definition, tasks, at, needs, dependants, leads, ledFrom, dormant }
+}
+
+/** Most tasks lead nowhere; they share one list. */
+const NOWHERE: readonly Lead[] = []
+
+/** Where a task may lead: its `on`, and the recoveries of its failure modes under their names. */
+export function outcomesOf(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {
+  const recoveries = (task.failureModes ?? []).map(({ name, recover }) => [name, recover ?? []] as const)
+  return [...Object.entries(task.on ?? {}), ...recoveries]
+}
+
+/** The engine's own answer, so that analysis and run never disagree about who sleeps. */
+function dormantOf(tasks: readonly TaskDefinition[], dependants: readonly (readonly number[])[]): readonly boolean[] {
+  const order = tasks.map((task, index) => newTask(task, index + 1))
+  for (const [index, task] of order.entries()) task.dependants = dependants[index]!.map(one => order[one]!)
+  const dormant = findDormant({ order, tasks: new Map(order.map(task => [task.definition.id, task])) })
+  return tasks.map(task => task.action.type !== 'verify' && dormant.has(task.id))
+}
+
+function known(names: readonly TaskName[], at: ReadonlyMap<TaskName, number>): readonly number[] {
+  if (names.length < 2) {
+    const index = names[0] === undefined ? undefined : at.get(names[0])
+    return index === undefined ? [] : [index]
+  }
+  const found = new Set<number>()
+  for (const name of names) {
+    const index = at.get(name)
+    if (index !== undefined) found.add(index)
+  }
+  return [...found]
+}

@@ -1,0 +1,110 @@
+// What must hold before an attempt may start. Judged like acceptance criteria, with facts about this machine beside; a
+// check must only read. One that does not hold is trouble that may pass: the attempt fails and may be tried again.
+
+import type { CommandLine, Criterion } from '../domain/plan.ts'
+import type { Failure, Verdict } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import type { Attempt } from '../runners/runner.ts'
+import { boundOf } from './expressions.ts'
+import { type Facts, systemFacts } from './facts.ts'
+import { commandText, judge } from './judge.ts'
+import { resolveAttempt } from './resolve.ts'
+import type { Rooms } from './rooms.ts'
+
+/** A question that takes longer than this is no question. */
+const CHECK_MAX_MS = 5 * 60_000
+
+export type Judged =
+  | { readonly verdicts: readonly Verdict[] }
+  | { readonly failure: Failure }
+  /** We are stopping; ask again later. */
+  | null
+
+export async function judgePreconditions(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  signal: AbortSignal,
+): Promise<Judged> {
+  const { preconditions = [] } = task.definition
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok)
+    return {
+      failure: {
+        class: 'logic',
+        message: resolved.message,
+        ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+        retryable: false,
+      },
+    }
+  const attempt: Attempt = {
+    ...resolved.value,
+    attempt: task.attempt + 1,
+    timeoutMs: Math.min(resolved.value.timeoutMs, CHECK_MAX_MS),
+  }
+  const facts = preconditions.some(speaksOfFacts)
+    ? await (rooms.facts?.() ?? systemFacts(rooms.stateDir))
+    : ({} as Partial<Facts>)
+  const verdicts = await judge(preconditions, {
+    state,
+    attempt,
+    context: {
+      ...boundOf(attempt.definition),
+      inputs: attempt.inputs,
+      visit: attempt.visit,
+      attempt: attempt.attempt,
+      ...facts,
+    },
+    run: rooms.runners.get('run'),
+    tools: {
+      root: rooms.root,
+      stateDir: rooms.stateDir,
+      owner: attempt.key,
+      write: [],
+      environment: rooms.environment,
+      about: rooms.about,
+      evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
+      log: () => {},
+      monotonic: rooms.clock.monotonic,
+    },
+    signal,
+  })
+  if (signal.aborted) return null
+  const at = verdicts.findIndex(({ holds }) => holds === false)
+  if (at < 0) return { verdicts }
+  return { failure: notMet(preconditions[at]!, verdicts[at]!, facts) }
+}
+
+function notMet(criterion: Criterion, { criterion: text, evidence }: Verdict, facts: Partial<Facts>): Failure {
+  const seen = [evidence, ...seenBy(criterion, facts)].filter(part => part !== undefined).join(', ')
+  const words = 'text' in criterion && criterion.text !== undefined ? `${criterion.text}: ` : ''
+  return {
+    class: 'resource',
+    message: `precondition '${words}${text}' does not hold${seen === '' ? '' : ` (${seen})`}`,
+    hint: 'make it true, then retry the task',
+    retryable: true,
+  }
+}
+
+function seenBy(criterion: Criterion, { memory, network }: Partial<Facts>): readonly string[] {
+  const text = textOf(criterion)
+  return [
+    ...(memory !== undefined && /\bmemory\b/.test(text) ? [`memory.has_space is ${memory.has_space}`] : []),
+    ...(network !== undefined && /\bnetwork\b/.test(text) ? [`network.online is ${network.online}`] : []),
+  ]
+}
+
+const speaksOfFacts = (criterion: Criterion): boolean => /\b(?:memory|network)\b/.test(textOf(criterion))
+
+function textOf(criterion: Criterion): string {
+  switch (criterion.type) {
+    case 'check':
+      return commandText(criterion.command as CommandLine)
+    case 'expect':
+      return criterion.expression
+    case 'prose':
+      return ''
+    default:
+      return criterion satisfies never
+  }
+}

@@ -1,0 +1,207 @@
+// `plan-record`, how seed 004 keeps plans and tasks: `{plan: {…}, tasks: [{id, plan_id, agent_id, description, task_type,
+// input_data, status, sequence_order, …}]}`, a list of such tasks, or one of them. Tasks follow each other by
+// `sequence_order`; those with the same number run side by side. What came out of a task is kept, never taken for its inputs.
+
+import type { TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Path } from '../diagnostic.ts'
+import { durationText } from './amounts.ts'
+import type { Dialect, Reading } from './dialect.ts'
+import { idsFor } from './naming.ts'
+import { printPlanRecord } from './plan-record-print.ts'
+import { isSteps, readOrder, readPlanWords, readSteps } from './plan-steps.ts'
+import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
+import {
+  isReadable,
+  isText,
+  isTexts,
+  keepOthers,
+  moveCriteria,
+  moveIf,
+  moveInputs,
+  moveText,
+  TASK_WORDS,
+} from './plan-steps-words.ts'
+import { Draft, type Fields, NEEDS_KEYS, readStatus } from './reading.ts'
+import { isList, isMap, type Source } from './source.ts'
+
+export const planRecord: Dialect = {
+  name: 'plan-record',
+  about: 'plan and task records with sequence_order, as the PlanStore answers them (JSON)',
+  recognises: ({ value }) => {
+    const parts = partsOf(value)
+    return parts !== null && (parts.tasks.some(isRecord) || (parts.tasks.length === 0 && isSteps(parts.plan.steps)))
+  },
+  read,
+  print: (definition, status) => printPlanRecord(definition, status, read),
+}
+
+interface Parts {
+  readonly plan: JsonObject
+  readonly planAt: Path
+  readonly tasks: readonly Json[]
+  readonly tasksAt: Path
+}
+
+function partsOf(value: Json | undefined): Parts | null {
+  if (isList(value)) return value.length === 0 ? null : { plan: {}, planAt: [], tasks: value, tasksAt: [] }
+  if (!isMap(value) || Object.hasOwn(value, 'planfold')) return null
+  if (isMap(value.plan) && (isList(value.tasks) || value.tasks === undefined))
+    return { plan: value.plan, planAt: ['plan'], tasks: value.tasks ?? [], tasksAt: ['tasks'] }
+  if (isList(value.tasks)) {
+    const { tasks, ...plan } = value
+    return { plan, planAt: [], tasks: tasks as readonly Json[], tasksAt: ['tasks'] }
+  }
+  return isRecord(value) ? { plan: {}, planAt: [], tasks: [value], tasksAt: LONE } : null
+}
+
+/** One task that is the whole text stands at no path. */
+const LONE: Path = ['\u0000lone']
+
+function isRecord(value: Json): boolean {
+  if (!isMap(value) || Object.hasOwn(value, 'steps')) return false
+  const has = (key: string) => Object.hasOwn(value, key)
+  return (
+    has('sequence_order') || has('plan_id') || (isText(value.description) && (has('task_type') || has('input_data')))
+  )
+}
+
+function read(source: Source): Reading {
+  if (!source.read.ok) return source.read
+  const draft = new Draft(source)
+  const parts = partsOf(source.value)
+  if (parts === null) {
+    draft.refuse({
+      path: [],
+      message: 'these are no records of a plan and its tasks',
+      hint: 'write {"plan": {…}, "tasks": [{"description": "…", "sequence_order": 1}]}',
+    })
+    return draft.reading({})
+  }
+  const fields = draft.fields(parts.plan, parts.planAt, [])
+  readPlanWords(draft, fields)
+  const order = readOrder(fields)
+  if (parts.tasks.length === 0 && isSteps(parts.plan.steps)) {
+    const steps = fields.take('steps') as readonly Json[]
+    fields.put('tasks', readSteps(draft, steps, { at: [...parts.planAt, 'steps'], to: ['tasks'], prefix: '', order }))
+  } else {
+    const planId = planIdOf(parts)
+    if (parts.plan.id === undefined) fields.remember('id', planId)
+    fields.put('tasks', readRecords(draft, parts, planId, order))
+  }
+  keepOthers(fields)
+  return draft.reading(fields.document())
+}
+
+/** The plan all tasks say they belong to. */
+function planIdOf({ plan, tasks }: Parts): Json | undefined {
+  if (plan.id !== undefined) return plan.id
+  const ids = new Set(tasks.map(task => (isMap(task) ? task.plan_id : undefined)))
+  return ids.size === 1 ? [...ids][0] : undefined
+}
+
+function readRecords(
+  draft: Draft,
+  parts: Parts,
+  planId: Json | undefined,
+  order: 'sequential' | 'parallel',
+): readonly JsonObject[] {
+  const pathOf = (index: number): Path => (parts.tasksAt === LONE ? [] : [...parts.tasksAt, index])
+  const records = parts.tasks.map((task, index) => {
+    if (isMap(task)) return { task, at: pathOf(index) }
+    draft.refuse({
+      path: pathOf(index),
+      message: 'a task is a map of keys',
+      hint: 'write {"description": "…", "sequence_order": 1}',
+    })
+    return { task: {}, at: pathOf(index) }
+  })
+  records.sort((a, b) => sequenceOf(a.task) - sequenceOf(b.task))
+  const ids = idsFor(
+    records.map(({ task }) => ({ id: isReadable(task.id) ? task.id : undefined, text: wordsOf(task) })),
+  )
+  refuseTwins(draft, records)
+  const references = new References()
+  references.add(ids.map(id => [id, id] as const))
+  references.add(records.map(({ task }, index) => [task.id, ids[index] as TaskName] as const))
+  references.add(records.map(({ task }, index) => [task.name, ids[index] as TaskName] as const))
+  const marked = records.map(({ task }, index) => ({
+    item: ids[index] as TaskName,
+    mark: task.sequence_order ?? undefined,
+  }))
+  const ranks = ranksOf(marked)
+  const rankOf = new Map(ranks.flatMap((rank, index) => rank.map(id => [id, index + 1] as const)))
+  if (order === 'sequential' && edgesByRank(ranks) > EDGES_MAX) {
+    draft.refuse({
+      path: parts.tasksAt === LONE ? [] : parts.tasksAt,
+      message: 'too many tasks have the same sequence_order',
+      hint: "say 'dependencies' instead",
+    })
+    return []
+  }
+  const unsaid = order === 'sequential' ? needsByRank(ranks) : new Map<TaskName, readonly TaskName[]>()
+  return records.map(({ task, at }, index) => {
+    const id = ids[index] as TaskName
+    const fields = draft.fields(task, at, ['tasks', index])
+    readRecord(draft, fields, id, planId)
+    const number = fields.take('sequence_order')
+    if (number !== (order === 'sequential' ? rankOf.get(id) : index + 1)) fields.remember('sequence_order', number)
+    const said = fields.first(NEEDS_KEYS)
+    if (said === null || said.value === null) fields.put('needs', unsaid.get(id))
+    else {
+      const found = resolve(references, said.value)
+      if ('wrong' in found) draft.refuse({ path: [...at, said.key], message: found.wrong, hint: found.hint })
+      else fields.put('needs', found.needs, said.key)
+    }
+    keepOthers(fields)
+    return fields.document()
+  })
+}
+
+function readRecord(draft: Draft, fields: Fields, id: TaskName, planId: Json | undefined): void {
+  const { map } = fields
+  fields.put('id', id)
+  if (map.id !== id) fields.keep(['id'])
+  else fields.take('id')
+  if (fields.take('plan_id') !== planId) fields.keep(['plan_id'])
+  moveText(fields, ['name', 'title'], 'title')
+  moveText(fields, ['description'], 'description')
+  moveText(fields, ['task_type'], 'kind')
+  moveText(fields, ['agent_id', 'assigned_agent'], 'assignee')
+  moveText(fields, ['llm_prompt'], 'instruction')
+  moveInputs(draft, fields, 'input_data')
+  moveInputs(draft, fields, 'inputs')
+  moveIf(fields, 'labels', 'labels', isTexts)
+  moveIf(fields, 'priority', 'priority', value => Number.isSafeInteger(value) && Math.abs(value as number) <= 1_000_000)
+  moveCriteria(fields, ['acceptance_criteria', 'success_criteria'])
+  const seconds = map.timeout_seconds
+  if (typeof seconds === 'number' && seconds >= 0.001 && seconds <= 30 * 86_400) {
+    fields.take('timeout_seconds')
+    fields.put('timeout', durationText(seconds, 's'), 'timeout_seconds')
+  }
+  readStatus(draft, fields, 'status', id, TASK_WORDS)
+}
+
+function refuseTwins(draft: Draft, records: readonly { readonly task: JsonObject; readonly at: Path }[]): void {
+  const seen = new Set<string>()
+  for (const { task, at } of records) {
+    if (typeof task.id !== 'string' && typeof task.id !== 'number') continue
+    const key = String(task.id)
+    if (seen.has(key))
+      draft.refuse({
+        path: [...at, 'id'],
+        message: `there is another task ${JSON.stringify(task.id).slice(0, 60)}`,
+        hint: 'give every task an id of its own',
+      })
+    seen.add(key)
+  }
+}
+
+/** Tasks without a number come last, in the order in which they stand. */
+function sequenceOf(task: JsonObject): number {
+  return typeof task.sequence_order === 'number' ? task.sequence_order : Number.MAX_VALUE
+}
+
+function wordsOf(task: JsonObject): string {
+  return [task.name, task.title, task.description, task.task_type].find(isText) ?? ''
+}

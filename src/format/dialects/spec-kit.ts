@@ -1,0 +1,122 @@
+// spec-kit's `tasks.md`: phases in order, in each a list of tasks `- [ ] T001 [P] [US1] what to do`. Tasks follow one another;
+// neighbours marked [P] go side by side; a phase begins when the one before is done. `(depends on T012)` in the text counts,
+// too. Everything between the tasks is kept as it stands.
+
+import type { TaskName } from '../../domain/id.ts'
+import { grouped, keptBy, nonEmpty, printed, settleNeeds, sparse } from './backlogs.ts'
+import type { Dialect, Reading } from './dialect.ts'
+import { Draft, Names } from './reading.ts'
+import { isList, type Source } from './source.ts'
+import { dedent, indented, NAME, type Row, render, sideBySide, taskLine } from './spec-kit-print.ts'
+import { type Item, parts, TASK } from './spec-kit-text.ts'
+
+export const specKit: Dialect = {
+  name: NAME,
+  about: "GitHub spec-kit's tasks.md: phases with T001, [P] and [US1]",
+  recognises: ({ lines }) =>
+    lines.some(line => TASK.test(line)) && lines.some(line => /^#{1,3} (Tasks\b|Phase \d+)/.test(line)),
+  read,
+  print: (definition, status) => {
+    const tasks = definition.tasks.filter(task => task.action.type !== 'verify')
+    const rows = tasks.map(task => ({ ...task, checked: status(task.id) === 'completed', kept: keptBy(NAME, task) }))
+    const { between } = keptBy(NAME, definition)
+    const blocks = isList(between) && between.every(block => typeof block === 'string') ? between : null
+    return printed(specKit, render(definition.title, rows, blocks), definition, status)
+  },
+}
+
+function read(source: Source): Reading {
+  const draft = new Draft(source)
+  const { items, between, title } = parts(source.text)
+  if (items.length === 0) {
+    draft.refuseAt(1, 1, 'there is no task in this list', 'a task is written as: - [ ] T001 What to do')
+    return draft.reading({})
+  }
+  const ids = items.map((item, index) => (isOpen(item) ? `${item.id}-${index + 1}` : item.id))
+  const names = new Names(ids)
+  const nameAt = (index: number): TaskName => names.name(ids[index]!) as TaskName
+  const soft = sequence(items, nameAt)
+  if (soft === null) {
+    draft.refuseAt(items[0]!.line, 1, 'too many tasks stand side by side', 'take some [P] away, or split the list up')
+    return draft.reading({})
+  }
+  const hard = items.map((item, index) => {
+    const known = item.dependsOn.filter(id => names.has(id))
+    for (const id of item.dependsOn)
+      if (!names.has(id))
+        draft.warn(
+          ['tasks', index],
+          `'${item.id}' depends on '${id}', which is not in this list`,
+          'add it, or take the words away',
+        )
+    return known.map(id => names.name(id) as TaskName)
+  })
+  const needs = settleNeeds(items.map((_, index) => ({ name: nameAt(index), hard: hard[index]!, soft: soft[index]! })))
+  const rows = items.map(
+    (item, index) =>
+      sparse({
+        id: nameAt(index),
+        title: item.title === '' ? undefined : item.title,
+        description: dedent(item.more) || undefined,
+        needs: nonEmpty(needs.get(nameAt(index))),
+        labels: nonEmpty(item.stories),
+        milestone: item.phase ?? undefined,
+      }) as unknown as Row,
+  )
+  const flags = sideBySide(rows)
+  const kept = items.map((item, index) =>
+    sparse({
+      at: index,
+      line: taskLine(rows[index]!, item.id, item.checked, item.parallel) === item.text ? undefined : item.text,
+      id: rows[index]!.id === item.id ? undefined : item.id,
+      parallel: flags[index] === item.parallel ? undefined : item.parallel,
+      more: indented(dedent(item.more)) === item.more ? undefined : item.more,
+    }),
+  )
+  for (const [index, item] of items.entries()) {
+    draft.trace.mark(['tasks', index], { line: item.line, column: 1 })
+    if (item.checked) draft.ended.set(nameAt(index), 'completed')
+    if (isOpen(item)) draft.sketched(['tasks', index], `'${item.id}' stands for an id that was never chosen`)
+  }
+  const alone = render(
+    title,
+    rows.map((row, index) => ({ ...row, checked: items[index]!.checked, kept: {} })),
+    null,
+  )
+  const plain = alone === source.text
+  return draft.reading(
+    sparse({
+      planfold: 1,
+      title,
+      extra: plain ? undefined : { [NAME]: { between } },
+      tasks: rows.map((row, index) => (plain ? row : { ...row, extra: { [NAME]: kept[index]! } })) as never,
+    }),
+  )
+}
+
+/** TXXX: a template nobody has filled in. */
+const isOpen = (item: Item): boolean => /^T-?X+$/.test(item.id)
+
+/** More edges than this between two phases are nobody's plan. */
+const EDGES_MAX = 200_000
+
+/** Who follows whom: every group after the one before it. Null when that would be too much. */
+function sequence(
+  items: readonly Item[],
+  nameAt: (index: number) => TaskName,
+): readonly (readonly TaskName[])[] | null {
+  let group = 0
+  const groupOf = items.map((item, index) => {
+    const before = items[index - 1]
+    if (before !== undefined && !(item.parallel && before.parallel && item.phaseAt === before.phaseAt)) group++
+    return group
+  })
+  const members = grouped(
+    items.map((_, index) => index),
+    index => groupOf[index]!,
+  )
+  let edges = 0
+  for (const [number, own] of members) edges += own.length * (members.get(number - 1)?.length ?? 0)
+  if (edges > EDGES_MAX) return null
+  return groupOf.map(number => (members.get(number - 1) ?? []).map(nameAt))
+}

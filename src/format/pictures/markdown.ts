@@ -1,0 +1,163 @@
+// A plan as a Markdown document for people to read: what it is for, when it is done, each task with what it does, needs and
+// must fulfil, and where it stands. It is a picture: nothing is read back from it. Whatever a plan says is shown as text and
+// never becomes markup.
+
+import type { TaskName } from '../../domain/id.ts'
+import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { TaskStatus } from '../../domain/status.ts'
+import { printDuration } from '../units.ts'
+import { type Item, oneLine, type Scene, type Statuses, sceneOf } from './scene.ts'
+
+const LINE_MAX = 400
+
+export function markdown(definition: PlanDefinition, statuses: Statuses = new Map()): string {
+  const scene = sceneOf(definition, statuses)
+  const { title, goal, owner, stakeholders, done, policy } = definition
+  const lines = [`# ${text(title ?? definition.name)}`, '']
+  if (goal !== undefined) lines.push(...quote(goal), '')
+  const facts = [
+    ['Plan', code(definition.name)],
+    ['Owner', owner === undefined ? null : text(owner)],
+    ['Stakeholders', stakeholders === undefined ? null : stakeholders.map(text).join(', ')],
+    ['May write', policy?.write === undefined ? null : codes(policy.write)],
+    ['May reach', policy?.network === undefined ? null : codes(policy.network)],
+    ['Progress', progress(scene.items)],
+  ] as const
+  for (const [name, value] of facts) if (value !== null && value !== '') lines.push(`- **${name}:** ${value}`)
+  if ((done?.length ?? 0) > 0) lines.push('', '## Done when', '', ...done!.map(criterion))
+  lines.push('', '## Tasks', '')
+  const leads = leadsOf(scene)
+  for (const [at, item] of scene.items.entries())
+    lines.push(...section(item, at + 1, leads.get(item.task.id) ?? []), '')
+  return `${lines.join('\n').trimEnd()}\n`
+}
+
+function leadsOf({ edges }: Scene): ReadonlyMap<TaskName, readonly string[]> {
+  const leads = new Map<TaskName, string[]>()
+  for (const { from, to, outcome } of edges) {
+    if (outcome === null) continue
+    const shown = `${text(outcome)} → ${code(to)}`
+    if (leads.has(from)) leads.get(from)!.push(shown)
+    else leads.set(from, [shown])
+  }
+  return leads
+}
+
+function section({ task, status }: Item, number: number, leads: readonly string[]): readonly string[] {
+  const needs = (task.needs ?? []).filter(need => !need.startsWith(`${task.id}/`))
+  const facts = [
+    ['Does', does(task)],
+    ['Kind', task.kind === undefined ? null : text(task.kind)],
+    ['Needs', codes(needs)],
+    ['When', task.when === undefined ? null : code(task.when)],
+    ['Writes', codes(task.write ?? [])],
+    ['Leads', leads.join(', ')],
+    ['For', [task.assignee, task.owner].flatMap(name => (name === undefined ? [] : [text(name)])).join(', ')],
+    ['Estimate', task.estimateMs === undefined ? null : printDuration(task.estimateMs)],
+    ['Milestone', task.milestone === undefined ? null : text(task.milestone)],
+    ['Due', task.deadline === undefined ? null : text(task.deadline)],
+    ['Undone by', task.compensate === undefined ? null : action(task.compensate)],
+    ['Rollback', task.rollback === undefined ? null : text(task.rollback)],
+    ['Assumes', (task.assumptions ?? []).map(text).join('; ')],
+    ['Risks', (task.risks ?? []).map(text).join('; ')],
+  ] as const
+  const lists = [
+    ['Before it starts', (task.preconditions ?? []).map(criterion)],
+    ['Accepted when', task.action.type === 'verify' ? [] : (task.accept ?? []).map(criterion)],
+    ['May fail by', (task.failureModes ?? []).map(({ name, detect }) => `- ${text(name)}: ${judged(detect)}`)],
+  ] as const
+  const mark = status === null ? '' : ` [${MARKS[status]}]`
+  return [
+    `### ${number}.${mark} ${text(task.id)}${task.title === undefined ? '' : ` — ${text(task.title)}`}`,
+    '',
+    ...(status === null ? [] : [`- **Status:** ${status}`]),
+    ...facts.flatMap(([name, value]) => (value === null || value === '' ? [] : [`- **${name}:** ${value}`])),
+    ...(task.description === undefined ? [] : ['', ...quote(task.description)]),
+    ...(task.instruction === undefined ? [] : ['', ...quote(task.instruction)]),
+    ...lists.flatMap(([name, items]) => (items.length === 0 ? [] : ['', `${name}:`, '', ...items])),
+  ]
+}
+
+/** The words of plain to-do lists, and the few they do not have. */
+const MARKS: Readonly<Record<TaskStatus, string>> = {
+  pending: 'TODO',
+  ready: 'TODO',
+  running: 'DOING',
+  waiting: 'WAITING',
+  blocked: 'BLOCKED',
+  completed: 'DONE',
+  failed: 'FAILED',
+  skipped: 'SKIPPED',
+  abandoned: 'ABANDONED',
+  cancelled: 'CANCELLED',
+}
+
+function progress(items: readonly Item[]): string | null {
+  const known = items.filter(({ status }) => status !== null)
+  if (known.length === 0) return null
+  const done = known.filter(({ status }) => status === 'completed' || status === 'skipped').length
+  return `${done} of ${known.length} tasks`
+}
+
+function does({ action: what }: TaskDefinition): string {
+  return what.type === 'group' ? 'waits for its children' : action(what)
+}
+
+function action(what: Action): string {
+  switch (what.type) {
+    case 'run':
+      return `runs ${command(what.command)}`
+    case 'edit':
+      return `edits ${codes(what.edits.map(({ file }) => file))}`
+    case 'decide':
+      return `decides by ${code(what.expression)}`
+    case 'gate':
+      return 'asks a person for approval'
+    case 'external':
+      return 'is done by an agent or a person'
+    case 'verify':
+      return 'judges the definition of done'
+    default:
+      return what.type
+  }
+}
+
+const command = (line: CommandLine): string => code('argv' in line ? line.argv.join(' ') : line.script)
+
+function criterion(one: Criterion): string {
+  return `- ${judged(one)}`
+}
+
+function judged(one: Criterion): string {
+  if (one.type === 'prose') return `${text(one.text)} *(needs a verdict)*`
+  const words = one.text === undefined ? '' : `${text(one.text)}: `
+  return one.type === 'check'
+    ? `${words}${command(one.command)} *(command)*`
+    : `${words}${code(one.expression)} *(expression)*`
+}
+
+/** Whatever begins markup or HTML in a line is escaped. */
+function text(value: string): string {
+  return oneLine(value, LINE_MAX)
+    .replace(/[\\`*_[\]<>#|~&!]/g, sign => `\\${sign}`)
+    .replace(/^(\s*)([-+]|\d+[.)])/, '$1\\$2')
+}
+
+/** A code span in more backquotes than the text has in a row. */
+function code(value: string): string {
+  const line = oneLine(value, LINE_MAX)
+  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : ''
+  return `${fence}${pad}${line}${pad}${fence}`
+}
+
+const codes = (values: readonly (string | TaskName)[]): string => values.map(code).join(', ')
+
+const QUOTED_MAX = 40
+
+function quote(value: string): readonly string[] {
+  const lines = value.split(/\r\n|\n|\r/)
+  const shown = lines.slice(0, QUOTED_MAX).map(line => `> ${text(line)}`.trimEnd())
+  return lines.length > QUOTED_MAX ? [...shown, '> …'] : shown
+}

@@ -1,0 +1,92 @@
+// What every picture of a plan shows: the tasks that will run, which of them belong together, who needs whom, and where
+// outcomes lead. Names that are not there are left out, so a bad plan can be looked at too.
+
+import { expandTasks } from '../../domain/expand.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { TaskStatus } from '../../domain/status.ts'
+
+export type Statuses = ReadonlyMap<string, TaskStatus>
+
+export interface Scene {
+  readonly definition: PlanDefinition
+  /** In the order of the document; a group stands before its children. */
+  readonly items: readonly Item[]
+  /** Those in no group. */
+  readonly top: readonly Item[]
+  readonly edges: readonly Edge[]
+}
+
+export interface Item {
+  readonly task: TaskDefinition
+  readonly status: TaskStatus | null
+  /** Filled when it is a group. */
+  readonly children: Item[]
+}
+
+export interface Edge {
+  readonly from: TaskName
+  readonly to: TaskName
+  /** Null for `needs`. */
+  readonly outcome: string | null
+  /** From a child to the group around it: whoever draws the group as a frame need not draw it. */
+  readonly isInside: boolean
+}
+
+export function sceneOf(definition: PlanDefinition, statuses: Statuses): Scene {
+  const tasks = expandTasks(definition)
+  const items = new Map<TaskName, Item>()
+  for (const task of tasks)
+    if (!items.has(task.id)) items.set(task.id, { task, status: statuses.get(task.id) ?? null, children: [] })
+  const inside = new Set<TaskName>()
+  for (const { task, children } of items.values()) {
+    if (task.action.type !== 'group') continue
+    for (const need of task.needs ?? []) {
+      const child = items.get(need)
+      if (child === undefined || !need.startsWith(`${task.id}/`) || inside.has(need)) continue
+      inside.add(need)
+      children.push(child)
+    }
+  }
+  const edges: Edge[] = []
+  for (const { task } of items.values()) {
+    for (const need of new Set(task.needs ?? [])) {
+      if (!items.has(need)) continue
+      const isInside = task.action.type === 'group' && need.startsWith(`${task.id}/`)
+      edges.push({ from: need, to: task.id, outcome: null, isInside })
+    }
+    for (const [outcome, targets] of outcomes(task))
+      for (const to of new Set(targets)) if (items.has(to)) edges.push({ from: task.id, to, outcome, isInside: false })
+  }
+  const all = [...items.values()]
+  return { definition, items: all, top: all.filter(({ task }) => !inside.has(task.id)), edges }
+}
+
+function outcomes(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {
+  const recoveries = (task.failureModes ?? []).map(({ name, recover }) => [name, recover ?? []] as const)
+  return [...Object.entries(task.on ?? {}), ...recoveries]
+}
+
+/** Somebody's text on one line, without characters that would turn it or break it, and not longer than `max`. */
+export function oneLine(text: string, max: number): string {
+  const line = text
+    .replace(/[\p{Cs}\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu, '')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+  const characters = [...line]
+  return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : line
+}
+
+/** Fill and border of a status, the same in every picture. */
+export const COLOURS: Readonly<Record<TaskStatus, { readonly fill: string; readonly stroke: string }>> = {
+  pending: { fill: '#ffffff', stroke: '#999999' },
+  ready: { fill: '#eaf2ff', stroke: '#5b8def' },
+  running: { fill: '#d6eaf8', stroke: '#2277cc' },
+  waiting: { fill: '#fcf3cf', stroke: '#bb8800' },
+  blocked: { fill: '#fae5d3', stroke: '#cc7722' },
+  completed: { fill: '#d4f4dd', stroke: '#22aa77' },
+  failed: { fill: '#fadbd8', stroke: '#cc3333' },
+  skipped: { fill: '#eeeeee', stroke: '#aaaaaa' },
+  abandoned: { fill: '#e8daef', stroke: '#8855aa' },
+  cancelled: { fill: '#e5e5e5', stroke: '#777777' },
+}

@@ -1,0 +1,118 @@
+// What a string at a place of a plan document is read as later on: plain text, text with `${{ }}`, an expression, a script, a
+// name. A parameter's value lands differently in each, and is data in all of them.
+
+import type { Json } from '../../domain/json.ts'
+import { LATER_ACTIONS } from '../../domain/plan.ts'
+import { isMap } from './control.ts'
+
+export type Place =
+  /** Nobody reads more into it. */
+  | 'text'
+  /** `${{ }}` is resolved in it; a value keeps its type. */
+  | 'live'
+  /** `${{ }}` is resolved in it; whatever stands here is text. */
+  | 'argument'
+  /** An expression: a value arrives as a literal. */
+  | 'expression'
+  /** A list is argv, a string is a script. */
+  | 'command'
+  | 'plan'
+  | 'tasks'
+  | 'task'
+  | 'undo'
+  | 'criteria'
+  | 'criterion'
+  | 'modes'
+  | 'mode'
+  | 'detect'
+  | 'each'
+
+type Step = { readonly items?: Place; readonly keys?: { readonly [key: string]: Place } }
+
+const STEPS: { readonly [place in Place]: Step } = {
+  text: {},
+  live: {},
+  argument: {},
+  expression: {},
+  command: { items: 'argument' },
+  plan: { keys: { done: 'criteria', tasks: 'tasks' } },
+  tasks: { items: 'task' },
+  task: {
+    keys: {
+      run: 'command',
+      probe: 'command',
+      compensate: 'undo',
+      stdin: 'argument',
+      cwd: 'argument',
+      env: 'argument',
+      edit: 'live',
+      inputs: 'live',
+      when: 'expression',
+      expect: 'expression',
+      decide: 'expression',
+      for_each: 'each',
+      accept: 'criteria',
+      preconditions: 'criteria',
+      failure_modes: 'modes',
+      subplan: 'tasks',
+      ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),
+    },
+  },
+  undo: { keys: { run: 'command', stdin: 'argument', edit: 'live' } },
+  criteria: { items: 'criterion' },
+  criterion: { keys: { check: 'command', expect: 'expression' } },
+  modes: { items: 'mode' },
+  mode: { keys: { detect: 'detect' } },
+  detect: { keys: { expect: 'expression' } },
+  each: { keys: { in: 'expression' } },
+}
+
+const INHERITED: ReadonlySet<Place> = new Set(['live', 'argument'])
+
+/** The place of each item of a list. */
+export function itemPlaces(place: Place, list: readonly Json[]): (index: number) => Place {
+  const code = place === 'command' ? codeArguments(list) : null
+  return index => (code?.has(index) === true ? 'command' : inside(place, index))
+}
+
+/** The place of what stands under this key, or in this list, of something at `place`. */
+export function inside(place: Place, key: string | number): Place {
+  if (INHERITED.has(place)) return place
+  const { items, keys } = STEPS[place]
+  if (typeof key === 'number') return items ?? 'text'
+  return keys !== undefined && Object.hasOwn(keys, key) ? keys[key]! : 'text'
+}
+
+/** What a string at this place is: only a `command` and an `each` mean something else as a string. */
+export function asString(place: Place): 'text' | 'live' | 'argument' | 'expression' | 'script' {
+  switch (place) {
+    case 'live':
+    case 'argument':
+    case 'expression':
+      return place
+    case 'command':
+      return 'script'
+    case 'each':
+      return 'expression'
+    default:
+      return 'text'
+  }
+}
+
+const SHELL = /(^|\/)((ba|da|z|k|a|c|tc|fi)?sh|pwsh|powershell)$/i
+const SHELL_CODE = /^(-\w*c|-command|--command)$/i
+const LANGUAGE = /(^|\/)(node|deno|bun|tsx|python[\d.]*|perl|ruby|php|lua|osascript)$/i
+const LANGUAGE_CODE = /^(-\w*[ceEpr]|--eval|--print|--run)$/
+
+/** The arguments that an interpreter called by this argv would read as code: they are scripts, whatever list they stand in. */
+function codeArguments(argv: readonly Json[]): ReadonlySet<number> {
+  const words = argv.map(word => (isMap(word) ? word.item : word)).map(word => (typeof word === 'string' ? word : ''))
+  const shell = words.findIndex(word => SHELL.test(word))
+  const language = words.findIndex(word => LANGUAGE.test(word))
+  // Behind the name of a program, options are that program's own.
+  const program = words.findIndex((word, index) => index > language && !word.startsWith('-'))
+  const isCode = (word: string, index: number): boolean =>
+    (shell !== -1 && index > shell && SHELL_CODE.test(word)) ||
+    (language !== -1 && index > language && (program === -1 || index < program) && LANGUAGE_CODE.test(word))
+  return new Set(words.flatMap((word, index) => (isCode(word, index) ? [index + 1] : [])))
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { Command } from '../domain/command.ts'
+import type { Event } from '../domain/event.ts'
+import { bindItems } from '../domain/items.ts'
+import { name, numberedPlanId, numberedSha, plan, task } from '../testing/index.ts'
+import { pack, unpack } from './pack.ts'
+
+const written = plan('p', task('f', { forEach: { in: '[1]' } }))
+const source = { dialect: 'markdown', text: 'x'.repeat(1_000) }
+
+function roundTrip(command: Command, events: readonly Event[]): number {
+  const text = JSON.stringify(pack(command, events))
+  expect(unpack(JSON.parse(text))).toEqual({ command, events })
+  return text.length
+}
+
+test('the text a plan was read from is written once, and comes back in command and event', () => {
+  const said = { plan: numberedPlanId(1), definition: written, hash: numberedSha(1), source }
+  const create: Command = { type: 'create', ...said, imported: [{ task: name('f'), status: 'skipped' }] }
+  expect(roundTrip(create, [{ type: 'plan.created', ...said }])).toBeLessThan(1_000 + 700)
+  const revise: Command = { type: 'revise', definition: written, hash: numberedSha(2), rationale: 'r', source }
+  const { type: _, ...rest } = revise
+  expect(roundTrip(revise, [{ type: 'plan.revised', revision: 2, ...rest } as Event])).toBeLessThan(1_000 + 500)
+})
+
+test('a definition that binds items is written once; one that changed nothing is written out', () => {
+  const definition = bindItems(written, name('f'), ['x'.repeat(1_000)])
+  const one = { task: name('f/items'), visit: 1, from: numberedSha(1), items: [1], definition, hash: numberedSha(2) }
+  const turn: Command = { type: 'turn', expanded: [one] }
+  const revised = { type: 'plan.revised', revision: 2, definition, hash: numberedSha(2), rationale: 'r' } as const
+  expect(roundTrip(turn, [revised])).toBeLessThan(1_000 + 700)
+  roundTrip(turn, [])
+})
