@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly keepAll?: boolean
   /** Faults that are on whatever the seed says. */
   readonly forced?: readonly Fault[]
+  /** Handed the disk when all is over: what was written can be read again. */
+  readonly onDisk?: (disk: SimDisk) => void
 }
 
 export interface Verdict {
@@ -111,6 +113,7 @@ export async function run(options: RunOptions): Promise<Verdict> {
     unguard()
   }
   trace(`world ${world.digest()}`)
+  options.onDisk?.(disk)
   const { mirror } = truth
   return {
     seed: options.seed,

@@ -130,7 +130,7 @@ describe('a matrix', () => {
       { index: 2, matrix: { os: 'w', node: 20 } },
       { index: 3, matrix: { os: 'w', node: 22 } },
     ])
-    expect(one(definition, 'm/2').title).toBe('l, 22')
+    expect(one(definition, 'm/2').title).toBe('l, node 22')
   })
 
   it('leaves the way of success to the group, and every other to the children', () => {

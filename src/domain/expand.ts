@@ -130,8 +130,11 @@ function combination(matrix: Matrix, index: number): JsonObject {
 
 /** What tells one child from the other, for people. */
 function titled(task: TaskDefinition, row: Bound): { readonly title?: string } {
-  const values = row.matrix === undefined ? [row.item] : Object.values(row.matrix)
-  const words = values.flatMap(value => (typeof value === 'string' || typeof value === 'number' ? [value] : []))
+  const values: readonly (readonly [string, Json | undefined])[] = Object.entries(row.matrix ?? { '': row.item })
+  const words = values.flatMap(([axis, value]) => {
+    if (typeof value === 'string') return [value]
+    return typeof value === 'number' || typeof value === 'boolean' ? [`${axis} ${value}`.trim()] : []
+  })
   const label = words.join(', ').replaceAll(/\s+/g, ' ').slice(0, 60)
   if (label === '') return {}
   return { title: task.title === undefined ? label : `${task.title} (${label})` }

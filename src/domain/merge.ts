@@ -132,7 +132,7 @@ function forgotten(current: PlanDefinition, fates: readonly Fate[]): readonly Me
     .map(({ task }) => ({
       code: 'compensation',
       task,
-      message: `'${task}' was completed and is removed: a later cancel will not compensate it`,
+      message: `'${task}' was completed and only its 'compensate' can undo it: the plan will refuse to remove it`,
     }))
 }
 

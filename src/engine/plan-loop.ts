@@ -37,6 +37,12 @@ interface Flight {
   ended: boolean
 }
 
+/** What the loop touches the world with. A replay brings hands that hold nothing but what was recorded. */
+export interface Hands {
+  readonly perform: typeof perform
+  readonly prepare: typeof prepare
+}
+
 export class PlanLoop {
   readonly #rooms: Rooms
   readonly #plan: PlanId
@@ -57,8 +63,10 @@ export class PlanLoop {
   /** By our last write: until then nobody else can have taken the plan. */
   #heldUntil = 0
   readonly #time: PlanTime
+  readonly #hands: Hands
 
-  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions) {
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = { perform, prepare }) {
+    this.#hands = hands
     this.#rooms = rooms
     this.#plan = plan
     this.#lease = lease
@@ -146,10 +154,12 @@ export class PlanLoop {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal).then(preparation => {
-        this.#prepared.push(preparation)
-        this.#bell.ring()
-      })
+      void this.#hands
+        .prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal)
+        .then(preparation => {
+          this.#prepared.push(preparation)
+          this.#bell.ring()
+        })
     }
   }
 
@@ -193,7 +203,7 @@ export class PlanLoop {
   #perform(state: PlanState, task: TaskState, flight: Flight, action?: Parameters<typeof perform>[3]['action']) {
     const { onOutput } = this.#options
     const name = task.definition.id
-    return perform(this.#rooms, state, task, {
+    return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: () => this.#isHeld(),
       signal: flight.controller.signal,

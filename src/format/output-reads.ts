@@ -12,7 +12,8 @@ import { templateExpressions } from './template.ts'
 export function outputReads(definition: PlanDefinition): readonly OutputRead[] {
   const known = new Map<string, readonly Read[]>()
   const reads: OutputRead[] = []
-  const note = (reader: TaskName | null, key: string, source: string): void => {
+  let reader: TaskName | null = null
+  const note: Note = (key, source) => {
     if (!source.includes('outputs')) return
     let found = known.get(source)
     if (found === undefined) {
@@ -24,11 +25,11 @@ export function outputReads(definition: PlanDefinition): readonly OutputRead[] {
       if (producer !== null) reads.push({ reader, key, producer: producer as TaskName, output, text })
     }
   }
-  for (const criterion of definition.done ?? []) {
-    for (const source of ofCriterion(criterion)) note(null, 'done', source)
+  for (const criterion of definition.done ?? []) ofCriterion('done', criterion, note)
+  for (const task of expandTasks(definition)) {
+    reader = task.id
+    ofTask(task, note)
   }
-  for (const task of expandTasks(definition))
-    for (const [key, source] of expressionsOf(task)) note(task.id, key, source)
   return reads
 }
 
@@ -39,36 +40,38 @@ interface Read {
   readonly text: string
 }
 
-function* expressionsOf(task: TaskDefinition): Iterable<readonly [key: string, source: string]> {
-  if (task.when !== undefined) yield ['when', task.when]
-  if (task.expect !== undefined) yield ['expect', task.expect]
-  if (task.action.type === 'decide') yield ['decide', task.action.expression]
-  if (task.action.type === 'items') yield ['for_each', task.action.in]
-  if (task.forEach?.in !== undefined) yield ['for_each', task.forEach.in]
-  for (const criterion of task.accept ?? []) for (const source of ofCriterion(criterion)) yield ['accept', source]
-  for (const criterion of task.preconditions ?? [])
-    for (const source of ofCriterion(criterion)) yield ['preconditions', source]
-  for (const { detect } of task.failureModes ?? [])
-    if (detect.type === 'expect') yield ['failure_modes', detect.expression]
+/** An expression that stands under a key. */
+type Note = (key: string, source: string) => void
+
+function ofTask(task: TaskDefinition, note: Note): void {
   const { action } = task
-  if (action.type === 'run') for (const source of templates([action.command, action.stdin])) yield ['run', source]
-  if (action.type === 'edit') for (const source of templates(action.edits)) yield ['edit', source]
-  for (const key of ['inputs', 'env', 'cwd', 'probe', 'compensate'] as const)
-    for (const source of templates(task[key])) yield [key, source]
+  if (task.when !== undefined) note('when', task.when)
+  if (task.expect !== undefined) note('expect', task.expect)
+  if (action.type === 'decide') note('decide', action.expression)
+  if (action.type === 'items') note('for_each', action.in)
+  for (const criterion of task.accept ?? []) ofCriterion('accept', criterion, note)
+  for (const criterion of task.preconditions ?? []) ofCriterion('preconditions', criterion, note)
+  for (const { detect } of task.failureModes ?? []) ofCriterion('failure_modes', detect, note)
+  if (action.type === 'run') {
+    templates('run', action.command, note)
+    templates('run', action.stdin, note)
+  }
+  if (action.type === 'edit') templates('edit', action.edits, note)
+  for (const key of ['inputs', 'env', 'cwd', 'probe', 'compensate'] as const) templates(key, task[key], note)
 }
 
-function ofCriterion(criterion: Criterion): Iterable<string> {
-  if (criterion.type === 'expect') return [criterion.expression]
-  return criterion.type === 'check' ? templates(criterion.command) : []
+function ofCriterion(key: string, criterion: Criterion, note: Note): void {
+  if (criterion.type === 'expect') note(key, criterion.expression)
+  else if (criterion.type === 'check') templates(key, criterion.command, note)
 }
 
 /** The expressions inside every text of a value; its depth is bounded by the document's. */
-function* templates(value: unknown): Iterable<string> {
+function templates(key: string, value: unknown, note: Note): void {
   if (typeof value === 'string') {
-    if (value.includes('${{')) for (const { source } of templateExpressions(value)) yield source
-  } else if (value !== null && typeof value === 'object') {
-    for (const item of Object.values(value)) yield* templates(item)
-  }
+    if (value.includes('${{')) for (const { source } of templateExpressions(value)) note(key, source)
+  } else if (Array.isArray(value)) for (const item of value) templates(key, item, note)
+  else if (value !== null && typeof value === 'object')
+    for (const item of Object.values(value)) templates(key, item, note)
 }
 
 /** Nothing but references and operators: neither text that might hold a name, nor calls that might bind one. */

@@ -39,7 +39,17 @@ describe('a task that a revision removes', () => {
     expect(journal.statuses()).toMatchObject({ a: 'ready' })
   })
 
-  // Today the state forgets a removed task, and with it its compensation. To keep it, the owner of `domain/` must let
-  // `define` (evolve.ts) hold on to completed tasks with `compensate` that are no longer written, and pack them in fold.ts.
-  it.todo('is still compensated when the plan is cancelled, if it completed and can be undone')
+  it('stays when it completed and declares how it is undone: else nobody could undo it', () => {
+    const undo = { type: 'run', command: { argv: ['undo'] } } as const
+    const journal = started(plan('p', task('a', { compensate: undo }), task('x')))
+    journal.succeed('a')
+    expect(journal.submit(revise(plan('p', task('x'))))).toMatchObject({
+      ok: false,
+      refusal: {
+        code: 'not-allowed',
+        message: "the revision removes 'a', which has done what only its 'compensate' can undo",
+      },
+    })
+    journal.must(revise(plan('p', task('a', { compensate: undo }), task('n'), task('x'))))
+  })
 })

@@ -60,6 +60,14 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
         'let it end first, or leave its needs as they are',
       )
   }
+  // What it did could no longer be undone: the way to undo it stands in the definition.
+  const undoable = state.completedOrder.find(id => !kept.has(id))
+  if (undoable !== undefined)
+    return refuse(
+      'not-allowed',
+      `the revision removes '${undoable}', which has done what only its 'compensate' can undo`,
+      'keep the task; it is not carried out again',
+    )
   const changed = state.order.filter(task => {
     const written = kept.get(task.definition.id)
     return (

