@@ -222,3 +222,12 @@ describe('a report', () => {
     })
   })
 })
+
+it('a report names an outcome that leads somewhere, or none', () => {
+  const journal = started(plan('p', external('a', { on: { thin: [name('b')] } }), task('b')))
+  const report = (outcome: string) =>
+    ({ type: 'report', task: name('a'), by: 'ana', result: { status: 'succeeded', outcome } }) as const
+  expect(journal.submit(report('thn'))).toMatchObject({ ok: false, refusal: { hint: "did you mean 'thin'?" } })
+  journal.must(report('thin'))
+  expect(journal.status('b')).toBe('ready')
+})

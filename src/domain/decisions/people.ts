@@ -94,13 +94,13 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   return undefined
 }
 
-/** What a report must say: every output it was asked for, and only failure modes the task has. */
+/** What a report must say: every output it was asked for, and only outcomes and failure modes the task has. */
 function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
   if (result.status === 'succeeded') {
     const missing = Object.entries(definition.outputs ?? {})
       .filter(([name, { from }]) => from === 'report' && !Object.hasOwn(result.outputs ?? {}, name))
       .map(([name]) => name)
-    if (missing.length === 0) return undefined
+    if (missing.length === 0) return strange(definition, result.outcome)
     return refuse(
       'invalid',
       `the report of '${definition.id}' lacks ${missing.map(name => `'${name}'`).join(', ')}`,
@@ -252,6 +252,19 @@ export function redoDone(draft: Draft): void {
   const done = draft.state.order.at(-1)
   if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
   reopen(draft, [done], 'work was taken up again')
+}
+
+/** An outcome that leads nowhere, where others lead somewhere, is a slip: the plan would go on as if nothing had been said. */
+function strange({ id, on }: TaskState['definition'], outcome: string | undefined): Refusal | undefined {
+  const known = Object.keys(on ?? {})
+  if (outcome === undefined || known.length === 0 || known.includes(outcome) || outcome === 'success') return undefined
+  const near = suggest(outcome, known)
+  return refuse(
+    'unknown-reference',
+    `task '${id}' has no outcome '${outcome}'`,
+    near === null ? `it has ${known.join(', ')}` : `did you mean '${near}'?`,
+    known,
+  )
 }
 
 export function unknownTask(draft: Draft, name: TaskName): Refusal {

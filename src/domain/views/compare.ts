@@ -1,0 +1,205 @@
+// Two runs side by side: what they were told to do, how each task went, how long it took, what came out. Tasks are matched by
+// name, and by what a rename says. Times always differ a little, so they are shown and never counted as a difference.
+
+import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { same } from '../same.ts'
+import { isEmpty, type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
+import { summarise } from '../semantic-diff-kinds.ts'
+import type { PlanState, TaskState } from '../state.ts'
+import type { PlanStatus, TaskStatus } from '../status.ts'
+import { planStatus } from './summary.ts'
+
+/** One attempt as the store lists it. */
+export interface Tried {
+  readonly task: TaskName
+  readonly attempt: number
+  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
+  readonly startedAt: Millis
+  readonly endedAt: Millis | null
+  readonly durationMs: number | null
+}
+
+export interface Run {
+  readonly state: PlanState
+  readonly attempts: readonly Tried[]
+}
+
+export interface Comparison {
+  readonly a: RunFacts
+  readonly b: RunFacts
+  readonly definition: { readonly same: boolean; readonly summary: string; readonly diff: SemanticDiff }
+  /** In the order of the first plan, then what only the second has. */
+  readonly tasks: readonly TaskPair[]
+  /** Files whose content after the run is recorded, and differs. Edits record them; what commands write is not known. */
+  readonly files: readonly FilePair[]
+}
+
+export interface RunFacts {
+  readonly id: PlanId
+  readonly name: string
+  readonly status: PlanStatus
+  readonly reason: string | null
+  readonly revision: number
+  readonly hash: Sha256
+  /** From the start to the end; null while it is open. */
+  readonly durationMs: number | null
+  /** The time of all attempts together. */
+  readonly workMs: number
+  readonly tasks: number
+  readonly attempts: number
+  readonly retries: number
+  readonly failures: number
+  readonly lost: number
+}
+
+export interface TaskPair {
+  readonly task: TaskName
+  /** Its name in the second plan, where that is another. */
+  readonly renamed: TaskName | null
+  readonly a: TaskFacts | null
+  readonly b: TaskFacts | null
+  /** What differs; empty when it went the same way. `missing`: only one of the plans has it. */
+  readonly differs: readonly TaskDifference[]
+  /** The names of the outputs that differ. */
+  readonly outputs: readonly string[]
+}
+
+export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'attempts' | 'exit' | 'outputs'
+
+export interface TaskFacts {
+  readonly status: TaskStatus
+  readonly outcome: string | null
+  readonly visits: number
+  /** Over all visits. */
+  readonly attempts: number
+  readonly durationMs: number
+  readonly exit: number | null
+  readonly reason: string | null
+}
+
+export interface FilePair {
+  readonly path: string
+  /** SHA-256 after the run; null where it was removed, absent where the run did not touch it. */
+  readonly a?: string | null
+  readonly b?: string | null
+}
+
+export function compareRuns(a: Run, b: Run): Comparison {
+  // Two plans never have the same name, and that is no difference between their runs.
+  const { name } = a.state.definition
+  const diff = semanticDiff(a.state.definition, { ...b.state.definition, name })
+  const [tried, triedToo] = [sumOf(a), sumOf(b)]
+  const renamed = new Map(diff.renamed.map(({ from, to }) => [from, to]))
+  const tasks: TaskPair[] = []
+  const matched = new Set<TaskName>()
+  for (const task of a.state.order) {
+    const { id } = task.definition
+    const twin = b.state.tasks.get(id) ?? b.state.tasks.get(renamed.get(id) ?? id)
+    if (twin !== undefined) matched.add(twin.definition.id)
+    tasks.push(pairOf(factsOf(task, tried), twin === undefined ? null : factsOf(twin, triedToo), task, twin))
+  }
+  for (const task of b.state.order)
+    if (!matched.has(task.definition.id)) tasks.push(pairOf(null, factsOf(task, triedToo), task, undefined))
+  return {
+    a: runFacts(a),
+    b: runFacts(b),
+    definition: { same: isEmpty(diff), summary: summarise(diff), diff },
+    tasks,
+    files: filesOf(a.state, b.state),
+  }
+}
+
+function runFacts({ state, attempts }: Run): RunFacts {
+  const { id, definition, reason, revision, hash, startedAt, endedAt, order } = state
+  const count = (status: Tried['status']): number => attempts.filter(one => one.status === status).length
+  return {
+    id,
+    name: definition.name,
+    status: planStatus(state),
+    reason,
+    revision,
+    hash,
+    durationMs: startedAt === null || endedAt === null ? null : endedAt - startedAt,
+    workMs: attempts.reduce((sum, one) => sum + tookMs(one), 0),
+    tasks: order.length,
+    attempts: attempts.length,
+    retries: attempts.filter(({ attempt }) => attempt > 1).length,
+    failures: count('failed'),
+    lost: count('lost'),
+  }
+}
+
+type Sum = ReadonlyMap<TaskName, { readonly attempts: number; readonly durationMs: number }>
+
+function sumOf({ attempts }: Run): Sum {
+  const sum = new Map<TaskName, { attempts: number; durationMs: number }>()
+  for (const one of attempts) {
+    const { attempts, durationMs } = sum.get(one.task) ?? { attempts: 0, durationMs: 0 }
+    sum.set(one.task, { attempts: attempts + 1, durationMs: durationMs + tookMs(one) })
+  }
+  return sum
+}
+
+const tookMs = ({ durationMs, startedAt, endedAt }: Tried): number =>
+  durationMs ?? (endedAt === null ? 0 : endedAt - startedAt)
+
+function factsOf({ definition, status, visit, result, reason }: TaskState, sum: Sum): TaskFacts {
+  const { attempts, durationMs } = sum.get(definition.id) ?? { attempts: 0, durationMs: 0 }
+  const outcome = result?.status === 'succeeded' ? (result.outcome ?? null) : null
+  return { status, outcome, visits: visit, attempts, durationMs, exit: result?.exit ?? null, reason }
+}
+
+function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin: TaskState | undefined): TaskPair {
+  const outputs = a === null || b === null ? [] : differing(outputsOf(task), twin === undefined ? {} : outputsOf(twin))
+  const name = task.definition.id
+  return {
+    task: name,
+    renamed: twin === undefined || twin.definition.id === name ? null : twin.definition.id,
+    a,
+    b,
+    differs: a === null || b === null ? ['missing'] : [...unequal(a, b), ...(outputs.length === 0 ? [] : OUTPUTS)],
+    outputs,
+  }
+}
+
+const OUTPUTS = ['outputs'] as const
+const COMPARED = ['status', 'outcome', 'visits', 'attempts', 'exit'] as const
+
+const unequal = (a: TaskFacts, b: TaskFacts): readonly TaskDifference[] => COMPARED.filter(key => a[key] !== b[key])
+
+const outputsOf = ({ result }: TaskState): JsonObject => result?.outputs ?? {}
+
+function differing(a: JsonObject, b: JsonObject): readonly string[] {
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
+  const own = (of: JsonObject, name: string): Json | undefined => (Object.hasOwn(of, name) ? of[name] : undefined)
+  return names.filter(name => !same(own(a, name), own(b, name)))
+}
+
+function filesOf(a: PlanState, b: PlanState): readonly FilePair[] {
+  const [left, right] = [editedIn(a), editedIn(b)]
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .sort()
+    .filter(path => left.get(path) !== right.get(path))
+    .map(path => ({
+      path,
+      ...(left.has(path) ? { a: left.get(path) ?? null } : {}),
+      ...(right.has(path) ? { b: right.get(path) ?? null } : {}),
+    }))
+}
+
+/** What edits left behind, by path; the last one to touch a file has the last word. */
+function editedIn({ order }: PlanState): ReadonlyMap<string, string | null> {
+  const files = new Map<string, string | null>()
+  const edits = order.filter(({ definition, result }) => definition.action.type === 'edit' && result !== null)
+  edits.sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
+  for (const task of edits) {
+    const { files: told } = outputsOf(task)
+    for (const file of Array.isArray(told) ? (told as readonly Json[]) : []) {
+      if (file === null || typeof file !== 'object' || !('path' in file) || !('after' in file)) continue
+      if (typeof file.path !== 'string') continue
+      files.set(file.path, typeof file.after === 'string' ? file.after : null)
+    }
+  }
+  return files
+}
