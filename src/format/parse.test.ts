@@ -372,3 +372,11 @@ test('a template is told to be one', () => {
     { line: 1, column: 1, message: 'this is a template, not a plan', hint: expect.stringContaining('template new') },
   ])
 })
+
+test.each([
+  ['a NUL', '## 1. [TODO] draw\n\nDraw \0it\n', 3, 6],
+  ['half a character', '# Plan: x\n## Steps\n1. **Dr\ud800aw**\n', 3, 8],
+])('in plain text %s is refused at its place', (_, text, line, column) => {
+  const parsed = parsePlan(text, { fallbackName: 'x' })
+  expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([{ line, column, hint: expect.any(String) }])
+})

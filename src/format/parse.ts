@@ -12,6 +12,7 @@ import { derived } from './dialects/trace.ts'
 import type { Document } from './document.ts'
 import { expressionFaults } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
+import { positionAt } from './place.ts'
 import { rulesBroken } from './rules.ts'
 import { plan as planSchema } from './schema.ts'
 
@@ -64,6 +65,8 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
       ? parseDocument(read.document, CANONICAL, options)
       : { ok: false, diagnostics: tidy(read.diagnostics) }
   }
+  const unkept = unkeepable(text)
+  if (unkept !== null) return { ok: false, diagnostics: [unkept] }
   const reading = dialect.read(source)
   if (!reading.ok) return { ok: false, diagnostics: tidy(reading.diagnostics) }
   const { plan, trace, warnings, sketch, ended } = reading
@@ -77,6 +80,15 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
 
 /** A line that begins like our own format: nobody else need be asked. */
 const OURS = /^(?:\uFEFF|\s*\{)?\s*"?planfold"?\s*:/m
+
+/** Characters that no definition can hold, wherever they stand: readers of plain text would take them over. */
+function unkeepable(text: string): Diagnostic | null {
+  const at = text.search(/\0|\p{Surrogate}/u)
+  if (at === -1) return null
+  const nul = text[at] === '\0'
+  const message = nul ? 'the text contains a NUL character' : 'the text contains half a character (a lone surrogate)'
+  return { severity: 'error', message, hint: 'remove it; is this a text file?', ...positionAt(text, at) }
+}
 
 /** What is known about a document beside what it says. */
 interface About extends Told {
