@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { approve } from './commands/approve.ts'
@@ -55,6 +55,19 @@ describe('the mirror of a plan', () => {
     await place.say(context => run(context, 'p', { start: true }), { environment })
     await place.say(context => approve(context, 'p', 'ask', {}), { environment })
     expect(statuses(await mirrored('kept/here/p.json'))).toBe('a completed, ask completed, b ready')
+  })
+
+  it('stands outside the workspace only where the whole path is named', async () => {
+    await place.write('plan.yaml', PLAN)
+    await place.say(context => run(context, 'plan.yaml', { start: false }))
+    await symlink('..', join(place.folder, 'linked'))
+    for (const mirror of ['../out', 'linked/out'])
+      expect(await place.say(context => exportPlan(context, 'p', { mirror }))).toMatchObject({
+        exit: 'usage',
+        stderr: expect.stringContaining('outside the workspace'),
+      })
+    const whole = join(place.folder, 'elsewhere')
+    expect(await place.say(context => exportPlan(context, 'p', { mirror: whole }))).toMatchObject({ exit: 0 })
   })
 
   it('is written anew by export, byte for byte the same', async () => {

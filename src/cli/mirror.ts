@@ -5,27 +5,46 @@
 // It is on when PLANFOLD_MIRROR names a folder, or with --mirror. While a plan is driven it follows the journal, a few
 // times a second at most; a failure to write it is told once and stops nothing.
 
+import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Engine } from '../engine/engine.ts'
 import { remark } from './answer.ts'
 import type { Context } from './context.ts'
+import { usage } from './exit.ts'
 
 export const MIRROR_FOLDER = 'plans'
 
 /** `--mirror`, with or without a folder. */
 export type MirrorOption = string | true
 
-/** The folder mirrors are kept in, below the workspace unless it is absolute; null when there is to be none. */
+/**
+ * The folder mirrors are kept in, below the workspace unless it is absolute; null when there is to be none. A relative one that
+ * leads out, by `..` or by a link that came with the workspace, is refused: whoever means that says so with the whole path.
+ */
 export function mirrorFolder(
   context: Pick<Context, 'environment'>,
   composed: Pick<Composed, 'root'>,
   option?: MirrorOption,
 ): string | null {
   const told = option === true ? MIRROR_FOLDER : (option ?? context.environment.PLANFOLD_MIRROR ?? '')
-  return told === '' ? null : resolve(composed.root, told)
+  if (told === '') return null
+  const folder = resolve(composed.root, told)
+  if (!isAbsolute(told) && !isBelow(existing(folder), realpathSync(composed.root)))
+    throw usage(`the mirror '${told}' would stand outside the workspace`, 'name the folder with its whole path')
+  return folder
+}
+
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}${sep}`)
+
+/** Where a path really leads, as far as there is anything. */
+function existing(path: string): string {
+  for (let at = path; ; at = dirname(at)) {
+    if (existsSync(at)) return realpathSync(at)
+    if (at === dirname(at)) return at
+  }
 }
 
 /** What the file says; the same for the same entries of the journal, whoever writes it. Null when there is no such plan. */

@@ -109,3 +109,12 @@ describe('revisions', () => {
     }
   })
 })
+
+describe('said twice', () => {
+  it('--remove means both', async () => {
+    await here.write('p.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a }, { id: b }, { id: c }]\n')
+    await here.planfold('run', 'p.yaml', '--no-start')
+    expect(await here.planfold('revise', 'p', '--remove', 'a', '--remove', 'b')).toMatchObject({ exit: 0 })
+    expect(await here.json('show', 'p')).toMatchObject({ tasks: [{ name: 'c' }] })
+  })
+})

@@ -9,6 +9,9 @@ import { count } from './values.ts'
 const GROUP = 'Revise:'
 const PLAN = 'its name or UUID'
 
+/** Said twice, it means both. */
+const together = (names: string, before?: string): string => (before === undefined ? names : `${before},${names}`)
+
 export function addRevisions(program: Command, act: Act): void {
   program
     .command('revise')
@@ -20,8 +23,8 @@ export function addRevisions(program: Command, act: Act): void {
     .addOption(new Option('--replace', 'the text is the whole plan (the default)').conflicts('merge'))
     .option('-m, --rationale <text>', 'why; kept with the revision')
     .option('--expect-revision <n>', 'only if the plan is still at this revision', count)
-    .option('--remove <tasks>', 'take tasks out; names with commas')
-    .option('--order <tasks>', 'put these tasks first, in this order; names with commas')
+    .option('--remove <tasks>', 'take tasks out; names with commas', together)
+    .option('--order <tasks>', 'put these tasks first, in this order; names with commas', together)
     .addOption(new Option('--ids <ids>', 'call tasks plan-<name>-<nn>; for drafts').choices(['generated']))
     .option('-n, --dry-run', 'show what would change and what becomes of each task, and write nothing')
     .addHelpText(
