@@ -6,7 +6,7 @@ import { type Act, buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions'
+  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions replay compare'
 
 const nothing: Act = async () => {}
 const program = (act: Act = nothing) => {
@@ -71,7 +71,7 @@ describe('shell completion', () => {
 COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
-      'resume reject retry revise revisions',
+      'resume reject retry revise revisions replay',
       '--dry-run --dir',
     ])
   })

@@ -9,6 +9,7 @@ import { addKeeping } from './grammar/keeping.ts'
 import { addLooking } from './grammar/looking.ts'
 import { addRevisions } from './grammar/revisions.ts'
 import { addTemplates } from './grammar/templates.ts'
+import { addTime } from './grammar/time.ts'
 
 export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
 
@@ -44,6 +45,7 @@ export function buildProgram(version: string, act: Act): Command {
   addLooking(program, act)
   addDeciding(program, act)
   addRevisions(program, act)
+  addTime(program, act)
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')

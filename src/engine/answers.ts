@@ -6,10 +6,13 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { board, card } from '../domain/views/board.ts'
+import { compareRuns } from '../domain/views/compare.ts'
 import { explain } from '../domain/views/explain.ts'
 import { summary } from '../domain/views/summary.ts'
+import type { AttemptRow, Page } from '../stores/store.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
+import { replay } from './replay.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -76,6 +79,16 @@ const answerers: Answerer = {
     if (state === null || found === undefined || ENDED.has(found.status)) return null
     return await preview(rooms, state, found)
   },
+  replay: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await replay(rooms.store, found.plan, found.name)
+  },
+  compare: async (rooms, { plan, with: other }) => {
+    const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
+    if (a === null || b === null) return null
+    const [tried, triedToo] = [await allAttempts(rooms, a.id), await allAttempts(rooms, b.id)]
+    return compareRuns({ state: a, attempts: tried }, { state: b, attempts: triedToo })
+  },
   check: (rooms, options) => rooms.store.check(options),
   prune: (rooms, options) => rooms.store.prune(options),
 }
@@ -106,6 +119,16 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     if (last === undefined) return null
     after = last.version
   }
+}
+
+async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly AttemptRow[]> {
+  const rows: AttemptRow[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<AttemptRow> = await rooms.store.attempts({ plan, limit: 1_000, ...(cursor && { cursor }) })
+    rows.push(...page.items)
+    cursor = page.next
+  }
+  return rows
 }
 
 async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise<{ readonly text: string } | null> {

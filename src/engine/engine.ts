@@ -8,6 +8,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Card } from '../domain/views/board.ts'
+import type { Comparison } from '../domain/views/compare.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
@@ -26,6 +27,9 @@ import type {
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
+import type { Replay } from './replay.ts'
+
+export type { Replay, ReplayFault } from './replay.ts'
 
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
@@ -113,6 +117,9 @@ export interface Queries {
   logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
   /** The diff or command a task would carry out, without doing it. */
   preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
+  /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
+  replay: { ask: { plan: string }; answer: Replay | null }
+  compare: { ask: { plan: string; with: string }; answer: Comparison | null }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }

@@ -83,7 +83,8 @@ function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
   try {
     return upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body)
   } catch (cause) {
-    throw new StoreDamaged(`entry ${stored.version} of plan ${plan} cannot be read`, { cause })
+    const why = cause instanceof UnknownFormat ? `: ${cause.message}` : ''
+    throw new StoreDamaged(`entry ${stored.version} of plan ${plan} cannot be read${why}`, { cause })
   }
 }
 
@@ -91,6 +92,15 @@ type Body = Packed & { readonly v: number }
 
 /** The seat where bodies of older programs become today's. There is one version so far. */
 function upcast(body: Body): { readonly command: Command; readonly events: readonly Event[] } {
-  if (body.v !== ENTRY_VERSION) throw new Error(`entry format ${body.v} is not known to this program`)
+  if (body.v !== ENTRY_VERSION) throw new UnknownFormat(body.v)
   return unpack(body)
+}
+
+/** The body was written by a program that knew more than this one. */
+export class UnknownFormat extends Error {
+  constructor(found: unknown) {
+    super(
+      `it has format ${JSON.stringify(found)}, and this program knows ${ENTRY_VERSION}; use the planfold that wrote it`,
+    )
+  }
 }

@@ -4,6 +4,7 @@
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
 import type { Blobs } from '../workspace/workspace.ts'
 import { type Appending, createPlan, updatePlan } from './append.ts'
+import { chained } from './chained.ts'
 import { type Changes, watchEntries } from './changes.ts'
 import { checkAll } from './check.ts'
 import { claimsOn } from './claims.ts'
@@ -101,7 +102,12 @@ export class StoreOnTables implements door.Store {
       const no = tables.journal.planNo(plan)
       if (no === null) return []
       const limit = limitOf(options?.limit, READ_DEFAULT, READ_MAX)
-      const page = tables.journal.entries(no, options?.after ?? 0, Number.MAX_SAFE_INTEGER, limit)
+      const after = options?.after ?? 0
+      const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, limit)
+      if (options?.previous !== undefined) {
+        const head = page.length < limit ? tables.journal.head(no) : null
+        return chained(plan, page, { after, previous: options.previous, head }, this.blobs)
+      }
       return page.map(stored => readEntry(plan, stored, this.blobs))
     })
 

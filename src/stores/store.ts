@@ -34,7 +34,14 @@ export interface Store {
   /** Finds a plan by UUID or name, or a task by its UUID; the one look-up. */
   find(reference: string): Promise<Found | null>
 
-  read(plan: PlanId, options?: { readonly after?: number; readonly limit?: number }): Promise<readonly Entry[]>
+  /**
+   * With `previous`, the hash of entry `after`, every entry read must go on with the chain, and the last must be where the journal
+   * must end: throws `ChainBroken` at the first that is not.
+   */
+  read(
+    plan: PlanId,
+    options?: { readonly after?: number; readonly limit?: number; readonly previous?: string },
+  ): Promise<readonly Entry[]>
   /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
   watch(options: {
     readonly after: Position
@@ -116,6 +123,19 @@ export class CommitUnknown extends Error {
 /** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged'
+}
+/** Which entry it is, where one can be named, and what is wrong with it. */
+export class ChainBroken extends StoreDamaged {
+  readonly fault: 'tampered' | 'missing' | 'unreadable' | 'unknown-format'
+  readonly version: number
+  /** Null when there is no such entry. */
+  readonly position: Position | null
+  constructor(fault: ChainBroken['fault'], version: number, position: Position | null, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.fault = fault
+    this.version = version
+    this.position = position
+  }
 }
 /** Thrown when there is no space left. Nothing of the commit was written: free some space and try again. */
 export class StoreFull extends Error {

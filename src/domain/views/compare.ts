@@ -172,8 +172,8 @@ const outputsOf = ({ result }: TaskState): JsonObject => result?.outputs ?? {}
 
 function differing(a: JsonObject, b: JsonObject): readonly string[] {
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
-  const own = (of: JsonObject, name: string): Json | undefined => (Object.hasOwn(of, name) ? of[name] : undefined)
-  return names.filter(name => !same(own(a, name), own(b, name)))
+  // Absent is not null.
+  return names.filter(name => Object.hasOwn(a, name) !== Object.hasOwn(b, name) || !same(a[name], b[name]))
 }
 
 function filesOf(a: PlanState, b: PlanState): readonly FilePair[] {

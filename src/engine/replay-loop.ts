@@ -1,0 +1,283 @@
+// The real loop, driven again through its own past. It is given what was recorded, in the order in which it was recorded, and
+// must ask for every turn that the journal says it took: the same attempts carried out, the same preparations, in the same turn.
+//
+//   entry of an owner ──► the loop stands still ──► hand it what this entry says had ended ──► does it ask for this very entry?
+//   any other entry   ──► the loop stands still ──► it happens ──► the loop is rung
+//
+// The loop stands still when it asks to write, waits for its bell, or has returned; it does nothing else that takes time. An
+// owner that died leaves no last word, so a loop may want more than the journal holds; it may never want something else.
+
+import type { Command, Interrupted, Turn } from '../domain/command.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { Result } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import { type Asked, type Entry, LeaseLost, type Updated } from '../stores/store.ts'
+import { type Hands, PlanLoop } from './plan-loop.ts'
+import type { Preparation } from './prepare.ts'
+import { type Difference, firstDifference } from './replay-difference.ts'
+import { emptyRooms } from './replay-rooms.ts'
+import { effective, isIdle, isOpen } from './replay-turn.ts'
+
+/** So often the loop is looked at again before it is said that it does not come. */
+const LOOKS_MAX = 12
+
+interface Pending<T> {
+  readonly signal: AbortSignal | undefined
+  /** May its end still matter to the plan? */
+  readonly matters: () => boolean
+  readonly answer: (value: T) => void
+}
+
+export interface Mismatch extends Difference {
+  readonly message: string
+}
+
+/** Retold: nobody could say whether a turn was written, so it was said again; by then it changed nothing but itself. */
+export type Met = 'asked' | 'retold' | Mismatch
+
+export class ReplayLoop {
+  readonly #plan: PlanId
+  readonly #state: PlanState
+  readonly fence: number
+  readonly #stop = new AbortController()
+  readonly #attempts = new Map<string, Pending<Result | Interrupted>>()
+  readonly #preparations = new Map<string, Pending<Preparation>>()
+  #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
+  #listener: (() => void) | null = null
+  #returned = false
+  #failed: unknown = null
+  #lost = new AbortController()
+  #running: Promise<void>
+  #now = 0
+  /** What the last turn said was set back. Nothing else may be said again. */
+  #restored: NonNullable<Turn['restored']> = []
+  /** How much was answered from the record. */
+  readonly answered = { attempts: 0, preparations: 0, compensations: 0 }
+
+  constructor(plan: PlanId, state: PlanState, fence: number, now: number) {
+    this.#plan = plan
+    this.#state = state
+    this.fence = fence
+    this.#now = now
+    this.#running = this.#begin()
+  }
+
+  /** Brings the loop to ask for this entry. The entry is not applied yet. */
+  async meet(entry: Entry): Promise<Met> {
+    try {
+      return await this.#meet(entry)
+    } catch (error) {
+      return { path: '$.command', message: `the loop cannot be given this entry: ${messageOf(error)}` }
+    }
+  }
+
+  async #meet({ command, now }: Entry): Promise<Met> {
+    this.#now = Math.max(this.#now, now)
+    let said: Mismatch | null = null
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      await standsStill()
+      if (this.#failed !== null) return { path: '$', message: `the loop failed: ${messageOf(this.#failed)}` }
+      if (this.#returned || (command.type === 'recover' && !this.#asksTo('recover'))) await this.#again()
+      else if (this.#asksTo('recover')) {
+        if (command.type === 'recover') return 'asked'
+        if (this.#state.running.size > 0 || this.#state.compensation !== null) return recoversFirst(command)
+        this.#answer([])
+      } else {
+        const met = await this.#turn(command as Turn)
+        if (met === 'asked') return met
+        if (met !== null) {
+          const { final, ...mismatch } = met
+          if (final) return mismatch
+          said = mismatch
+        }
+      }
+    }
+    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'retold'
+    return said ?? { path: '$.command', actual: command.type, message: 'the loop would have waited here' }
+  }
+
+  /** One look at a loop that is on its way: null when it may still come. */
+  async #turn(turn: Turn): Promise<'asked' | (Mismatch & { readonly final: boolean }) | null> {
+    if (turn.start === false) this.#stop.abort()
+    // What the record tells of and the loop has not begun may stand behind something it gave up, whose end left no entry.
+    if (this.#misses(turn) && this.#releaseAborted(turn) > 0 && this.#asked === null) return null
+    const delivered = this.#deliver(turn)
+    if (this.#asked === null) {
+      if (delivered === 0) this.#listener?.()
+      return null
+    }
+    await standsStill()
+    const { command: asked } = this.#asked
+    const said = this.#effective(typeof asked === 'function' ? asked() : asked)
+    const difference = firstDifference(said, this.#effective(turn), '$.command')
+    if (difference === null) return 'asked'
+    // It told of nothing that matters: such a turn changes nothing and leaves no entry, or it comes again with more to say.
+    if (isIdle(said)) this.#answer([])
+    return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
+  }
+
+  /** The entry stands. A loop that asked for it is told so, any other is rung. */
+  happened({ command, events }: Entry, met: 'asked' | 'retold' | 'elsewhere'): void {
+    if (met !== 'elsewhere') this.#restored = (command.type === 'turn' ? command.restored : undefined) ?? []
+    if (met === 'asked') this.#answer(events)
+    else this.#listener?.()
+  }
+
+  /** Lets it come to rest before something else happens to the plan. */
+  async still(now: number): Promise<void> {
+    await standsStill()
+    this.#now = Math.max(this.#now, now)
+  }
+
+  /** Its owner is gone, or the journal ends. */
+  async close(): Promise<void> {
+    this.#lost.abort()
+    this.#asked?.refuse(new LeaseLost(ENDS))
+    this.#asked = null
+    for (const { answer } of this.#attempts.values()) answer({ status: 'interrupted', reason: ENDS })
+    await this.#running
+  }
+
+  async #again(): Promise<void> {
+    await this.close()
+    this.#running = this.#begin()
+  }
+
+  async #begin(): Promise<void> {
+    this.#returned = false
+    this.#attempts.clear()
+    this.#preparations.clear()
+    this.#lost = new AbortController()
+    const lost = this.#lost.signal
+    const lease = { owner: 'replay', fence: this.fence }
+    const rooms = emptyRooms(
+      {
+        update: (_plan, command) => this.#update(command, lost),
+        state: async () => this.#state,
+        onChange: listener => {
+          this.#listener = () => listener('here')
+          return () => {}
+        },
+      },
+      { now: () => this.#now, monotonic: () => this.#now, after: () => () => {} },
+      lease,
+    )
+    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands())
+    try {
+      await loop.run(lost)
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) this.#failed = error
+    }
+    this.#returned = true
+  }
+
+  /** They touch nothing: what they are asked to do waits here until the record says how it ended. */
+  #hands(): Hands {
+    return {
+      perform: (_rooms, _state, task, { action, signal }) => {
+        const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
+        const own = action === undefined
+        const matters = () => (own ? isOpen(this.#state, of) : this.#state.compensation === of.task)
+        return new Promise(answer =>
+          this.#attempts.set(own ? attemptKey(of) : COMPENSATION, { signal, matters, answer }),
+        )
+      },
+      prepare: (_rooms, _state, task, _isHeld, signal) => {
+        const key = `${task.definition.id}/${task.visit}`
+        return new Promise(answer => this.#preparations.set(key, { signal, matters: () => true, answer }))
+      },
+    }
+  }
+
+  #update(command: Asked, lost: AbortSignal): Promise<Updated> {
+    if (lost.aborted) return Promise.reject(new LeaseLost(ENDS))
+    return new Promise((resolve, reject) => {
+      this.#asked = { command, answer: resolve, refuse: reject }
+    })
+  }
+
+  #answer(events: Entry['events']): void {
+    const asked = this.#asked
+    this.#asked = null
+    asked?.answer({ ok: true, version: this.#state.version, position: 0, events, state: this.#state })
+  }
+
+  #asksTo(type: Command['type']): boolean {
+    const command = this.#asked?.command
+    return command !== undefined && (typeof command === 'function' ? 'turn' : command.type) === type
+  }
+
+  /** Hands over what the turn says had ended, to whom was asked for it. */
+  #deliver(turn: Turn): number {
+    const before = this.answered.attempts + this.answered.preparations + this.answered.compensations
+    for (const { result, ...settled } of turn.settled ?? [])
+      if (give(this.#attempts, attemptKey(settled), result)) this.answered.attempts++
+    for (const { result } of turn.compensated ?? [])
+      if (give(this.#attempts, COMPENSATION, result)) this.answered.compensations++
+    for (const { task, visit, prepared } of turn.prepared ?? []) {
+      const restored = turn.restored?.find(one => one.task === task)
+      const expanded = turn.expanded?.find(one => one.task === task && one.visit === visit)
+      const preparation = {
+        task,
+        visit,
+        prepared,
+        ...(expanded === undefined ? {} : { expanded }),
+        restored: restored === undefined ? null : without(restored),
+      } as Preparation
+      if (give(this.#preparations, `${task}/${visit}`, preparation)) this.answered.preparations++
+    }
+    return this.answered.attempts + this.answered.preparations + this.answered.compensations - before
+  }
+
+  /** Does the turn tell of something that matters, and that the loop has not under way? */
+  #misses(turn: Turn): boolean {
+    const { settled, prepared } = this.#effective(turn)
+    return (
+      settled?.some(one => !this.#attempts.has(attemptKey(one))) === true ||
+      prepared?.some(({ task, visit }) => !this.#preparations.has(`${task}/${visit}`)) === true
+    )
+  }
+
+  /** What was given up and ended without a word in the journal, because by then it changed nothing. */
+  #releaseAborted(turn: Turn): number {
+    const told = new Set((turn.settled ?? []).map(attemptKey))
+    const before = this.#attempts.size
+    for (const [key, { signal, matters, answer }] of this.#attempts) {
+      if (signal?.aborted !== true || matters() || told.has(key)) continue
+      this.#attempts.delete(key)
+      answer({ status: 'interrupted', reason: 'stopped' })
+    }
+    return before - this.#attempts.size
+  }
+
+  #effective(command: Command): Partial<Turn> {
+    return effective(this.#state, command, this.#restored)
+  }
+}
+
+const COMPENSATION = '~compensation'
+const ENDS = 'the record of this owner ends here'
+
+/** Everything that is asked of promises is done when the next round of the event loop begins. */
+const standsStill = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+const attemptKey = (of: { readonly task: string; readonly visit: number; readonly attempt: number }): string =>
+  `${of.task}/${of.visit}/${of.attempt}`
+
+function give<T>(to: Map<string, Pending<T>>, key: string, value: T): boolean {
+  const pending = to.get(key)
+  to.delete(key)
+  pending?.answer(value)
+  return pending !== undefined
+}
+
+const without = ({ task: _, ...rest }: NonNullable<Turn['restored']>[number]) => rest
+
+const recoversFirst = ({ type }: Command): Mismatch => ({
+  path: '$.command.type',
+  expected: 'recover',
+  actual: type,
+  message: 'a new owner says first what was lost',
+})
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
