@@ -123,3 +123,24 @@ tasks:
   expect(stdout).toMatch(/a edit, workspace\n {4}.*gone\.txt/)
   expect(stdout).toMatch(/b run, unsafe after a\n {4}not known yet/)
 })
+
+it('shows what a script finds in its environment, each value on one line and harmless', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: p
+goal: "two\\nlines\\e[2J"
+tasks:
+  - { id: a, run: 'echo "\${{ plan.name }}" "\${{ plan.goal }}"', env: { MODE: fast, WHO: "\${{ plan.name }} and all" } }
+  - { id: b, run: [echo, hi], env: { A: b } }
+`,
+  )
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
+  expect(stdout).toContain(`    echo "\${PLANFOLD_VALUE_1}" "\${PLANFOLD_VALUE_2}"
+    with MODE=fast
+    with WHO="p and all"
+    with PLANFOLD_VALUE_1=p
+    with PLANFOLD_VALUE_2="two\\nlines\\u001b[2J"
+`)
+  expect(stdout).toContain('    echo hi\n    with A=b\n')
+})

@@ -32,17 +32,18 @@ export async function meantTask(engine: Engine, first: string, second: string | 
   return { ...meant, task: meant.task }
 }
 
-/** The same, where the task may be left out. */
+/** The same, where the task may be left out; with `removed` it may be one that a revision took away. */
 export async function meantPlanAndTask(
   engine: Engine,
   first: string | undefined,
   second: string | undefined,
+  options: { readonly removed?: boolean } = {},
 ): Promise<MeantPlan & { readonly task: TaskName | null }> {
   if (first === undefined) return { ...(await onlyOpenPlan(engine)), task: null }
   const found = await engine.ask({ type: 'find', reference: first })
   if (second !== undefined) {
     if (found === null) throw await unknownPlan(engine, first)
-    return { plan: found.plan, name: found.name, task: await taskOf(engine, found, second) }
+    return { plan: found.plan, name: found.name, task: await taskOf(engine, found, second, options) }
   }
   if (found !== null) return found
   const open = await openPlans(engine)
@@ -53,9 +54,21 @@ export async function meantPlanAndTask(
   return { plan: only.id, name: only.name, task: card.name }
 }
 
-async function taskOf(engine: Engine, plan: MeantPlan, word: string): Promise<TaskName> {
+async function taskOf(
+  engine: Engine,
+  plan: MeantPlan,
+  word: string,
+  options: { readonly removed?: boolean },
+): Promise<TaskName> {
   const card = await engine.ask({ type: 'task', plan: plan.plan, task: word })
   if (card !== null) return card.name
+  const removed = await engine.ask({ type: 'removed', plan: plan.plan, task: word })
+  if (removed !== null && options.removed === true) return removed.card.name
+  if (removed !== null)
+    throw notFound(
+      `plan '${plan.name}' has no task '${word}' any more: revision ${removed.revision} removed it`,
+      `planfold show ${plan.name} ${word} tells how it stood`,
+    )
   const board = (await engine.ask({ type: 'board', plan: plan.plan })) ?? []
   const near = suggest(
     word,

@@ -104,10 +104,11 @@ export async function isFile(context: Context, word: string): Promise<boolean> {
   return found?.isFile() === true
 }
 
+/** All of it: what was read is kept verbatim, so a byte order mark stays, too. */
 export async function readText(context: Context, path: string): Promise<string> {
   const bytes = await readBounded(context, path)
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     throw pointing(path, 'the file is not valid UTF-8 text', 'save it as UTF-8')
   }
@@ -158,7 +159,7 @@ function pointing(path: string, message: string, hint: string): Complaint {
 }
 
 function locator(text: string, place: (line: number) => { readonly file: string; readonly line: number }) {
-  const lines = text.split('\n')
+  const lines = text.replace(/^\uFEFF/, '').split('\n')
   return (diagnostic: Omit<FileDiagnostic, 'file' | 'source'>): FileDiagnostic => ({
     ...diagnostic,
     ...place(diagnostic.line),

@@ -3,6 +3,7 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId, PlanName } from '../domain/id.ts'
+import { keepItems } from '../domain/items.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { PLAN_ENDED } from '../domain/status.ts'
 import { definitionHash } from '../format/hash.ts'
@@ -50,8 +51,10 @@ export async function takeUp(
   }
   const taken: TakenUp = { plan: latest.plan, name: latest.name, since: summary.version }
   // A clone bears another name; everything else decides whether it is the same plan.
-  const wanted: PlanDefinition = { ...definition, name: latest.name as PlanName }
+  const named: PlanDefinition = { ...definition, name: latest.name as PlanName }
   const current = await composed.engine.ask({ type: 'definition', plan: latest.plan })
+  // Items that were found while it ran stand in no text.
+  const wanted = current === null ? named : keepItems(current.definition, named)
   if (current !== null && current.hash !== definitionHash(wanted))
     await revise(context, composed, taken, current, wanted, file)
   return taken

@@ -6,14 +6,17 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { board, card } from '../domain/views/board.ts'
+import { briefing } from '../domain/views/briefing.ts'
 import { compareRuns } from '../domain/views/compare.ts'
 import { explain } from '../domain/views/explain.ts'
+import { type Removed, RemovedFinder } from '../domain/views/removed.ts'
 import { summary } from '../domain/views/summary.ts'
+import type { Attempt } from '../runners/runner.ts'
 import type { AttemptRow, Page } from '../stores/store.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import { replay } from './replay.ts'
-import { resolveAttempt } from './resolve.ts'
+import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
 type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
@@ -36,6 +39,16 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return state === null || found === undefined ? null : card(state, found)
+  },
+  briefing: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    return state === null || found === undefined ? null : briefing(found, await resolveInputs(state, found))
+  },
+  removed: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null || !isTaskName(task) || state.tasks.has(task as TaskName)) return null
+    return await removedTask(rooms, state.id, task as TaskName)
   },
   definition: async (rooms, { plan, revision }) => {
     const state = await stateOf(rooms, plan)
@@ -69,7 +82,11 @@ const answerers: Answerer = {
   },
   logs: async (rooms, { plan, task, ...options }) => {
     const state = await stateOf(rooms, plan)
-    const name = state === null || task === undefined ? undefined : taskIn(state, task)?.definition.id
+    // A task that is there no more has printed things, too.
+    const name =
+      state === null || task === undefined
+        ? undefined
+        : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
   },
@@ -121,6 +138,17 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
   }
 }
 
+async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
+  const finder = new RemovedFinder(task)
+  for (let after = 0; ; ) {
+    const entries = await rooms.store.read(plan, { after, limit: 500 })
+    for (const entry of entries) finder.read(entry)
+    const last = entries.at(-1)
+    if (last === undefined) return finder.found
+    after = last.version
+  }
+}
+
 async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly AttemptRow[]> {
   const rows: AttemptRow[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -136,7 +164,7 @@ async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise
   if (runner?.preview === undefined) return null
   const resolved = await resolveAttempt(state, task)
   if (!resolved.ok) return { text: `not known yet: ${resolved.message}` }
-  return await runner.preview(
+  const shown = await runner.preview(
     resolved.value,
     {
       root: rooms.root,
@@ -151,4 +179,16 @@ async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise
     },
     new AbortController().signal,
   )
+  const given = resolved.value.action.type === 'run' ? environmentLines(resolved.value.env) : []
+  return given.length === 0 ? shown : { text: [shown.text.trimEnd(), ...given].join('\n') }
+}
+
+const VALUE_MAX = 500
+
+/** What the command finds in its environment; a value with more than plain words in it is quoted, on one line. */
+function environmentLines(env: Attempt['env']): readonly string[] {
+  return Object.entries(env).map(([name, value]) => {
+    const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
+    return `with ${name}=${/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text)}`
+  })
 }

@@ -8,7 +8,9 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Card } from '../domain/views/board.ts'
+import type { Briefing } from '../domain/views/briefing.ts'
 import type { Comparison } from '../domain/views/compare.ts'
+import type { Removed } from '../domain/views/removed.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
@@ -97,6 +99,10 @@ export interface Queries {
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   board: { ask: { plan: string }; answer: readonly Card[] | null }
   task: { ask: { plan: string; task: string }; answer: Card | null }
+  /** What whoever takes the task in hand must know, with its inputs resolved. */
+  briefing: { ask: { plan: string; task: string }; answer: Briefing | null }
+  /** A task that a revision took away, as it stood last; null for one that is there or never was. */
+  removed: { ask: { plan: string; task: string }; answer: Removed | null }
   definition: {
     ask: { plan: string; revision?: number }
     answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null

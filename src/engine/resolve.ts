@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
 import type { Action, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import type { GivenInputs, UnresolvedInput } from '../domain/views/briefing.ts'
 import { canonicalJson } from '../format/hash.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
 import type { Attempt } from '../runners/runner.ts'
@@ -95,6 +96,21 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
       : edits
   }
   return { ok: true, value: { action, env: {} } }
+}
+
+/** Each input on its own, so that one that cannot be resolved hides no other. */
+export async function resolveInputs(state: PlanState, { definition }: TaskState): Promise<GivenInputs> {
+  const written = Object.entries(definition.inputs ?? {})
+  if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }
+  const evaluate = await evaluator(state, boundOf(definition))
+  const inputs: [string, Json][] = []
+  const unresolved: UnresolvedInput[] = []
+  for (const [input, value] of written) {
+    const resolved = resolve(value, evaluate)
+    if (resolved.ok) inputs.push([input, resolved.value])
+    else unresolved.push({ input, message: resolved.message, hint: resolved.hint ?? null })
+  }
+  return { inputs: Object.fromEntries(inputs), unresolved }
 }
 
 export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolved<WithEnv<CommandLine>> {

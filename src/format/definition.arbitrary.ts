@@ -197,6 +197,7 @@ const forEach: fc.Arbitrary<ForEach> = fc.oneof(
   fc.record({ in: expression, items }),
 )
 const matrix: fc.Arbitrary<Matrix> = fc.dictionary(word, fc.array(json, { minLength: 1, maxLength: 2 }), {
+  minKeys: 1,
   maxKeys: 2,
   noNullPrototype: true,
 })

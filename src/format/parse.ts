@@ -9,6 +9,7 @@ import { DIALECTS } from './dialects/all.ts'
 import type { Dialect, EndedStatus } from './dialects/dialect.ts'
 import { Source } from './dialects/source.ts'
 import { derived } from './dialects/trace.ts'
+import { whyUnrecognised } from './dialects/unrecognised.ts'
 import type { Document } from './document.ts'
 import { expressionFaults } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
@@ -61,6 +62,8 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const dialect = options.dialect ?? (OURS.test(text) ? null : DIALECTS.find(one => one.recognises(source))) ?? null
   if (dialect === null) {
     const { read } = source
+    const why = OURS.test(text) ? null : whyUnrecognised(source)
+    if (why !== null) return { ok: false, diagnostics: [why] }
     return read.ok
       ? parseDocument(read.document, CANONICAL, options)
       : { ok: false, diagnostics: tidy(read.diagnostics) }

@@ -75,6 +75,15 @@ export function matrixOf(calls: readonly Call[]): { readonly [axis: string]: rea
   return axes.size === 0 ? null : Object.fromEntries(axes)
 }
 
+/** Lists of a `run` that hold nothing, so that there is nothing to run over. */
+export function emptyAxes(calls: readonly Call[]): readonly { readonly call: string; readonly axis: string }[] {
+  return calls.flatMap(({ run, name, args }) =>
+    args.flatMap(({ key, value }) =>
+      run && key !== null && value.type === 'list' && value.items.length === 0 ? [{ call: name, axis: key }] : [],
+    ),
+  )
+}
+
 /** The results the calls give names to. */
 export function resultsOf(calls: readonly Call[]): readonly string[] {
   return [...new Set(calls.flatMap(({ result }) => (result === null ? [] : [result])))]

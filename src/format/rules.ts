@@ -67,6 +67,13 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
       hint: 'put one of them into a subplan of the other',
     }
   }
+  if (isMap(task.matrix) && Object.keys(task.matrix).length === 0) {
+    yield {
+      path: [...path, 'matrix'],
+      message: "a 'matrix' has at least one axis",
+      hint: 'write matrix: { os: [linux, mac] }, or remove it',
+    }
+  }
   yield* onlyForOthers(task, path)
   const steps = Array.isArray(task.subplan) ? (task.subplan as readonly unknown[]) : []
   for (const [index, step] of steps.entries())

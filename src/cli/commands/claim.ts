@@ -1,7 +1,9 @@
-// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it.
+// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
+// be done.
 
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
+import { briefingLines } from '../briefing-lines.ts'
 import { type Context, withState } from '../context.ts'
 import { elapsed } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
@@ -23,15 +25,22 @@ export async function claim(
     })
     if (held === undefined) throw new Error('a claim was accepted without a token')
     const card = await composed.engine.ask({ type: 'task', plan, task: held.task })
-    answer(context, { plan, name, version, ...held, card }, () => [
+    const briefing = await composed.engine.ask({ type: 'briefing', plan, task: held.task })
+    answer(context, { plan, name, version, ...held, card, briefing }, () => [
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
+      ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
     remark(
       context,
       `yours for ${elapsed(held.expiresInMs)}; keep it with: planfold heartbeat ${name} ${held.task} --token ${held.token}`,
     )
-    remark(context, `report with: planfold done ${name} ${held.task} --token ${held.token}`)
+    const outputs = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
+      from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
+    )
+    remark(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
+    const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
+    remark(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
     return EXIT.done
   })
 }

@@ -73,18 +73,32 @@ async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition,
   if (dialect.print === undefined)
     throw usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
   const statuses = new Map((await engine.ask({ type: 'board', plan }))?.map(card => [card.name, card.status]))
-  return dialect.print(definition, task => statuses.get(task) ?? 'pending')
+  const printed = dialect.print(definition, task => statuses.get(task) ?? 'pending')
+  if (printed.refused !== undefined) throw usage(printed.refused.message, printed.refused.hint)
+  const { parsePlan } = await import('../../format/parse.ts')
+  const again = parsePlan(printed.text, { dialect, fallbackName: definition.name })
+  if (!again.ok)
+    throw usage(
+      `as ${format}, this plan could not be read again: ${again.diagnostics[0]?.message ?? 'it is not understood'}`,
+      'choose another dialect: see `planfold formats`',
+    )
+  return printed
 }
 
 /** The text the current revision was read from. */
 async function original(context: Context, engine: Engine, meant: MeantPlan, out: string | undefined): Promise<number> {
   const { revisionsOf } = await import('./revisions-read.ts')
-  const { revision, hash, source } = (await revisionsOf(engine, meant.plan)).at(-1)!
-  if (source === null)
+  const revisions = await revisionsOf(engine, meant.plan)
+  const { revision, hash, source } = revisions.at(-1)!
+  if (source === null) {
+    const last = revisions.findLast(one => one.source !== null)
     throw notFound(
       `revision ${revision} of '${meant.name}' was not made of a text`,
-      `print it instead: planfold export ${meant.name}`,
+      last === undefined
+        ? `print it instead: planfold export ${meant.name}`
+        : `the last text is that of revision ${last.revision}: planfold revisions show ${meant.name} ${last.revision} --original`,
     )
+  }
   return await give(context, { ...meant, revision, hash, format: source.dialect, text: source.text, lost: [] }, out)
 }
 

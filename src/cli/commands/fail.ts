@@ -1,4 +1,4 @@
-// `planfold fail PLAN TASK --message …`: reports an external task as failed.
+// `planfold fail PLAN TASK --message … [--mode NAME]`: reports an external task as failed; a known failure mode leads where it says.
 
 import { type Context, withState } from '../context.ts'
 import { EXIT } from '../exit.ts'
@@ -9,6 +9,8 @@ export interface FailOptions {
   readonly message: string
   readonly token?: string
   readonly retryable?: boolean
+  /** The failure mode it was recognised as. */
+  readonly mode?: string
 }
 
 export async function fail(
@@ -26,6 +28,7 @@ export async function fail(
       ...(options.token === undefined ? {} : { token: options.token }),
       result: {
         status: 'failed',
+        ...(options.mode === undefined ? {} : { mode: options.mode }),
         failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
       },
     })

@@ -9,9 +9,9 @@ import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
-import { complaintOf, EXIT, type ExitCode, usage } from '../exit.ts'
+import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../exit.ts'
 import { parsePlanText, readText, refuseSketch } from '../plan-file.ts'
-import { type ImportOptions, type Made, make, tasks, tellWarnings } from './import.ts'
+import { type ImportOptions, type Made, make, tasks } from './import.ts'
 
 /** The tables a file holds; null when it holds none. */
 export async function tablesIn(context: Context, word: string, from: string | undefined): Promise<JsonObject | null> {
@@ -78,7 +78,10 @@ export async function importTables(
         const complaint = complaintOf(error)
         if (complaint === null) throw error
         if (exit === EXIT.done) exit = complaint.exit
-        const { code, message, hint } = complaint
+        const { code, hint } = complaint
+        // The text of a row was made here: a place in it tells nobody anything, the row does.
+        const [first] = complaint.diagnostics
+        const message = first === undefined ? complaint.message : saidOf(first)
         told.push({ row: id, ok: false, error: { code, message, hint } })
         remark(context, `✘ row ${JSON.stringify(id)}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`)
       }
@@ -106,7 +109,8 @@ async function importRow(
     fallbackName: 'plan',
   })
   refuseSketch(file)
-  await tellWarnings(context, file.warnings)
+  for (const warning of file.warnings)
+    remark(context, `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${warning.hint}`}`)
   const made = await make(composed, file, options)
   const names = stepNames(file.definition.tasks)
   let notes = 0
@@ -126,6 +130,10 @@ async function importRow(
   }
   remark(context, `✔ row ${JSON.stringify(id)}: ${made.name} with ${tasks(file)}`)
   return { ...made, row: id, ok: true, notes, notesFailed: null }
+}
+
+function saidOf({ message, path }: FileDiagnostic): string {
+  return path === undefined ? message : `${message} (${path})`
 }
 
 function stepNames(

@@ -103,7 +103,7 @@ export function tasks({ definition, told }: PlanFile): string {
 }
 
 function refuseJournal(word: string, text: string): void {
-  if (!/^\{"position":\d+,"plan":/.test(text.slice(0, 100))) return
+  if (!/^\uFEFF?\{"position":\d+,"plan":/.test(text.slice(0, 100))) return
   throw usage(
     `${word} is an exported journal, not a plan`,
     'import a plan document; a plan with this content: planfold export PLAN --to yaml',

@@ -6,7 +6,7 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import { timeline } from '../../domain/views/timeline.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
-import { answer, envelope } from '../answer.ts'
+import { answer, envelope, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { dateAndTime } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
@@ -29,7 +29,13 @@ export async function log(
   options: LogOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true })
+    const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
+    if (removed !== null)
+      remark(
+        context,
+        `'${removed.card.name}' was removed in revision ${removed.revision}; this is what happened before`,
+      )
     if (options.output === true) {
       const { output } = await import('../output.ts')
       return await output(context, composed, { plan, task, after: options.after ?? 0, follow: options.follow === true })
@@ -55,7 +61,8 @@ async function past(
     if (entries.length < PAGE || context.hangup.aborted) break
     after = entries.at(-1)!.version
   }
-  answer(context, { items: moments }, () => [])
+  const removed = task === null ? null : await engine.ask({ type: 'removed', plan, task })
+  answer(context, { items: moments, ...(removed === null ? {} : { removed: removed.revision }) }, () => [])
   return EXIT.done
 }
 

@@ -102,7 +102,9 @@ async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: Rev
   if (PLAN_ENDED.has(summary.status)) {
     const message = `plan '${name}' has ended: ${summary.status}`
     const hint =
-      'run the changed file: planfold run FILE makes a new plan of it; a failed one opens again with planfold retry'
+      summary.status === 'failed'
+        ? await howToOpenAgain(engine, { plan, name })
+        : 'run the changed file: planfold run FILE makes a new plan of it'
     throw new Complaint(EXIT.refused, 'ended', message, hint)
   }
   const { expectRevision } = options
@@ -114,6 +116,13 @@ async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: Rev
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const standings = new Map(cards.map(card => [card.name, { status: card.status, ran: ran(card) }]))
   return { ...current, status: summary.status, standings }
+}
+
+/** A failed plan is open again once a failed task of it is to be tried again; then it can be revised. */
+async function howToOpenAgain(engine: Engine, { plan, name }: MeantPlan): Promise<string> {
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  const failed = cards.find(card => card.status === 'failed')?.name ?? 'TASK'
+  return `open it first, then revise: planfold retry ${name} ${failed}; planfold revise ${name} …; planfold resume ${name}`
 }
 
 const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])

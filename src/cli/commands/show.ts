@@ -2,10 +2,15 @@
 
 import type { Composed } from '../../compose.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { allTasks } from '../../domain/task-graph.ts'
 import type { Card } from '../../domain/views/board.ts'
+import type { Briefing } from '../../domain/views/briefing.ts'
+import type { Removed } from '../../domain/views/removed.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { AttemptRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
+import { briefingLines } from '../briefing-lines.ts'
 import { type Context, withState } from '../context.ts'
 import { dateAndTime, elapsed } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
@@ -15,7 +20,7 @@ import { table } from '../table.ts'
 
 export async function show(context: Context, first: string | undefined, second: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true })
     if (task === null) await showPlan(context, composed, plan)
     else await showTask(context, composed, plan, task)
     return EXIT.done
@@ -51,28 +56,57 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
   })
 }
 
+interface ShownTask {
+  readonly card: Card
+  readonly attempts: readonly AttemptRow[]
+  readonly preview: string | null
+  readonly briefing: Briefing | null
+  readonly removed: Removed | null
+}
+
 async function showTask(context: Context, { engine }: Composed, plan: PlanId, task: TaskName): Promise<void> {
-  const card = await engine.ask({ type: 'task', plan, task })
+  const removed = await engine.ask({ type: 'removed', plan, task })
+  const card = removed?.card ?? (await engine.ask({ type: 'task', plan, task }))
   const current = await engine.ask({ type: 'definition', plan })
-  const definition = current?.definition.tasks.find(each => each.id === task) ?? null
+  const definition = removed?.definition ?? (current === null ? null : definitionOf(current.definition, task))
   const attempts = (await engine.ask({ type: 'attempts', plan, task })).items
-  const preview = await engine.ask({ type: 'preview', plan, task }).catch(() => null)
-  answer(context, { task: card, definition, attempts, preview: preview?.text ?? null }, () =>
-    card === null ? [] : taskLines(context, card, definition?.description ?? null, attempts, preview?.text ?? null),
+  const preview = removed === null ? await engine.ask({ type: 'preview', plan, task }).catch(() => null) : null
+  const briefing = removed === null ? await engine.ask({ type: 'briefing', plan, task }) : null
+  const data = {
+    task: card,
+    definition,
+    attempts,
+    preview: preview?.text ?? null,
+    briefing,
+    removed: whenGone(removed),
+  }
+  answer(context, data, () =>
+    card === null ? [] : taskLines(context, { card, attempts, preview: data.preview, briefing, removed }),
   )
 }
 
-function taskLines(
-  context: Context,
-  card: Card,
-  description: string | null,
-  attempts: readonly AttemptRow[],
-  preview: string | null,
-): readonly string[] {
+/** As it was written; a child of a group as it was expanded. */
+function definitionOf(definition: PlanDefinition, task: TaskName): TaskDefinition | null {
+  const written = definition.tasks.find(each => each.id === task)
+  return written ?? allTasks(definition).find(each => each.id === task) ?? null
+}
+
+function whenGone(removed: Removed | null): Omit<Removed, 'card' | 'definition'> | null {
+  if (removed === null) return null
+  const { card: _card, definition: _definition, ...gone } = removed
+  return gone
+}
+
+function taskLines(context: Context, { card, attempts, preview, briefing, removed }: ShownTask): readonly string[] {
   const { paint, terminal } = context
+  const gone =
+    removed === null
+      ? null
+      : `in revision ${removed.revision} by ${removed.by}: ${removed.rationale}; it was ${removed.was}`
   const fields: readonly (readonly [string, string | null])[] = [
     ['title', card.title],
-    ['what', description],
+    ['removed', gone],
+    ['what', removed?.definition.description ?? null],
     ['kind', card.kind],
     ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
@@ -86,6 +120,7 @@ function taskLines(
   const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
   for (const [name, text] of fields)
     if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
+  if (briefing !== null) lines.push(...briefingLines(briefing, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       `${each.visit}.${each.attempt}`,

@@ -33,7 +33,7 @@ export async function readSettings(
   }
   for (const word of setFile) {
     const [name, path] = halves(word, '--set-file')
-    const text = (await readText(context, path)).replace(/\r?\n$/, '')
+    const text = (await readText(context, path)).replace(/^\uFEFF|\r?\n$/g, '')
     take(name, parameter => (parameter?.type === 'list' ? fromLines(text) : fromWord(parameter, text)))
   }
   return Object.fromEntries(given)

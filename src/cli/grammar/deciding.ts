@@ -46,6 +46,7 @@ export function addDeciding(program: Command, act: Act): void {
     .requiredOption('-m, --message <text>', 'what went wrong')
     .option('--token <token>', 'the token of the claim')
     .option('--retryable', 'trying again may help')
+    .option('--mode <name>', 'the failure mode of the task that it was; leads where that mode recovers')
     .action((plan: string, task: string | undefined, options: FailOptions) =>
       act(async context => (await import('../commands/fail.ts')).fail(context, plan, task, options)),
     )

@@ -48,4 +48,6 @@ export interface Printed {
   readonly text: string
   /** What the dialect has no words for, e.g. `task 'a': retry`. Empty when reading it back gives the same definition. */
   readonly lost: readonly string[]
+  /** Why the text is not this plan at all, so that nobody should take it for one. */
+  readonly refused?: { readonly message: string; readonly hint: string }
 }

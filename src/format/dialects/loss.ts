@@ -61,13 +61,19 @@ function* tasksLoss(wanted: Json | undefined, got: Json | undefined, prefix: str
 
 function* keyLoss(whose: string, before: JsonObject, after: JsonObject): Generator<string> {
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
-    if (!same(unmoving(key, before[key]), unmoving(key, after[key]))) yield `${whose}: ${key}`
+    if (!same(unmoving(key, before[key], after[key]), unmoving(key, after[key], before[key]))) yield `${whose}: ${key}`
 }
 
-/** The word for a status that `extra` remembers moves with the status, which is compared by itself. */
-function unmoving(key: string, value: Json | undefined): Json | undefined {
+/**
+ * The word for a status that `extra` remembers moves with the status, which is compared by itself; so does a plan's word for its
+ * state, when both texts have one. To need nothing is the same as not to say what is needed.
+ */
+function unmoving(key: string, value: Json | undefined, other: Json | undefined): Json | undefined {
+  if (key === 'needs' && isList(value) && value.length === 0) return undefined
   if (key !== 'extra' || !isMap(value)) return value
-  const { status: _, ...rest } = value
+  const { status: _, state, ...others } = value
+  const moves = state === undefined || (isMap(other) && other.state !== undefined)
+  const rest: JsonObject = moves ? others : { ...others, state }
   return Object.keys(rest).length === 0 ? undefined : rest
 }
 

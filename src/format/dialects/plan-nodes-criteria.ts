@@ -23,6 +23,8 @@ export interface Around {
   readonly gates: ReadonlyMap<string, { readonly at: Path; readonly gate: JsonObject }>
   /** Values that other tasks produce. */
   readonly produced: ReadonlySet<string>
+  /** Those that more than one task produces. */
+  readonly shared?: ReadonlySet<string>
 }
 
 /** What the criteria of a task may look at, from its canonical document. */

@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import type { Path } from '../diagnostic.ts'
-import { type Call, matrixOf, unproduced } from '../pipeline.ts'
+import { type Call, emptyAxes, matrixOf, resultsOf, unproduced } from '../pipeline.ts'
 import { budgetMap, durationText, priorityOf } from './amounts.ts'
 import { ACCEPT_KEYS, type Around, callsOf, readCriteria, readFailureModes, readRoutes } from './plan-nodes-criteria.ts'
 import { readOutputs } from './plan-nodes-outputs.ts'
@@ -210,7 +210,17 @@ function readCommand(draft: Draft, fields: Fields, around: Around, others: boole
   if (axes !== null && matrix === undefined && fields.said('for_each') === undefined)
     fields.put('matrix', axes, command.key)
   const inputs = fields.said('inputs')
-  const isKnown = (name: string): boolean => around.produced.has(name) || (isMap(inputs) && Object.hasOwn(inputs, name))
+  for (const { call, axis } of emptyAxes(calls))
+    draft.warn(
+      [...fields.to, 'instruction'],
+      `run ${call}() has no values for '${axis}'`,
+      'give the list at least one value, or take it away',
+    )
+  // What this very task produces is there only after the call that does, unless another one produces it, too.
+  const own = new Set(resultsOf(calls))
+  const isKnown = (name: string): boolean =>
+    (isMap(inputs) && Object.hasOwn(inputs, name)) ||
+    (around.produced.has(name) && (!own.has(name) || around.shared?.has(name) === true))
   for (const { name, call, later } of unproduced(calls, isKnown)) {
     const why = later === null ? 'which is neither an input nor a result' : `which only ${later}() produces, later`
     draft.warn(

@@ -19,6 +19,7 @@ import { expandWildcards, impliedList } from './plan-nodes-wildcards.ts'
 import { alternatives, Draft, type Fields, listOf, Names, planSlug, writtenIds } from './reading.ts'
 import { isList, isMap, type Source } from './source.ts'
 import { statusWords } from './status-words.ts'
+import { listFault } from './unrecognised.ts'
 import { yamlText } from './yaml-text.ts'
 
 export const planNodes: Dialect = {
@@ -74,7 +75,8 @@ function read(source: Source): Reading {
   const draft = new Draft(source)
   const map = source.map ?? {}
   if (!isList(map.nodes)) {
-    draft.refuse({ path: [], message: 'a plan of this kind has a list of nodes', hint: "add 'nodes:' with '- id: …'" })
+    const none = { path: [], message: 'a plan of this kind has a list of nodes', hint: "add 'nodes:' with '- id: …'" }
+    draft.refuse(listFault(map) ?? none)
     return draft.reading({})
   }
   const fields = draft.fields(map, [], [])
@@ -92,12 +94,14 @@ function read(source: Source): Reading {
     )
   const nodes = fields.take('nodes') as readonly Json[]
   const names = new Names(nodes.map(node => (isMap(node) ? node.id : undefined)))
+  const made = nodes.flatMap(node => [...new Set(produces(node))])
   const around = {
     names,
     prefix: '',
     artifacts: artifactsFrom(fields.said('artifacts'), id => String(id)),
     gates: readGates(draft, fields, names),
-    produced: new Set([...nodes.flatMap(produces), ...artifactNames(fields.said('artifacts'))]),
+    produced: new Set([...made, ...artifactNames(fields.said('artifacts'))]),
+    shared: repeated(made),
   }
   for (const id of around.artifacts.keys())
     if (!names.has(id))
@@ -203,6 +207,13 @@ function produces(node: Json): readonly string[] {
   if (!isMap(node)) return []
   const outputs = isMap(node.outputs) ? Object.keys(node.outputs) : []
   return [...outputs, ...resultsOf(callsOf(node.command))]
+}
+
+function repeated(names: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const found = new Set<string>()
+  for (const name of names) (seen.has(name) ? found : seen).add(name)
+  return found
 }
 
 function print(definition: PlanDefinition, status: StatusOf): Printed {

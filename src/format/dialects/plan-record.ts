@@ -24,6 +24,7 @@ import {
 } from './plan-steps-words.ts'
 import { Draft, type Fields, NEEDS_KEYS, readStatus } from './reading.ts'
 import { isList, isMap, type Source } from './source.ts'
+import { holdsTasks } from './unrecognised.ts'
 
 export const planRecord: Dialect = {
   name: 'plan-record',
@@ -52,14 +53,14 @@ function partsOf(value: Json | undefined): Parts | null {
     const { tasks, ...plan } = value
     return { plan, planAt: [], tasks: tasks as readonly Json[], tasksAt: ['tasks'] }
   }
-  return isRecord(value) ? { plan: {}, planAt: [], tasks: [value], tasksAt: LONE } : null
+  return isLone(value) ? { plan: {}, planAt: [], tasks: [value], tasksAt: LONE } : null
 }
 
 /** One task that is the whole text stands at no path. */
 const LONE: Path = ['\u0000lone']
 
 function isRecord(value: Json): boolean {
-  if (!isMap(value) || Object.hasOwn(value, 'steps')) return false
+  if (!isMap(value) || holdsTasks(value)) return false
   const has = (key: string) => Object.hasOwn(value, key)
   return (
     has('sequence_order') ||
@@ -67,6 +68,13 @@ function isRecord(value: Json): boolean {
     (isText(value.description) && (has('task_type') || has('input_data'))) ||
     (has('input_data') && has('output_data'))
   )
+}
+
+/** One record that is the whole text must look like a task by itself: a plan has a `plan_id` and a title, too. */
+function isLone(value: JsonObject): boolean {
+  const telling = ['task_type', 'sequence_order', 'input_data', 'output_data']
+  const about = isText(value.description) || isText(value.agent_id) || isText(value.assigned_agent)
+  return about && telling.some(key => Object.hasOwn(value, key)) && !holdsTasks(value)
 }
 
 function read(source: Source): Reading {
@@ -111,7 +119,10 @@ function readRecords(
 ): readonly JsonObject[] {
   const pathOf = (index: number): Path => (parts.tasksAt === LONE ? [] : [...parts.tasksAt, index])
   const records = parts.tasks.map((task, index) => {
-    if (isMap(task)) return { task, at: pathOf(index) }
+    if (isMap(task)) {
+      refuseNumber(draft, task, pathOf(index))
+      return { task, at: pathOf(index) }
+    }
     draft.refuse({
       path: pathOf(index),
       message: 'a task is a map of keys',
@@ -200,6 +211,16 @@ function refuseTwins(draft: Draft, records: readonly { readonly task: JsonObject
       })
     seen.add(key)
   }
+}
+
+/** A word for a number would put the task at the end, which nobody asked for. */
+function refuseNumber(draft: Draft, { sequence_order: number }: JsonObject, at: Path): void {
+  if (number === undefined || number === null || typeof number === 'number') return
+  draft.refuse({
+    path: [...at, 'sequence_order'],
+    message: `sequence_order is a number, not ${JSON.stringify(number).slice(0, 60)}`,
+    hint: 'write {"description": "…", "sequence_order": 1}',
+  })
 }
 
 /** Tasks without a number come last, in the order in which they stand. */

@@ -79,6 +79,16 @@ export function dedent(more: string): string {
   return lines.map(line => line.slice(indent)).join('\n')
 }
 
+/** A line of its own would be read by itself, as a task or a phase. */
+export function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ')
+}
+
+/** The text without a line that would be read as a task, or that would hide the tasks below it. */
+export function harmless(text: string): string {
+  return text.replace(/^(\s*)(?=[-*] \[|```|~~~)/gm, '$1\\').replaceAll('<!--', '<\\!--')
+}
+
 export function indented(text: string): string {
   return text === '' ? '' : `${text.replace(/^/gm, '  ')}\n`
 }

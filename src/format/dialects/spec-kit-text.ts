@@ -39,7 +39,7 @@ export function parts(text: string): Parts {
   let comment = false
   let below = false
   for (const [index, line] of (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).entries()) {
-    const bare = line.replace(/\r?\n$/, '')
+    const bare = line.replace(/^\uFEFF|\r?\n$/g, '')
     const mark: string | undefined = /^\s*(```+|~~~+)/.exec(bare)?.[1]
     const hidden = fence !== null || comment || mark !== undefined
     if (mark !== undefined && !comment) fence = fence === null ? mark : mark.startsWith(fence) ? null : fence

@@ -3,11 +3,13 @@
 // too. Everything between the tasks is kept as it stands.
 
 import type { TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { grouped, keptBy, nonEmpty, printed, settleNeeds, sparse } from './backlogs.ts'
-import type { Dialect, Reading } from './dialect.ts'
+import type { Dialect, Printed, Reading, StatusOf } from './dialect.ts'
 import { Draft, Names } from './reading.ts'
 import { isList, type Source } from './source.ts'
-import { dedent, indented, NAME, type Row, render, sideBySide, taskLine } from './spec-kit-print.ts'
+import { dedent, harmless, indented, NAME, oneLine, type Row, render, sideBySide, taskLine } from './spec-kit-print.ts'
 import { type Item, parts, TASK } from './spec-kit-text.ts'
 
 export const specKit: Dialect = {
@@ -16,13 +18,84 @@ export const specKit: Dialect = {
   recognises: ({ lines }) =>
     lines.some(line => TASK.test(line)) && lines.some(line => /^#{1,3} (Tasks\b|Phase \d+)/.test(line)),
   read,
-  print: (definition, status) => {
-    const tasks = definition.tasks.filter(task => task.action.type !== 'verify')
-    const rows = tasks.map(task => ({ ...task, checked: status(task.id) === 'completed', kept: keptBy(NAME, task) }))
-    const { between } = keptBy(NAME, definition)
-    const blocks = isList(between) && between.every(block => typeof block === 'string') ? between : null
-    return printed(specKit, render(definition.title, rows, blocks), definition, status)
-  },
+  print,
+}
+
+function print(definition: PlanDefinition, status: StatusOf): Printed {
+  const tasks = definition.tasks.filter(task => task.action.type !== 'verify')
+  const numbers = numbersFor(tasks)
+  const { between } = keptBy(NAME, definition)
+  const blocks = isList(between) && between.every(block => typeof block === 'string') ? between : null
+  const write = (say: (text: string) => string): string => {
+    const rows = tasks.map((task, index) => {
+      const { title, description, labels, milestone } = task
+      const { id, written } = numbers[index]!
+      return {
+        ...task,
+        ...(title === undefined ? {} : { title: say(oneLine(title)) }),
+        ...(description === undefined ? {} : { description: say(description) }),
+        ...(labels === undefined ? {} : { labels: labels.map(oneLine) }),
+        ...(milestone === undefined ? {} : { milestone: oneLine(milestone) }),
+        checked: status(id) === 'completed',
+        kept: { ...keptBy(NAME, task), id: written },
+      }
+    })
+    return render(definition.title === undefined ? undefined : oneLine(definition.title), rows, blocks)
+  }
+  const faithful = (text: string): boolean => {
+    const { items } = parts(text)
+    return items.length === numbers.length && items.every(({ id }, index) => id === numbers[index]!.written)
+  }
+  const plain = write(text => text)
+  const text = faithful(plain) ? plain : write(harmless)
+  const made = numbers.filter(({ id, written, isMade }) => isMade && written !== id)
+  const names = new Map(made.map(({ id, written }) => [written, id]))
+  const told = printed({ name: NAME, read: source => renamed(read(source), names) }, text, definition, status)
+  const lost = [...told.lost, ...made.map(({ id, written }) => `task '${id}': its id, it is written as ${written}`)]
+  if (faithful(text)) return { text, lost }
+  const message = 'as spec-kit, this plan would be read again with other tasks than its own'
+  return { text, lost, refused: { message, hint: 'choose another dialect: see `planfold formats`' } }
+}
+
+interface Numbered {
+  readonly id: TaskName
+  readonly written: string
+  /** There was no number before. */
+  readonly isMade: boolean
+}
+
+/** What stands for each task: its own id where that is a number of this format, and a free number for the others. */
+function numbersFor(tasks: readonly TaskDefinition[]): readonly Numbered[] {
+  const own = tasks.map(task => [keptBy(NAME, task).id, task.id].find(id => typeof id === 'string' && isNumber(id)))
+  const taken = new Set(own)
+  const used = new Set<unknown>()
+  let last = 0
+  return tasks.map(({ id }, index) => {
+    const written = own[index]
+    if (typeof written === 'string' && (!used.has(written) || /X$/.test(written))) {
+      used.add(written)
+      return { id, written, isMade: false }
+    }
+    let made: string
+    do made = `T${String(++last).padStart(3, '0')}`
+    while (taken.has(made))
+    return { id, written: made, isMade: true }
+  })
+}
+
+const isNumber = (id: string): boolean => TASK.exec(`- [ ] ${id}`)?.[3] === id
+
+/** The reading with the names that the tasks had before they were given numbers. */
+function renamed(reading: Reading, names: ReadonlyMap<string, TaskName>): Reading {
+  if (!reading.ok || names.size === 0) return reading
+  const name = (id: Json): Json => names.get(String(id)) ?? id
+  const tasks = (reading.plan.tasks as readonly JsonObject[]).map(task => ({
+    ...task,
+    id: name(task.id!),
+    ...(isList(task.needs) ? { needs: task.needs.map(name) } : {}),
+  }))
+  const ended = new Map([...reading.ended].map(([id, status]) => [name(id) as TaskName, status]))
+  return { ...reading, plan: { ...reading.plan, tasks }, ended }
 }
 
 function read(source: Source): Reading {

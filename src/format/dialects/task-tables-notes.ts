@@ -42,8 +42,9 @@ export function notesOf(map: JsonObject): readonly Note[] {
 function executionLine(row: JsonObject): string {
   const took = typeof row.duration_ms === 'number' ? ` after ${row.duration_ms} ms` : ''
   const retries = typeof row.retries === 'number' && row.retries > 0 ? `, ${row.retries} retries` : ''
-  const error = typeof row.error_message === 'string' && row.error_message !== '' ? `: ${row.error_message}` : ''
-  return `execution ${word(row.id)}: ${word(row.status)}${took}${retries}${error}`
+  const error = [row.error_message, row.error].find(text => typeof text === 'string' && text !== '')
+  const why = error === undefined ? '' : `: ${String(error)}`
+  return `execution ${word(row.id)}: ${word(row.status)}${took}${retries}${why}`
 }
 
 function metricsLine(row: JsonObject): string {

@@ -7,6 +7,7 @@ import { around, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
 import { Draft, Names, planSlug, writtenIds } from './reading.ts'
 import type { Source } from './source.ts'
+import { misspeltList } from './unrecognised.ts'
 import { yamlText } from './yaml-text.ts'
 
 /** A map with an id and one of these is a task of this kind, not a row of somebody's backlog. */
@@ -20,7 +21,8 @@ export const taskYaml: Dialect = {
     map !== null &&
     typeof map.id === 'string' &&
     TELLING.some(key => Object.hasOwn(map, key)) &&
-    !OTHERS.some(key => Object.hasOwn(map, key)),
+    !OTHERS.some(key => Object.hasOwn(map, key)) &&
+    misspeltList(map) === null,
   read,
   print,
 }
@@ -40,5 +42,9 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const [task] = definition.tasks
   const ids = writtenIds(definition.tasks.slice(0, 1))
   const node = task === undefined ? {} : printNode(task, { ...around(ids), status })
-  return printed(yamlText(node), definition, status, read)
+  const text = printed(yamlText(node), definition, status, read)
+  const count = definition.tasks.filter(({ action }) => action.type !== 'verify').length
+  if (count < 2) return text
+  const message = `task-yaml holds one task, and this plan has ${count}`
+  return { ...text, refused: { message, hint: 'plan-nodes writes the same tasks as a plan: --to plan-nodes' } }
 }

@@ -1,0 +1,66 @@
+// A briefing as people and agents read it: one thing a line, with what it is in front. Everything in it was written by
+// others, so everything is escaped; what runs over several lines stays aligned.
+
+import type { Json } from '../domain/json.ts'
+import type { Criterion, OutputSource } from '../domain/plan.ts'
+import type { Briefing } from '../domain/views/briefing.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import type { Paint } from './paint.ts'
+
+const VALUE_MAX = 2_000
+const LABEL_WIDTH = 8
+
+export function briefingLines(briefing: Briefing, paint: Paint): readonly string[] {
+  return rowsOf(briefing).flatMap(([label, text]) => labelled(label, text, paint))
+}
+
+/** A label, then the text; its further lines stand below its first. */
+export function labelled(label: string, text: string, paint: Paint): readonly string[] {
+  const lines = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true }).split('\n')
+  return lines.map((line, at) => `  ${paint.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH))} ${line}`.trimEnd())
+}
+
+function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
+  const { description, instruction, bound, inputs, unresolved, outputs, failureModes, outcomes } = briefing
+  const words: readonly (readonly [string, string | null])[] = [
+    ['what', description],
+    ['do', instruction],
+  ]
+  return [
+    ...words.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const])),
+    ...Object.entries(bound ?? {}).map(([name, value]) => [name, shown(value as Json)] as const),
+    ...Object.entries(inputs).map(([name, value]) => ['input', `${name} = ${shown(value)}`] as const),
+    ...unresolved.map(
+      ({ input, message, hint }) =>
+        ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hint})`}`] as const,
+    ),
+    ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
+    ...briefing.accept.map(one => ['accept', criterionText(one)] as const),
+    ...Object.entries(outputs).map(([name, source]) => ['output', `${name}${sourceText(source)}`] as const),
+    ...failureModes.map(({ name, detect, recover, advice }) => {
+      const leads = recover === undefined ? '' : `; leads to ${recover.join(', ')}`
+      return ['mode', `${name}: ${criterionText(detect)}${advice === undefined ? '' : `; ${advice}`}${leads}`] as const
+    }),
+    ...Object.entries(outcomes).map(([outcome, to]) => ['outcome', `${outcome} leads to ${to.join(', ')}`] as const),
+  ]
+}
+
+function shown(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}… (all of it with --json)` : text
+}
+
+function criterionText(criterion: Criterion): string {
+  if (criterion.type === 'prose') return criterion.text
+  const text =
+    criterion.type === 'expect'
+      ? criterion.expression
+      : `$ ${'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script}`
+  return criterion.text === undefined ? text : `${criterion.text} (${text})`
+}
+
+function sourceText(source: OutputSource): string {
+  if (source.from === 'file') return `, from the file ${source.file}`
+  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}`
+  return source.type === undefined ? ', to be reported' : `, to be reported: ${source.type}`
+}

@@ -1,0 +1,54 @@
+// What whoever takes a task in hand must know: what to do, with what, and what to report.
+
+import type { TaskName } from '../id.ts'
+import type { JsonObject } from '../json.ts'
+import type { Bound, Criterion, FailureMode, OutputSource } from '../plan.ts'
+import type { TaskState } from '../state.ts'
+
+export interface Briefing {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly description: string | null
+  readonly instruction: string | null
+  /** What an expanded task was made for: `item`, `index` (from 0), `matrix`. */
+  readonly bound: Bound | null
+  /** With every reference in them resolved against what was recorded. */
+  readonly inputs: JsonObject
+  /** Inputs that cannot be resolved as things stand; they are absent above. */
+  readonly unresolved: readonly UnresolvedInput[]
+  readonly preconditions: readonly Criterion[]
+  readonly accept: readonly Criterion[]
+  /** What is to be reported. */
+  readonly outputs: { readonly [name: string]: OutputSource }
+  readonly failureModes: readonly FailureMode[]
+  /** The outcomes that can be reported, and where they lead. */
+  readonly outcomes: { readonly [outcome: string]: readonly TaskName[] }
+}
+
+export interface UnresolvedInput {
+  readonly input: string
+  readonly message: string
+  readonly hint: string | null
+}
+
+export interface GivenInputs {
+  readonly inputs: JsonObject
+  readonly unresolved: readonly UnresolvedInput[]
+}
+
+export function briefing({ definition }: TaskState, { inputs, unresolved }: GivenInputs): Briefing {
+  return {
+    task: definition.id,
+    title: definition.title ?? null,
+    description: definition.description ?? null,
+    instruction: definition.instruction ?? null,
+    bound: definition.bound ?? null,
+    inputs,
+    unresolved,
+    preconditions: definition.preconditions ?? [],
+    accept: definition.accept ?? [],
+    outputs: definition.outputs ?? {},
+    failureModes: definition.failureModes ?? [],
+    outcomes: definition.on ?? {},
+  }
+}
