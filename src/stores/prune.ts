@@ -1,6 +1,7 @@
 // Takes out what nobody needs: archived plans that have not moved since a given time, and blobs no journal leads to any
 // more. Blobs are kept when in doubt: every 64-digit hexadecimal word in a body, or in a blob reached from one, counts as
-// a reference, and blobs younger than the given time stay, because somebody may be about to name them.
+// a reference, and blobs younger than the given time stay, because somebody may be about to name them. What a damaged blob
+// named nobody can say: then no blob is removed at all.
 
 import type { Millis, Sha256 } from '../domain/id.ts'
 import type { CheckBlobs } from './check.ts'
@@ -12,7 +13,15 @@ export interface PruneBlobs extends CheckBlobs {
   /** When it was stored; null when it is not there. */
   storedAt(id: Sha256): Millis | null
   sizeOf(id: Sha256): number
-  remove(id: Sha256): void
+  /** False when somebody has relied on it since `before`, or when it goes later, in `tidy`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a store in memory has nothing to say here.
+  remove(id: Sha256, before: Millis): boolean | void
+  /** Undoes what a collector that died has left half done. */
+  bringBack?(): void
+  /** Ends a collection: says what went only now. */
+  tidy?(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }>
+  /** Notes that name blobs which nobody else names yet. */
+  pins?(): Iterable<string>
 }
 
 const PAGE = 200
@@ -25,7 +34,6 @@ export async function prune(
   const { transactions, blobs, now } = room
   const numbers = transactions.read(tables => tables.upkeep.prunable(options.before))
   const gone = new Set(numbers)
-  const reachable = transactions.read(tables => reach(tables, blobs, gone))
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
@@ -43,13 +51,23 @@ export async function prune(
       }
     })
   }
+  if (!options.dryRun) blobs.bringBack?.()
+  // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.
+  const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? options.before) < options.before)
+  // Only now, after the plans are gone: one that moved just in time is still there, and so is all it names.
+  const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
   let count = 0
-  for (const id of [...blobs.ids()]) {
-    const storedAt = blobs.storedAt(id)
-    if (reachable.has(id) || storedAt === null || storedAt >= options.before) continue
+  for (const id of candidates) {
+    if (reachable.has(id)) continue
+    const size = blobs.sizeOf(id)
+    if (!options.dryRun && blobs.remove(id, options.before) === false) continue
     count++
-    bytes += blobs.sizeOf(id)
-    if (!options.dryRun) blobs.remove(id)
+    bytes += size
+  }
+  if (!options.dryRun) {
+    const freed = await blobs.tidy?.(options.before)
+    count += freed?.blobs ?? 0
+    bytes += freed?.bytes ?? 0
   }
   return { plans: numbers.length, entries, blobs: count, bytes }
 }
@@ -77,10 +95,30 @@ function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): Re
       }
     }
   }
-  // Grows while it is walked: a blob that is a manifest names others.
+  for (const note of blobs.pins?.() ?? []) name(note)
+  // Grows while it is walked: a blob that is a manifest names others. What a directory holds as files is not read.
+  const contents = new Set<Sha256>()
   for (const id of found) {
     const bytes = blobs.getNow(id)
-    if (bytes !== null && (bytes[0] === 0x7b || bytes[0] === 0x5b)) name(Buffer.from(bytes).toString('latin1'))
+    if (bytes === null) continue
+    if (bytes[0] === 0x7b || bytes[0] === 0x5b) name(Buffer.from(bytes).toString('latin1'))
+    const { trees, files } = namedByTree(bytes)
+    for (const word of trees) found.add(word)
+    for (const word of files) contents.add(word)
   }
+  for (const id of contents) found.add(id)
   return found
+}
+
+const TREE = Buffer.from('PFTREE1\n')
+
+/** The manifest of one directory says up front what it refers to (docs/formats/snapshots.md). */
+function namedByTree(bytes: Uint8Array): { readonly trees: readonly Sha256[]; readonly files: readonly Sha256[] } {
+  const tree = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const start = TREE.length + 8
+  if (tree.length < start || !tree.subarray(0, TREE.length).equals(TREE)) return { trees: [], files: [] }
+  const trees = tree.readUInt32LE(TREE.length)
+  const count = Math.min(trees + tree.readUInt32LE(TREE.length + 4), Math.floor((tree.length - start) / 32))
+  const words = Array.from({ length: count }, (_, at) => tree.toString('hex', start + at * 32, start + at * 32 + 32))
+  return { trees: words.slice(0, trees) as Sha256[], files: words.slice(trees) as Sha256[] }
 }

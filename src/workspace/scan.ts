@@ -4,10 +4,10 @@
 import type { Directory, Name } from '../safety/directory.ts'
 import { protectedBy } from '../safety/protected-path.ts'
 import { codeOf, refuse } from '../safety/refused.ts'
-import { type FileContent, writerOf } from '../safety/regular-file.ts'
+import { writerOf } from '../safety/regular-file.ts'
 import { inScope, mayHold } from '../safety/scope.ts'
 import { type BytePath, type Entry, type Left, textOf } from './manifest.ts'
-import { readSteadily } from './steady-read.ts'
+import { readSteadily, type SteadyFile } from './steady-read.ts'
 
 const ENTRIES_MAX = 50_000
 const TOTAL_MAX_BYTES = 256 * 1024 * 1024
@@ -25,7 +25,7 @@ export interface ScanOptions {
   /** Folded path of the state folder inside the workspace. */
   readonly state: readonly string[] | null
   /** Is called with every file's content, to store it or not. */
-  readonly keep: (path: BytePath, content: FileContent) => Promise<void>
+  readonly keep: (path: BytePath, content: SteadyFile) => Promise<void>
   /** What a manifest says stands here. If it is of another type now, that is in scope with all it holds. */
   readonly expected?: (path: BytePath) => Entry['type'] | undefined
   readonly now?: () => number
@@ -114,7 +114,7 @@ async function scanFile(
   name: Name,
   path: BytePath,
 ): Promise<void> {
-  const content = await readSteadily(directory, name, options.now)
+  const content = readSteadily(directory, name, options.now)
   if (content === null) return
   if (typeof content === 'string') {
     scan.left.push({ path, reason: content })

@@ -34,11 +34,11 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     async capture(patterns): Promise<Captured> {
       const captured = await working(options, 'Capturing the write scope', async base => {
         checkPatterns(patterns)
-        const keep: ScanOptions['keep'] = async (_, content) => void (await options.blobs.put(content.bytes))
-        const scan = await scanScope({ ...base, patterns, keep })
+        const keeping = keepingIn(options.blobs)
+        const scan = await scanScope({ ...base, patterns, keep: (_, content) => keeping.add(content.bytes) })
         const manifest = manifestOf(patterns, scan)
         const files = [...manifest.entries.values()].filter(entry => entry.type === 'file').length
-        const id = await options.blobs.put(writeManifest(manifest))
+        const id = await keeping.end(writeManifest(manifest))
         return { manifest: id, files, bytes: scan.bytes, left: toldLeft(manifest.left) }
       })
       return captured.ok ? { ok: true, ...captured.value } : captured
@@ -46,6 +46,31 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     async restore(id): Promise<Restored> {
       const restored = await working(options, 'Restoring the write scope', base => restore(options.blobs, base, id))
       return restored.ok ? { ok: true, ...restored.value } : restored
+    },
+  }
+}
+
+const TOGETHER_MAX_BYTES = 16 * 1024 * 1024
+
+/** Stores contents a few megabytes at a time, and the manifest with the last of them. */
+function keepingIn(blobs: Blobs) {
+  let waiting: Uint8Array[] = []
+  let bytes = 0
+  const store = async (): Promise<readonly Sha256[]> => {
+    const contents = waiting
+    waiting = []
+    bytes = 0
+    return (await blobs.putMany?.(contents)) ?? (await Promise.all(contents.map(each => blobs.put(each))))
+  }
+  return {
+    async add(content: Uint8Array): Promise<void> {
+      waiting.push(content)
+      bytes += content.length
+      if (bytes > TOGETHER_MAX_BYTES) await store()
+    },
+    async end(manifest: Uint8Array): Promise<Sha256> {
+      waiting.push(manifest)
+      return (await store()).at(-1)!
     },
   }
 }

@@ -1,42 +1,31 @@
-// Reads a file that others may be writing: what is returned stood there as a whole. Times of files are too coarse to trust
-// for one that changed just now, so such a file is read twice.
+// Reads a file that others may be writing, from a directory of the path gate: what is returned stood there as a whole.
 
-import type { BigIntStats } from 'node:fs'
+import { constants, lstatSync, openSync } from 'node:fs'
+import type { Sha256 } from '../domain/id.ts'
 import type { Directory, Name } from '../safety/directory.ts'
-import { codeOf, Refused } from '../safety/refused.ts'
-import { FILE_MAX_BYTES, type FileContent, readFile } from '../safety/regular-file.ts'
+import { type Readable, readSteady } from './held-folder.ts'
+import { bytesOf } from './manifest.ts'
 
-const TRIES = 3
-const SETTLED_MS = 2_000
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
+
+export interface SteadyFile {
+  readonly bytes: Buffer
+  readonly sha256: Sha256
+  readonly mode: number
+  readonly links: number
+}
 
 /** The content, null when the file is gone, or the reason why it cannot be had. */
-export async function readSteadily(
+export function readSteadily(
   directory: Directory,
   name: Name,
   now: (() => number) | undefined,
-): Promise<FileContent | string | null> {
-  try {
-    for (let tried = 0; tried < TRIES; tried++) {
-      const first = await readFile(directory, name, FILE_MAX_BYTES)
-      if (first === null) return null
-      const settled = now !== undefined && Number(first.stat.ctimeMs) < now() - SETTLED_MS
-      const second = settled ? first : await readFile(directory, name, FILE_MAX_BYTES)
-      const after = await directory.look(name)
-      if (second?.sha256 === first.sha256 && after !== null && isSame(first.stat, after)) return first
-    }
-    return 'unstable: it changes while it is read'
-  } catch (error) {
-    if (error instanceof Refused) return error.message.includes('larger') ? 'too big' : 'special file'
-    if (['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return 'unreadable'
-    if (['ELOOP', 'EISDIR', 'ENXIO'].includes(codeOf(error) ?? '')) return 'unstable: it changes while it is read'
-    throw error
+): SteadyFile | string | null {
+  const folder: Readable = {
+    openFile: file => openSync(directory.at(bytesOf(file)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+    look: file => lstatSync(directory.at(bytesOf(file)), { bigint: true, throwIfNoEntry: false }) ?? null,
   }
+  const read = readSteady(folder, name.toString('latin1'), now?.() ?? Number.NEGATIVE_INFINITY)
+  if (read === null || typeof read === 'string') return read
+  return { bytes: Buffer.from(read.bytes), sha256: read.sha256, mode: read.stamp.mode, links: read.links }
 }
-
-const isSame = (a: BigIntStats, b: BigIntStats): boolean =>
-  a.ino === b.ino &&
-  a.dev === b.dev &&
-  a.size === b.size &&
-  a.mtimeNs === b.mtimeNs &&
-  a.ctimeNs === b.ctimeNs &&
-  a.mode === b.mode

@@ -1,5 +1,5 @@
-// The door of `workspace/`: the files being worked on. In this release it captures and restores a task's declared write
-// scope; whole-tree snapshots and git come behind the same door later.
+// The door of `workspace/`: the files being worked on. A `Workspace` captures and restores a task's declared write scope;
+// `Snapshots` keep the whole tree, say what changed between two of them, and roll back what a plan wrote.
 
 import type { Sha256 } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
@@ -45,4 +45,140 @@ export interface Blobs {
   put(bytes: Uint8Array): Promise<Sha256>
   /** Verified against its hash; null when there is no such blob, throws when the bytes are damaged. */
   get(id: Sha256): Promise<Uint8Array | null>
+  /** The same as `put` for each, small ones together; all are durable when this answers. */
+  putMany?(contents: Iterable<Uint8Array>): Promise<readonly Sha256[]>
 }
+
+/** Bytes on their way into the content store. Nothing counts as stored before `close` has answered. */
+export interface Batch {
+  /** Takes the bytes; the caller may reuse its buffer. `id` spares hashing them again. */
+  add(bytes: Uint8Array, id?: Sha256): Sha256
+  /** Waits until not too much is under way. */
+  room(): Promise<void>
+  /** Everything that was added is durable when this answers. */
+  close(): Promise<void>
+  /** Bytes that were not stored before. */
+  readonly bytes: number
+}
+
+/** What snapshots need of the content store. */
+export interface SnapshotBlobs extends Blobs {
+  batch(): Batch
+  /** Says that these blobs are used from now on, so that none is collected; answers with those that are missing. */
+  touch(ids: Iterable<Sha256>): readonly Sha256[]
+  /**
+   * A durable note under a name; everything it names by hash is kept until it is unpinned. Only 'written': after a power cut
+   * the note of this name may be the one before.
+   */
+  pin(name: string, note: string, until?: 'durable' | 'written'): void
+  pinned(name: string): string | null
+  unpin(name: string): void
+}
+
+/**
+ * Paths go through this door as text with forward slashes, relative to the workspace. A byte that is no UTF-8 is a lone
+ * surrogate, U+DC80 to U+DCFF, so that every path is exact and survives JSON.
+ */
+export interface Snapshots {
+  /** Stores the tree as it is now. Unchanged files are not read again, unchanged directories not stored again. */
+  snapshot(options?: SnapshotOptions): Promise<Taken>
+  /** What is different in `b`, or in the workspace now. */
+  diff(a: Sha256, b: Sha256 | 'now', options?: { readonly paths?: readonly string[] }): Promise<Differences>
+  /** What stands at these paths in a snapshot. */
+  entries(snapshot: Sha256, paths: readonly string[]): Promise<Entries>
+  /** What a rollback would do with every path of the write set. Changes nothing. */
+  preview(target: Sha256, writeSet: WriteSet): Promise<Previewed>
+  /**
+   * Makes the paths of the write set, and no others, as the snapshot says. What stands there and differs is stored first.
+   * A conflict without a choice refuses everything. Whatever is edited while it works is left as it is, and named.
+   */
+  rollback(target: Sha256, writeSet: WriteSet, options?: RollbackOptions): Promise<RolledBack>
+  /** Finishes a rollback that was cut off, or tells again how the last one ended until that is `settled`; null: none. */
+  resume(): Promise<RolledBack | null>
+  /** The result of the last rollback is recorded elsewhere now. */
+  settled(): Promise<void>
+}
+
+export interface SnapshotOptions {
+  /** Patterns of what is captured even where it is ignored: declared write scopes, and what a task was seen to write. */
+  readonly scopes?: readonly string[]
+}
+
+export type TreeEntry =
+  | { readonly type: 'file'; readonly mode: number; readonly size: number; readonly sha256: Sha256 }
+  | { readonly type: 'link'; readonly target: string }
+  | { readonly type: 'directory'; readonly mode: number }
+
+export type Taken =
+  | {
+      readonly ok: true
+      readonly manifest: Sha256
+      readonly files: number
+      /** Of all files together. */
+      readonly bytes: number
+      /** What was new to the content store, manifests and all. */
+      readonly stored: number
+      /** Not captured, and why. What is ignored is not listed here. */
+      readonly left: readonly LeftOut[]
+    }
+  | { readonly ok: false; readonly failure: Failure }
+
+export interface Change {
+  readonly path: string
+  readonly before: TreeEntry | null
+  readonly after: TreeEntry | null
+}
+
+export type Differences =
+  /** `left`: what one side does not hold, so that nobody can say whether it changed. */
+  | { readonly ok: true; readonly changes: readonly Change[]; readonly left: readonly LeftOut[] }
+  | { readonly ok: false; readonly failure: Failure }
+
+export type Entries =
+  | {
+      readonly ok: true
+      readonly entries: readonly { readonly path: string; readonly entry: TreeEntry | null; readonly left?: string }[]
+    }
+  | { readonly ok: false; readonly failure: Failure }
+
+/** Each path a plan wrote, and what it left there: the `after` of its changes; null where it left nothing. */
+export type WriteSet = Iterable<readonly [path: string, left: TreeEntry | null]>
+
+export type Conflict = 'edited since' | 'appeared' | 'gone'
+export type Choice = 'mine' | 'theirs' | 'merge'
+
+export interface Preview {
+  readonly path: string
+  /** With a conflict: what would happen if the snapshot's side were taken. */
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  readonly conflict?: Conflict
+  /** Why it is left, when it is not because it is right already. */
+  readonly why?: string
+}
+
+export type Previewed =
+  | { readonly ok: true; readonly paths: readonly Preview[] }
+  | { readonly ok: false; readonly failure: Failure }
+
+export interface RollbackOptions {
+  /** For each conflicting path: keep what stands there, take the snapshot's, or join both where they join cleanly. */
+  readonly choices?: Iterable<readonly [path: string, choice: Choice]>
+  /** For the caller: comes back with the result, also after a crash. */
+  readonly about?: string
+}
+
+export type RolledBack =
+  | {
+      readonly ok: true
+      /** Holds what stood at the paths before; a rollback to it undoes this one. */
+      readonly saved: Sha256
+      /** What was changed. Its `after` is the write set for undoing it. */
+      readonly changed: readonly Change[]
+      /** Paths of the write set that are not as the snapshot says, and why. */
+      readonly left: readonly LeftOut[]
+      readonly merged: readonly string[]
+      /** Bytes somebody wrote into a file while it was being replaced, stored under their hash. */
+      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+      readonly about: string | null
+    }
+  | { readonly ok: false; readonly failure: Failure; readonly conflicts?: readonly Preview[] }

@@ -110,7 +110,10 @@ async function importRow(
   })
   refuseSketch(file)
   for (const warning of file.warnings)
-    remark(context, `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${warning.hint}`}`)
+    remark(
+      context,
+      `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${warning.hint}`}`,
+    )
   const made = await make(composed, file, options)
   const names = stepNames(file.definition.tasks)
   let notes = 0

@@ -259,6 +259,43 @@ describe('export', () => {
     expect(await give('p', { to: 'beads', original: true })).toMatchObject({ exit: 2 })
   })
 
+  it('refuses a text that would not be the plan', async () => {
+    await writeFile(join(folder, 'p.yaml'), 'planfold: 1\nname: p\ntasks: [{ id: a }, { id: b, needs: [a] }]\n')
+    await bring('p.yaml')
+    expect(await give('p', { to: 'task-yaml', out: 'one.yaml' })).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('task-yaml holds one task, and this plan has 2'),
+    })
+    expect(existsSync(join(folder, 'one.yaml'))).toBe(false)
+    expect(await give('p', { to: 'spec-kit' })).toMatchObject({
+      exit: 0,
+      stdout: '# Tasks\n\n- [ ] T001\n- [ ] T002\n',
+      stderr: expect.stringContaining('written as T001'),
+    })
+    // What a keepsake hides cannot be read again.
+    const hidden = { 'spec-kit': { between: ['# Tasks\n\n```\n', '', ''] } }
+    const plan = { planfold: 1, name: 'q', extra: hidden, tasks: [{ id: 'T001', extra: { 'spec-kit': { at: 0 } } }] }
+    await writeFile(join(folder, 'q.yaml'), JSON.stringify(plan))
+    await bring('q.yaml')
+    expect(await give('q', { to: 'spec-kit' })).toMatchObject({ exit: 2, stdout: '' })
+  })
+
+  it('names the last revision that was made of a text', async () => {
+    const text = '\uFEFFplanfold: 1\nname: p\ntasks: [{ id: a }]\n'
+    await writeFile(join(folder, 'p.yaml'), text)
+    await bring('p.yaml')
+    expect((await give('p', { original: true })).stdout).toBe(text)
+    await within(async ({ engine, actor }) => {
+      const { definition } = (await engine.ask({ type: 'definition', plan: 'p' as never }))!
+      const revised = { type: 'revise', definition: { ...definition, title: 'P' }, rationale: 'more' } as const
+      expect(await engine.submit('p' as never, revised, actor)).toMatchObject({ ok: true })
+    })
+    expect(await give('p', { original: true })).toMatchObject({
+      stdout: '',
+      stderr: expect.stringContaining('planfold revisions show p 1 --original'),
+    })
+  })
+
   it('writes a whole file, or none', async () => {
     await writeFile(join(folder, 'p.yaml'), 'planfold: 1\nname: p\ntasks: [{ id: a }]\n')
     await bring('p.yaml')

@@ -81,7 +81,7 @@ export function dedent(more: string): string {
 
 /** A line of its own would be read by itself, as a task or a phase. */
 export function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ')
+  return text.replace(/[\r\n\u2028\u2029]+/g, ' ')
 }
 
 /** The text without a line that would be read as a task, or that would hide the tasks below it. */

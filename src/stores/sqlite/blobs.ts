@@ -1,41 +1,46 @@
-// The content store on disk: `blobs/ab/<rest of the hash>`. A blob is written beside its place, synced, renamed, and its
-// folder synced, so it is there whole or not at all; what is read is verified against its name.
+// The content store on disk: `blobs/ab/<rest of the hash>`, or in a pack together with others. A blob is written beside its
+// place, synced, renamed, and its folder synced, so it is there whole or not at all; what is read is verified against its
+// name. `blobs/pins/` holds small named notes; what they name is reachable.
 
 import { hash } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  futimesSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeSync,
-} from 'node:fs'
-import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
-import { StoreDamaged, StoreFull } from '../store.ts'
+import { refuse } from '../../safety/refused.ts'
+import type { Batch, SnapshotBlobs } from '../../workspace/workspace.ts'
+import { StoreDamaged } from '../store.ts'
 import type { ContentStore } from '../store-on-tables.ts'
+import { BatchPacks } from './blobs-batch.ts'
+import { collect } from './blobs-collecting.ts'
+import { full, syncFolderNow, writeDurably } from './blobs-durably.ts'
+import { absent, absentAsNull, GONE, listed, Packs, sizeAt } from './blobs-packs.ts'
+import { Pins } from './blobs-pins.ts'
+
+export { syncFolderNow } from './blobs-durably.ts'
 
 export interface BlobsOptions {
   readonly folder: string
   readonly now: () => Millis
   readonly newId: () => string
   readonly failpoint?: ((name: string) => void) | undefined
+  /** How many bytes snapshots may bring the store to; bodies of the journal and outputs are never refused. */
+  readonly quotaBytes?: number | undefined
 }
 
-export class BlobsFiles implements ContentStore {
+export class BlobsFiles implements ContentStore, SnapshotBlobs {
   readonly #options: BlobsOptions
   /** Folders known to exist durably, so that their parents need no further sync. */
   readonly #folders = new Set<string>()
+  readonly #packs: Packs
+  readonly #pins: Pins
+  /** Bytes on disk as counted last, with what was written here since; null when not counted yet. */
+  #used: number | null = null
 
   constructor(options: BlobsOptions) {
     this.#options = options
+    this.#packs = new Packs(join(options.folder, 'packs'), options.now)
+    this.#pins = new Pins(options)
   }
 
   async put(bytes: Uint8Array): Promise<Sha256> {
@@ -44,8 +49,7 @@ export class BlobsFiles implements ContentStore {
     const there = await stat(path).catch(absent)
     if (there?.size === bytes.length) {
       // Somebody relies on it again from now on, so that it is not pruned before they have said so.
-      await utimes(path, this.#seconds(), this.#seconds())
-      return id
+      if ((await utimes(path, this.#seconds(), this.#seconds()).catch(absent)) !== null) return id
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
     try {
@@ -65,12 +69,70 @@ export class BlobsFiles implements ContentStore {
       await rm(temporary, { force: true })
       throw full(error)
     }
+    this.#wrote(bytes.length)
     return id
   }
 
   async get(id: Sha256): Promise<Uint8Array | null> {
-    const bytes = await readFile(this.#path(id)).catch(absent)
-    return bytes === null ? null : verified(id, bytes)
+    return this.getNow(id)
+  }
+
+  /** Stores them all, small ones together; they are durable when this answers. */
+  async putMany(contents: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<readonly Sha256[]> {
+    const batch = this.batch()
+    const ids: Sha256[] = []
+    for await (const bytes of contents) {
+      ids.push(batch.add(bytes))
+      await batch.room()
+    }
+    await batch.close()
+    return ids
+  }
+
+  batch(): Batch {
+    const { now, newId } = this.#options
+    const failpoint = (name: string) => this.#options.failpoint?.(name)
+    return new BatchPacks({
+      packs: this.#packs,
+      now,
+      newId,
+      failpoint,
+      touchLoose: id => this.#touchLoose(id),
+      putLoose: bytes => this.put(bytes),
+      syncFolder: async folder => {
+        await syncFolder(folder)
+        if (!this.#folders.has(folder)) await syncFolder(dirname(folder))
+        this.#folders.add(folder)
+      },
+      demandRoom: bytes => this.#demandRoom(bytes),
+      full,
+    })
+  }
+
+  /** Says that these are used from now on, so that they are not collected; answers with those that are not here. */
+  touch(ids: Iterable<Sha256>): readonly Sha256[] {
+    const touched = new Set<Sha256>()
+    const missing: Sha256[] = []
+    for (const id of ids) if (!this.#packs.touch(id, touched) && !this.#touchLoose(id)) missing.push(id)
+    return missing
+  }
+
+  pin: Pins['pin'] = (name, note, until) => this.#pins.pin(name, note, until)
+  pinned: Pins['pinned'] = name => this.#pins.pinned(name)
+  unpin: Pins['unpin'] = name => this.#pins.unpin(name)
+  pins = (): Iterable<string> => this.#pins.all()
+
+  /** Bytes on disk, packs and all. */
+  bytesUsed(): number {
+    let bytes = this.#packs.bytes()
+    for (const folder of listed(this.#options.folder)) {
+      if (!/^[0-9a-f]{2}$/.test(folder)) continue
+      for (const name of listed(join(this.#options.folder, folder))) {
+        bytes += sizeAt(join(this.#options.folder, folder, name)) ?? 0
+      }
+    }
+    this.#used = bytes
+    return bytes
   }
 
   /** The same without waiting, for bodies that must be durable before the transaction they belong to. */
@@ -84,14 +146,7 @@ export class BlobsFiles implements ContentStore {
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      const file = openSync(temporary, 'wx', 0o600)
-      try {
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-        futimesSync(file, this.#seconds(), this.#seconds())
-        fsyncSync(file)
-      } finally {
-        closeSync(file)
-      }
+      writeDurably(temporary, bytes, this.#seconds())
       this.#options.failpoint?.('blob.rename:before')
       renameSync(temporary, path)
       for (const folder of [dirname(path), this.#options.folder]) syncFolderNow(folder)
@@ -99,32 +154,120 @@ export class BlobsFiles implements ContentStore {
       rmSync(temporary, { force: true })
       throw full(error)
     }
+    this.#wrote(bytes.length)
     return id
   }
 
   getNow(id: Sha256): Uint8Array | null {
-    try {
-      return verified(id, readFileSync(this.#path(id)))
-    } catch (error) {
-      return absent(error)
+    const path = this.#path(id)
+    // Where it is known to be first: asking for a file that is not there costs more than reading one.
+    const bytes =
+      (this.#packs.knows(id) ? this.#packs.read(id) : null) ??
+      absentAsNull(() => readFileSync(path)) ??
+      this.#packs.read(id) ??
+      absentAsNull(() => readFileSync(path + GONE))
+    if (bytes === null && this.#packs.damaged.has(id)) throw this.#packs.damaged.get(id)
+    return bytes === null ? null : verified(id, bytes)
+  }
+
+  has = (id: Sha256): boolean => isSha256(id) && (this.#looseSize(id) !== null || this.#packs.has(id))
+  sizeOf = (id: Sha256): number => this.#looseSize(id) ?? this.#packs.sizeOf(id) ?? 0
+
+  storedAt(id: Sha256): Millis | null {
+    const path = this.#path(id)
+    const loose = statSync(path, { throwIfNoEntry: false }) ?? statSync(path + GONE, { throwIfNoEntry: false })
+    return loose?.mtimeMs ?? this.#packs.storedAt(id)
+  }
+
+  /**
+   * For the collector: takes it out unless somebody has relied on it since `before`. It is moved aside, its time looked at
+   * once more, and then deleted, so that nobody touches it in between unseen. One in a pack is only marked, until `tidy`.
+   */
+  remove(id: Sha256, before: Millis = Number.POSITIVE_INFINITY): boolean {
+    const path = this.#path(id)
+    if (this.#packs.has(id)) this.#packs.markDead(id)
+    this.#options.failpoint?.('blob.remove:before')
+    if (absentAsNull(() => renameSync(path, path + GONE)) === null) return false
+    this.#options.failpoint?.('blob.gone:after')
+    const stored = statSync(path + GONE, { throwIfNoEntry: false })
+    if (stored === undefined || stored.mtimeMs >= before) {
+      absentAsNull(() => renameSync(path + GONE, path))
+      return false
+    }
+    rmSync(path + GONE, { force: true })
+    return true
+  }
+
+  /** Before collecting: what a collector that died moved aside stands where it stood. */
+  bringBack(): void {
+    this.#packs.bringBack()
+    this.#packs.reload()
+    this.#packs.forgetDead()
+    for (const [folder, name] of this.#looseNames()) {
+      if (!name.endsWith(GONE)) continue
+      const path = join(this.#options.folder, folder, name)
+      absentAsNull(() => renameSync(path, path.slice(0, -GONE.length)))
     }
   }
 
-  has = (id: Sha256): boolean => isSha256(id) && sizeAt(this.#path(id)) !== null
-  sizeOf = (id: Sha256): number => sizeAt(this.#path(id)) ?? 0
-  remove = (id: Sha256): void => rmSync(this.#path(id), { force: true })
-
-  storedAt(id: Sha256): Millis | null {
-    return statSync(this.#path(id), { throwIfNoEntry: false })?.mtimeMs ?? null
+  /** After collecting: packs give up what was marked, and temporaries nobody is writing any more are swept. */
+  async tidy(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }> {
+    const { folder, now, newId } = this.#options
+    const failpoint = (name: string) => this.#options.failpoint?.(name)
+    const freed = await collect(
+      { packs: this.#packs, now, newId, failpoint, read: id => this.getNow(id), syncFolder, sweep: folder },
+      before,
+    )
+    this.#used = null
+    return freed
   }
 
   *ids(): Generator<Sha256> {
-    for (const first of list(this.#options.folder)) {
-      for (const rest of list(join(this.#options.folder, first))) {
-        const id = first + rest
-        if (isSha256(id)) yield id
-      }
+    const loose = new Set<Sha256>()
+    for (const [folder, name] of this.#looseNames()) {
+      const id = folder + (name.endsWith(GONE) ? name.slice(0, -GONE.length) : name)
+      if (!isSha256(id) || loose.has(id)) continue
+      loose.add(id)
+      yield id
     }
+    for (const id of [...this.#packs.ids()]) if (!loose.has(id)) yield id
+    // A pack whose index is damaged stands for everything that can no longer be found in it.
+    yield* this.#packs.damaged.keys()
+  }
+
+  *#looseNames(): Generator<readonly [string, string]> {
+    for (const folder of listed(this.#options.folder)) {
+      if (!/^[0-9a-f]{2}$/.test(folder)) continue
+      for (const name of listed(join(this.#options.folder, folder))) yield [folder, name]
+    }
+  }
+
+  #looseSize(id: Sha256): number | null {
+    return sizeAt(this.#path(id)) ?? sizeAt(this.#path(id) + GONE)
+  }
+
+  #touchLoose(id: Sha256): boolean {
+    const path = this.#path(id)
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return false
+    return absentAsNull(() => utimesSync(path, this.#seconds(), this.#seconds())) !== null
+  }
+
+  #wrote(bytes: number): void {
+    if (this.#used !== null) this.#used += bytes
+  }
+
+  /** Counted anew before saying no: another process may have made room. */
+  #demandRoom(bytes: number): void {
+    const quota = this.#options.quotaBytes
+    if (quota === undefined) return
+    if ((this.#used ?? this.bytesUsed()) + bytes > quota && this.bytesUsed() + bytes > quota) {
+      refuse(
+        'resource',
+        `The content store has no room for this snapshot: ${this.#used} of ${quota} bytes are used.`,
+        'Run `planfold prune`, or raise the quota.',
+      )
+    }
+    this.#used = (this.#used ?? 0) + bytes
   }
 
   #path(id: Sha256): string {
@@ -156,36 +299,4 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-export function syncFolderNow(folder: string): void {
-  const file = openSync(folder, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-const sizeAt = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    return absent(error) ?? []
-  }
-}
-
-/** Not being there is an answer, anything else is an error. */
-function absent(error: unknown): null {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT' || code === 'ENOTDIR') return null
-  throw error
-}
-
-function full(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
-    ? new StoreFull('the disk is full; nothing was written', { cause: error })
-    : error
 }

@@ -1,0 +1,58 @@
+// The branch of a plan or task, and tags. A branch is marked before it is made: a mark without a branch harms nobody, and a
+// branch with a mark is known as ours even when we were killed before the journal heard of it.
+
+import type { PlanId } from '../../domain/id.ts'
+import { refuse } from '../../safety/refused.ts'
+import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
+import { oneLine } from './message.ts'
+import type { RefOperation } from './operation.ts'
+import { branchOf, isRef, madeRef, swapRef, tipOf } from './refs.ts'
+import type { Repository } from './repository.ts'
+
+export async function ensureBranch(repository: Repository, request: BranchRequest): Promise<PlanBranch> {
+  const branch = branchOf(request)
+  const ref = `refs/heads/${branch}`
+  const mark = madeRef(request.plan, branch)
+  const { plan, task, at } = request
+  const record = (after: string): RefOperation => {
+    return { type: 'branch.created', plan, ...(task === undefined ? {} : { task }), ref, before: null, after, at }
+  }
+  const [tip, made] = [await tipOf(repository, ref), await tipOf(repository, mark)]
+  if (tip !== null && made !== null && (await repository.isAncestor(made, tip))) {
+    return { branch, ref, tip, made: 'before', operation: record(made) }
+  }
+  if (tip !== null) {
+    const hint = `Rename it (git branch -m ${branch} mine/${request.name}) or rename the plan.`
+    refuse('policy', `There is a branch ${branch} already, and this plan did not make it.`, hint)
+  }
+  const base = await repository.demandCommit(request.base)
+  if (made !== base) await swapRef(repository, { ref: mark, before: made, after: base, why: `mark of ${branch}` })
+  await swapRef(repository, { ref, before: null, after: base, why: `branch of plan ${request.name}` })
+  return { branch, ref, tip: base, made: 'now', operation: record(base) }
+}
+
+export async function createTag(repository: Repository, request: TagRequest): Promise<RefOperation> {
+  const ref = `refs/tags/${request.name}`
+  if (!isRef(ref)) {
+    const hint = 'Use letters, digits, dots, dashes and slashes.'
+    refuse('logic', `${JSON.stringify(request.name.slice(0, 100))} cannot be the name of a tag.`, hint)
+  }
+  const commit = await repository.demandCommit(request.target)
+  const after = request.message === undefined ? commit : await tagObject(repository, request, commit)
+  const tip = await tipOf(repository, ref)
+  if (tip !== null && tip !== after) {
+    const hint = 'Choose another name; a tag is never moved from here.'
+    refuse('policy', `There is a tag ${request.name} already, on another commit.`, hint)
+  }
+  if (tip === null) await swapRef(repository, { ref, before: null, after, why: `tag ${request.name}` })
+  return { type: 'tag.created', plan: request.plan as PlanId, ref, before: null, after, at: request.at }
+}
+
+async function tagObject(repository: Repository, request: TagRequest, commit: string): Promise<string> {
+  const { user } = repository.settings
+  const clean = (text: string) => oneLine(text).replace(/[<>]/g, '')
+  const who = `${clean(user.name ?? 'planfold')} <${clean(user.email ?? 'planfold@localhost')}>`
+  const when = `${Math.floor(request.at / 1000)} +0000`
+  const head = `object ${commit}\ntype commit\ntag ${request.name}\ntagger ${who} ${when}\n`
+  return await repository.line(['mktag'], { stdin: `${head}\n${oneLine(request.message ?? '')}\n` })
+}

@@ -1,0 +1,122 @@
+// A commit on one of our branches, made without a working tree: the tree is built in an index of its own on top of the
+// branch, and the branch is moved only if it still stands where the work began.
+
+import { refuse } from '../../safety/refused.ts'
+import { pathText } from '../path-text.ts'
+import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './content.ts'
+import type { CommitRequest, Committed, Oid, Owner } from './git.ts'
+import { oneLine, type Trailers, withTrailers } from './message.ts'
+import type { RefOperation } from './operation.ts'
+import { branchOf, checkedOutIn, madeRef, swapRef, tipOf } from './refs.ts'
+import type { Repository } from './repository.ts'
+import { fields } from './run-git.ts'
+
+export async function commitPaths(repository: Repository, request: CommitRequest): Promise<Committed> {
+  const { ref, tip, base } = await ourBranch(repository, request)
+  const found = request.key === undefined ? null : await keyed(repository, base, tip, request.key)
+  if (found !== null) {
+    const operation = record(request, ref, found.before, found.commit)
+    return { status: 'found', commit: found.commit, operation }
+  }
+  const places = await checkedOutIn(repository, ref)
+  if (places.length > 0 && request.whenCheckedOut !== 'stage') refuseCheckedOut(ref, places)
+  if (request.paths.size === 0) return { status: 'unchanged', commit: tip }
+  const { tree, changes } = await buildTree(repository, tip, request.paths)
+  if (changes.length === 0) return { status: 'unchanged', commit: tip }
+  const message = withTrailers(request.message, trailersOf(request))
+  const commit = await createCommit(repository, { tree, parents: [tip], message, at: request.at })
+  // The index first: cut off here, the same content is staged and not yet committed, which harms nothing.
+  for (const place of places) await stage(repository, place, tip, changes)
+  await swapRef(repository, { ref, before: tip, after: commit, why: oneLine(message.split('\n')[0] ?? '') })
+  return { status: 'committed', commit, operation: record(request, ref, tip, commit) }
+}
+
+export interface OurBranch {
+  readonly branch: string
+  readonly ref: string
+  readonly tip: Oid
+  /** Where it was made. */
+  readonly base: Oid
+}
+
+/** The branch of a plan or task, which must be there and made by this plan. */
+export async function ourBranch(repository: Repository, owner: Owner): Promise<OurBranch> {
+  const branch = branchOf(owner)
+  const ref = `refs/heads/${branch}`
+  const tip = await tipOf(repository, ref)
+  const base = await tipOf(repository, madeRef(owner.plan, branch))
+  if (tip === null)
+    refuse('logic', `There is no branch ${branch}.`, 'It is made when the plan starts; resume the plan.')
+  if (base === null) {
+    const hint = `Rename it (git branch -m ${branch} mine/${owner.name}) or rename the plan.`
+    refuse('policy', `The branch ${branch} was not made by this plan.`, hint)
+  }
+  return { branch, ref, tip, base }
+}
+
+export interface NewCommit {
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly message: string
+  readonly at: number
+}
+
+/** Writes a commit object; no branch knows it yet. The same request gives the same commit. */
+export async function createCommit(repository: Repository, wanted: NewCommit): Promise<Oid> {
+  const { user } = repository.settings
+  const [name, email] = [user.name ?? 'planfold', user.email ?? 'planfold@localhost']
+  const date = `@${Math.floor(wanted.at / 1000)} +0000`
+  const env = {
+    ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },
+    ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date },
+  }
+  const parents = wanted.parents.flatMap(parent => ['-p', parent])
+  return await repository.line(['commit-tree', ...parents, '-F', '-', wanted.tree], { env, stdin: wanted.message })
+}
+
+export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key'>): Trailers {
+  const { plan, name, task, actor, key } = request
+  return { plan, name, actor, ...(task === undefined ? {} : { task }), ...(key === undefined ? {} : { key }) }
+}
+
+export function refuseCheckedOut(ref: string, places: readonly string[]): never {
+  const branch = ref.replace('refs/heads/', '')
+  const hint = `Switch to another branch there (git switch -), or finish the rebase or bisect, and try again.`
+  refuse('policy', `${branch} is checked out in ${told(places)}; moving it would confuse the files there.`, hint)
+}
+
+function record(request: CommitRequest, ref: string, before: Oid, after: Oid): RefOperation {
+  const { plan, task, at } = request
+  return { type: 'commit.created', plan, ...(task === undefined ? {} : { task }), ref, before, after, at }
+}
+
+/** The commit that already carries this key, made by a process that was killed before it could say so. */
+async function keyed(
+  repository: Repository,
+  base: Oid,
+  tip: Oid,
+  key: string,
+): Promise<{ readonly commit: Oid; readonly before: Oid } | null> {
+  const format = '%H%x00%P%x00%(trailers:key=Planfold-Key,valueonly,separator=%x2C)'
+  const args = ['log', '-z', '--first-parent', '--no-patch', '--no-decorate', '--max-count=1000', `--format=${format}`]
+  const flat = fields(await repository.git([...args, tip, `^${base}`, '--']))
+  for (let at = 0; at + 2 < flat.length; at += 3) {
+    const value = Buffer.from(flat[at + 2]!, 'latin1')
+      .toString('utf8')
+      .trim()
+    if (value === oneLine(key)) return { commit: flat[at]!, before: flat[at + 1]!.split(' ')[0]! }
+  }
+  return null
+}
+
+/** Records the committed paths in the index of a working tree, unless a person staged something else there. */
+async function stage(repository: Repository, place: string, tip: Oid, changes: readonly TreeChange[]): Promise<void> {
+  const staged = await indexChanges(repository, place, tip)
+  const wanted = new Map(changes.map(change => [change.path, change]))
+  const others = staged.filter(({ path, oid }) => wanted.has(path) && wanted.get(path)!.oid !== oid)
+  if (others.length > 0) {
+    const hint = 'Commit or unstage them first: git restore --staged.'
+    refuse('policy', `Other content is staged in ${place} for ${told(others.map(({ path }) => pathText(path)))}.`, hint)
+  }
+  await repository.git(['update-index', '-z', '--index-info'], { cwd: place, stdin: indexInfo(changes) })
+}

@@ -1,0 +1,219 @@
+// The door of the git room: what planfold does in a repository, and how it is taken back. Everything is said in values:
+// each change of a ref is a `GitOperation` with what stood there before and after, for the journal; each no is a Failure
+// with what to do next. Nothing here moves HEAD, stages in a person's index or writes a person's files unless asked to,
+// and nothing ever resets, cleans, stashes or pushes.
+
+import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { GitOperation } from './operation.ts'
+
+export * from './bisect.ts'
+export * from './message.ts'
+export * from './operation.ts'
+export * from './pr-text.ts'
+
+/** The name of a commit, tree or blob: 40 or 64 hexadecimal digits, as the repository's object format has it. */
+export type Oid = string
+
+export type GitAnswer<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `list` names what stands in the way: files, commits or branches. */
+  | { readonly ok: false; readonly failure: Failure; readonly list?: readonly string[] }
+
+export interface Git {
+  describe(): Promise<GitAnswer<GitDescription>>
+  /** Makes the branch of a plan or of one of its tasks at `base`, without moving HEAD; finds it again when this plan made it. */
+  ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
+  /** One commit on one of our branches, built in an index of its own. */
+  commitPaths(request: CommitRequest): Promise<GitAnswer<Committed>>
+  createTag(request: TagRequest): Promise<GitAnswer<GitOperation>>
+  addWorktree(request: WorktreeRequest): Promise<GitAnswer<AddedWorktree>>
+  listWorktrees(plan: PlanId): Promise<GitAnswer<readonly Worktree[]>>
+  /** Removes a worktree of ours when everything in it is committed and reachable; else refuses with the list of what is not. */
+  removeWorktree(request: RemovalRequest): Promise<GitAnswer<{ readonly operations: readonly GitOperation[] }>>
+  mergeBack(request: MergeRequest): Promise<GitAnswer<Merged>>
+  /** What a rollback of these operations would do. Changes nothing. */
+  previewRollback(request: RollbackRequest): Promise<GitAnswer<readonly RollbackStep[]>>
+  /** Takes operations back. Undoing a rollback is the rollback of the operations it answered with. */
+  rollback(request: RollbackRequest): Promise<RolledBack>
+  commitsBetween(request: { readonly good: string; readonly bad: string }): Promise<GitAnswer<readonly CommitLine[]>>
+  diffstat(request: { readonly from: string; readonly to: string }): Promise<GitAnswer<readonly FileStat[]>>
+}
+
+export interface GitDescription {
+  /** The top folder of the working tree. */
+  readonly top: string
+  readonly head: { readonly commit: Oid | null; readonly branch: string | null }
+  readonly index: {
+    /** The tree the index stands for; null while it holds conflicts. */
+    readonly tree: Oid | null
+    /** SHA-256 of the index file; null when there is none yet. */
+    readonly sha256: string | null
+  }
+  readonly dirty: DirtySummary
+  readonly upstream: { readonly ref: string; readonly ahead: number; readonly behind: number } | null
+  /** Whether a remote-tracking branch holds HEAD; null without a commit. */
+  readonly pushed: boolean | null
+  /** What a person is in the middle of: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect`, `am`. */
+  readonly underWay: readonly string[]
+  readonly objectFormat: string
+  readonly shallow: boolean
+  readonly linkedWorktree: boolean
+  readonly gitVersion: string
+}
+
+export interface DirtySummary {
+  readonly staged: number
+  readonly unstaged: number
+  readonly untracked: number
+  readonly conflicted: number
+  /** Files behind a filter such as git-lfs, which is never run from here: nobody looked whether they changed. */
+  readonly unsure: number
+  /** The first hundred paths, whatever is the matter with them. */
+  readonly paths: readonly string[]
+}
+
+/** Who a branch, commit or worktree is for. */
+export interface Owner {
+  readonly plan: PlanId
+  readonly name: PlanName
+  /** A branch of its own for one task, for work done in parallel. */
+  readonly task?: TaskName
+}
+
+export interface BranchRequest extends Owner {
+  /** A revision: HEAD, a branch, a tag or a commit. */
+  readonly base: string
+  readonly at: Millis
+}
+
+export interface PlanBranch {
+  readonly branch: string
+  readonly ref: string
+  readonly tip: Oid
+  readonly made: 'now' | 'before'
+  /** The making of it, also when that was before: a crash may have kept it from the journal. */
+  readonly operation: GitOperation
+}
+
+export type PathContent =
+  /** What stands in the workspace at this path: a file, a link, or nothing. */
+  | { readonly from: 'workspace' }
+  | { readonly from: 'bytes'; readonly bytes: Uint8Array; readonly mode: '100644' | '100755' | '120000' }
+  | { readonly from: 'nothing' }
+
+/** What to do when the branch is checked out in a working tree. */
+export type WhenCheckedOut =
+  | 'refuse'
+  /** Move the branch, leave files and index there as they are: git then shows the difference as staged changes. */
+  | 'leave-files'
+
+export interface CommitRequest extends Owner {
+  /** Relative to the workspace, `/` between names; bytes that are no UTF-8 as lone surrogates. */
+  readonly paths: ReadonlyMap<string, PathContent>
+  readonly message: string
+  readonly actor: Actor
+  readonly at: Millis
+  /** The same key never commits twice: a commit that carries it is found again. */
+  readonly key?: string
+  /** `stage` also records the committed paths in the index where the branch is checked out: for worktrees of ours. */
+  readonly whenCheckedOut?: 'refuse' | 'stage'
+}
+
+export type Committed =
+  | { readonly status: 'committed' | 'found'; readonly commit: Oid; readonly operation: GitOperation }
+  | { readonly status: 'unchanged'; readonly commit: Oid }
+
+export interface TagRequest {
+  readonly plan: PlanId
+  readonly name: string
+  readonly target: string
+  readonly message?: string
+  readonly at: Millis
+}
+
+export interface WorktreeRequest extends Owner {
+  readonly base: string
+  /** The absolute folder worktrees are put into; the name inside it is made from plan and task. */
+  readonly folder: string
+  readonly at: Millis
+}
+
+export interface AddedWorktree {
+  readonly worktree: Worktree
+  /** The branch, also when it was made before, and the worktree. */
+  readonly operations: readonly GitOperation[]
+}
+
+export interface Worktree {
+  readonly path: string
+  readonly branch: string
+  readonly head: Oid
+}
+
+export interface RemovalRequest extends Owner {
+  readonly path: string
+  readonly at: Millis
+  /** Ignored folders and files that can be made again, e.g. `node_modules`. Any other ignored file stops the removal. */
+  readonly expendable?: readonly string[]
+}
+
+export interface MergeRequest extends Owner {
+  /** The task whose branch is merged into the branch of the plan. */
+  readonly task: TaskName
+  readonly message: string
+  readonly actor: Actor
+  readonly at: Millis
+  readonly whenCheckedOut?: WhenCheckedOut
+}
+
+export type Merged =
+  | { readonly status: 'merged'; readonly commit: Oid; readonly operation: GitOperation }
+  | { readonly status: 'already'; readonly commit: Oid }
+  /** Nothing was changed; both branches stand as they did. */
+  | { readonly status: 'conflict'; readonly paths: readonly string[]; readonly hint: string }
+
+export interface RollbackRequest {
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly actor: Actor
+  /** In the order in which they happened. */
+  readonly operations: readonly GitOperation[]
+  readonly at: Millis
+  /** `revert` adds a commit that undoes instead of taking commits away, also where taking away would be safe. */
+  readonly prefer?: 'move' | 'revert'
+  readonly whenCheckedOut?: WhenCheckedOut
+}
+
+export interface RollbackStep {
+  readonly do: 'move' | 'revert' | 'delete' | 'restore' | 'remove-worktree' | 'nothing' | 'refuse'
+  /** The ref, or the path of a worktree. */
+  readonly target: string
+  readonly from: Oid | null
+  readonly to: Oid | null
+  readonly why: string
+  /** Commands a person may run next. */
+  readonly run: readonly string[]
+}
+
+export type RolledBack =
+  | { readonly ok: true; readonly done: readonly GitOperation[]; readonly steps: readonly RollbackStep[] }
+  /** `done` is what happened before the world said no; it must be recorded all the same. */
+  | {
+      readonly ok: false
+      readonly failure: Failure
+      readonly done: readonly GitOperation[]
+      readonly steps: readonly RollbackStep[]
+    }
+
+export interface CommitLine {
+  readonly commit: Oid
+  readonly subject: string
+}
+
+export interface FileStat {
+  readonly path: string
+  /** Lines; null for binary content. */
+  readonly added: number | null
+  readonly removed: number | null
+}

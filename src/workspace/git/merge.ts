@@ -1,0 +1,72 @@
+// The branch of a task merged back into the branch of its plan, without a working tree. What merges cleanly becomes a merge
+// commit; a conflict is an answer, and both branches stay as they were. Nothing is ever resolved for a person.
+
+import { refuse } from '../../safety/refused.ts'
+import { pathText } from '../path-text.ts'
+import { createCommit, ourBranch, refuseCheckedOut, trailersOf } from './commit.ts'
+import type { Merged, MergeRequest, Oid } from './git.ts'
+import { withTrailers } from './message.ts'
+import { checkedOutIn, swapRef } from './refs.ts'
+import type { Repository } from './repository.ts'
+
+export async function mergeBack(repository: Repository, request: MergeRequest): Promise<Merged> {
+  const { plan, name, task, actor, at } = request
+  const [from, into] = [await ourBranch(repository, request), await ourBranch(repository, { plan, name })]
+  if (await repository.isAncestor(from.tip, into.tip)) return { status: 'already', commit: into.tip }
+  const places = await checkedOutIn(repository, into.ref)
+  if (places.length > 0 && request.whenCheckedOut !== 'leave-files') refuseCheckedOut(into.ref, places)
+  const merged = await mergeTrees(repository, into.tip, from.tip)
+  if (merged.status === 'conflict') {
+    const hint = `Merge by hand: git switch ${into.branch} && git merge ${from.branch}. Both branches are as they were.`
+    return { status: 'conflict', paths: merged.paths, hint }
+  }
+  const message = withTrailers(request.message, trailersOf({ plan, name, task, actor }))
+  const commit = await createCommit(repository, { tree: merged.tree, parents: [into.tip, from.tip], message, at })
+  await swapRef(repository, { ref: into.ref, before: into.tip, after: commit, why: `merge ${from.branch}` })
+  const operation = { type: 'branch.merged', plan, task, ref: into.ref, before: into.tip, after: commit, at } as const
+  return { status: 'merged', commit, operation }
+}
+
+export type MergedTrees =
+  | { readonly status: 'clean'; readonly tree: Oid }
+  | { readonly status: 'conflict'; readonly paths: readonly string[] }
+
+/** The tree of a merge of two commits; the repository's merge drivers do not run, their files count as conflicts. */
+export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid): Promise<MergedTrees> {
+  const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs]
+  const output = await repository.git(args, { codes: [0, 1, 128, 129] })
+  if (output.code > 1) {
+    const old = output.code === 129
+    const hint = old ? 'Install git 2.38 or newer, or merge by hand.' : 'Merge by hand: git merge.'
+    refuse('logic', old ? 'This git cannot merge without a working tree.' : said(output.stderr), hint)
+  }
+  const [tree = '', ...paths] = output.stdout.toString('latin1').split('\0')
+  if (output.code === 0) return { status: 'clean', tree }
+  return { status: 'conflict', paths: [...new Set(paths.filter(path => path !== ''))].map(pathText) }
+}
+
+/**
+ * The tree of `tip` without what happened between `before` and `after`: the three-way merge a revert is, with `after` as
+ * the base. Merges in between are undone towards their first parent. Three commits without a branch stand in for the
+ * option that names a base, which older gits do not have.
+ */
+export async function revertedTree(
+  repository: Repository,
+  range: { readonly before: Oid; readonly after: Oid; readonly tip: Oid },
+): Promise<MergedTrees> {
+  const { before, after, tip } = range
+  const treeOf = async (commit: Oid) => await repository.line(['rev-parse', '--verify', `${commit}^{tree}`])
+  if (tip === after) return { status: 'clean', tree: await treeOf(before) }
+  const bare = async (commit: Oid, parents: readonly Oid[]) => {
+    return await createCommit(repository, {
+      tree: await treeOf(commit),
+      parents,
+      message: 'planfold: for a merge\n',
+      at: 0,
+    })
+  }
+  const base = await bare(after, [])
+  return await mergeTrees(repository, await bare(tip, [base]), await bare(before, [base]))
+}
+
+const said = (stderr: string): string => `git did not merge: ${stderr.trim().split('\n')[0]?.slice(0, 300) ?? ''}`

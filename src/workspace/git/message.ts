@@ -1,0 +1,109 @@
+// The words of a commit: a subject from a template, a body, and trailers that lead back to plan and task. All of it is text
+// written by others, so it is made one line where it must be one and freed of control characters.
+
+import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
+
+export type CommitType = 'feat' | 'fix' | 'chore'
+
+export interface MessageRequest {
+  /** The kind of the task, in any vocabulary. */
+  readonly kind?: string
+  readonly title: string
+  readonly body?: string
+  /** `{type}` and `{title}` are put in; `{type}(plan): {title}` unless told. */
+  readonly template?: string
+}
+
+export const MESSAGE_TEMPLATE = '{type}(plan): {title}'
+export const SUBJECT_MAX = 72
+const BODY_MAX = 20_000
+
+const TYPES: { readonly [word: string]: CommitType } = {
+  ...words('fix', ['fix', 'bugfix', 'hotfix', 'debug', 'repair', 'recover', 'revert', 'patch']),
+  ...words('feat', [
+    'feat',
+    'feature',
+    'implement',
+    'implementation',
+    'build',
+    'create',
+    'add',
+    'edit',
+    'code',
+    'write',
+  ]),
+}
+
+/** By the kind of the task: what repairs is a fix, what builds is a feat, all else is a chore. */
+export function commitType(kind: string | undefined): CommitType {
+  const word = (kind ?? '').toLowerCase()
+  return Object.hasOwn(TYPES, word) ? TYPES[word]! : 'chore'
+}
+
+export function commitMessage(request: MessageRequest): string {
+  const title = oneLine(request.title)
+  const template = oneLine(request.template ?? '') || MESSAGE_TEMPLATE
+  // Functions, because a title may hold `$&`; one pass, because a title may hold `{type}`.
+  const subject = template.replace(/\{(type|title)\}/g, (_, word: string) =>
+    word === 'type' ? commitType(request.kind) : title === '' ? 'work' : title,
+  )
+  const body = lines(request.body ?? '').slice(0, BODY_MAX)
+  return body === '' ? shortened(subject) : `${shortened(subject)}\n\n${body}`
+}
+
+export interface Trailers {
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly task?: TaskName
+  readonly actor: Actor
+  readonly key?: string
+}
+
+/** The trailers stand in a paragraph of their own at the end, so nothing in the body can pass for one. */
+export function withTrailers(message: string, trailers: Trailers): string {
+  const text = lines(message)
+  const written = [
+    `Planfold-Plan: ${trailers.name} ${trailers.plan}`,
+    ...(trailers.task === undefined ? [] : [`Planfold-Task: ${oneLine(trailers.task)}`]),
+    `Planfold-Actor: ${oneLine(trailers.actor)}`,
+    ...(trailers.key === undefined ? [] : [`Planfold-Key: ${oneLine(trailers.key)}`]),
+  ]
+  return `${text === '' ? 'chore(plan): work' : text}\n\n${written.join('\n')}\n`
+}
+
+/** One line of plain text; also what a trailer's value becomes. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/\p{Cs}/gu, '\ufffd')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim()
+}
+
+function lines(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map(each =>
+      each
+        .replace(/\p{Cs}/gu, '\ufffd')
+        .replace(/[^\P{Cc}\t]/gu, ' ')
+        .trimEnd(),
+    )
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+function shortened(subject: string): string {
+  const characters = [...subject]
+  return characters.length <= SUBJECT_MAX
+    ? subject
+    : `${characters
+        .slice(0, SUBJECT_MAX - 1)
+        .join('')
+        .trimEnd()}…`
+}
+
+function words(type: CommitType, names: readonly string[]): { readonly [word: string]: CommitType } {
+  return Object.fromEntries(names.map(name => [name, type]))
+}

@@ -1,0 +1,140 @@
+// The refs that belong to planfold, and the only two ways a ref changes: made where there was nothing, or moved from what
+// was seen to something else. Both are one compare-and-swap of git, so whoever comes second is refused.
+//
+//   refs/heads/plan/<plan>                    the branch of a plan
+//   refs/heads/plan/<plan>+<task>             the branch of one task; `+` stands in no name, and stands for `/`
+//   refs/planfold/made/<plan id>/<branch>     where we made the branch, so that it is known as ours after a crash
+//   refs/planfold/backup/<plan>/<time>/…      what a rollback or removal took off its branch
+
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isPlanId, isPlanName, isTaskName, type Millis, type PlanId } from '../../domain/id.ts'
+import { ignoring, refuse } from '../../safety/refused.ts'
+import type { Oid, Owner } from './git.ts'
+import { demandOid, type Repository, zeroOid } from './repository.ts'
+import { fields, type GitOutput } from './run-git.ts'
+
+export function branchOf(owner: Owner): string {
+  const { plan, name, task } = owner
+  if (!isPlanId(plan)) refuse('logic', 'The id of the plan is none.', 'Pass the UUID of the plan.')
+  const fits = isPlanName(name) && (task === undefined || isTaskName(task))
+  const branch = `plan/${name}${task === undefined ? '' : `+${task.replaceAll('/', '+')}`}`
+  if (!fits || !isRef(`refs/heads/${branch}`)) {
+    const hint = 'git takes no name that ends with .lock or a dot; rename the plan or task.'
+    refuse('logic', `${JSON.stringify(branch.slice(0, 200))} cannot be the name of a branch.`, hint)
+  }
+  return branch
+}
+
+/** The rules of `git check-ref-format`, for full names. */
+export function isRef(ref: string): boolean {
+  if (!ref.startsWith('refs/') || ref.length > 500 || ref.endsWith('/') || ref.endsWith('.')) return false
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused here.
+  if (/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\p{Cs}/u.test(ref)) return false
+  return ref
+    .split('/')
+    .every(part => part !== '' && !part.startsWith('.') && !part.startsWith('-') && !part.endsWith('.lock'))
+}
+
+export const madeRef = (plan: PlanId, branch: string): string => `refs/planfold/made/${plan}/${branch}`
+
+export function backupRef(plan: string, at: Millis, ref: string): string {
+  const time = new Date(at).toISOString().replace(/[-:.]/g, '')
+  return `refs/planfold/backup/${plan}/${time}/${ref.replace(/^refs\//, '')}`
+}
+
+/** What a ref points at: the object itself, for an annotated tag the tag. Null when there is no such ref. */
+export async function tipOf(repository: Repository, ref: string): Promise<Oid | null> {
+  demandRef(ref)
+  const format = '%(refname)%00%(objectname)%00%(symref)%00'
+  for (const [name, oid, symref] of rows(await repository.git(['for-each-ref', `--format=${format}`, '--', ref]), 3)) {
+    if (name !== ref) continue
+    if (symref !== '') {
+      const hint = `Look at it: git symbolic-ref ${ref}. Delete it if it is not yours: git symbolic-ref -d ${ref}.`
+      refuse('policy', `${ref} only points to another branch, which is not ours to move.`, hint)
+    }
+    return oid ?? null
+  }
+  return null
+}
+
+/** Rows of output made with `%00` after every field; git ends each row with a line feed. */
+export function rows(output: GitOutput, width: number): readonly (readonly string[])[] {
+  const found: string[][] = []
+  const flat = fields(output)
+  for (let at = 0; at + width <= flat.length; at += width) {
+    const row = flat.slice(at, at + width)
+    if (at > 0) row[0] = row[0]!.replace(/^\n/, '')
+    found.push(row)
+  }
+  return found
+}
+
+export interface Swap {
+  readonly ref: string
+  /** Null: there must be nothing. */
+  readonly before: Oid | null
+  /** Null: delete it. */
+  readonly after: Oid | null
+  readonly why: string
+}
+
+/** Changes a ref if it still stands where it was seen; refuses when somebody was faster. */
+export async function swapRef(repository: Repository, swap: Swap): Promise<void> {
+  const { ref, before, after, why } = swap
+  demandRef(ref)
+  const zero = zeroOid(demandOid(before ?? after ?? ''))
+  const how = ['update-ref', '--no-deref', '-m', `planfold: ${why}`]
+  const args =
+    after === null
+      ? [...how, '-d', ref, demandOid(before ?? '')]
+      : [...how, ref, demandOid(after), before === null ? zero : demandOid(before)]
+  const output = await repository.git(args, { codes: [0, 1, 128] })
+  if (output.code === 0) return
+  const now = await tipOf(repository, ref)
+  // A git that was killed after the change, or another one of ours with the same wish: what was asked for is true.
+  if (now === after) return
+  if (now !== before) {
+    const hint = `Look at it with git log ${ref}, then try again: it starts from what stands there now.`
+    refuse('transient', `${ref} was changed by somebody else in the meantime.`, hint)
+  }
+  const said = output.stderr.trim().slice(-500)
+  const hint = /\.lock/.test(said) ? 'If no other git runs, remove the lock file it names.' : 'Look at the repository.'
+  refuse(/\.lock/.test(said) ? 'transient' : 'logic', `git did not change ${ref}: ${said}`, hint)
+}
+
+/** The working trees in which a branch is checked out, or on its way through a rebase or bisect. */
+export async function checkedOutIn(repository: Repository, ref: string): Promise<readonly string[]> {
+  const places: string[] = []
+  for (const { path, gitDir } of await workTrees(repository)) {
+    const texts = await Promise.all(
+      ['HEAD', 'rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'].map(
+        async name => await ignoring(['ENOENT', 'ENOTDIR'], () => readFile(join(gitDir, name), 'utf8')),
+      ),
+    )
+    const [head, ...others] = texts.map(text => text?.trim() ?? '')
+    const short = ref.replace('refs/heads/', '')
+    if (head === `ref: ${ref}` || others.some(text => text === ref || text === short)) places.push(path)
+  }
+  return places
+}
+
+/** The main working tree and all linked ones, with their own part of the repository. */
+export async function workTrees(
+  repository: Repository,
+): Promise<readonly { readonly path: string; readonly gitDir: string }[]> {
+  const { commonDir } = repository
+  const found = [{ path: commonDir.replace(/\/\.git$/, ''), gitDir: commonDir }]
+  const names = (await ignoring(['ENOENT'], () => readdir(join(commonDir, 'worktrees')))) ?? []
+  for (const name of names) {
+    const gitDir = join(commonDir, 'worktrees', name)
+    const text = await ignoring(['ENOENT', 'ENOTDIR'], () => readFile(join(gitDir, 'gitdir'), 'utf8'))
+    if (text !== null) found.push({ path: text.replace(/\n$/, '').replace(/\/\.git$/, ''), gitDir })
+  }
+  return found
+}
+
+function demandRef(ref: string): void {
+  if (!isRef(ref))
+    refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is no full name of a ref.`, 'Check the record.')
+}

@@ -1,0 +1,170 @@
+// An opened repository: where it stands, and how git is asked about it. Every operation opens it anew and so reads the
+// configuration anew: what a person has changed since is respected, and what it names is covered.
+
+import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
+import { ignoring, refuse } from '../../safety/refused.ts'
+import type { Oid } from './git.ts'
+import { type GitOutput, type GitRun, line, runGit } from './run-git.ts'
+import { readSettings, type Settings, settingsEnvironment } from './settings.ts'
+
+export interface RepositoryOptions {
+  /** The workspace: the top of a working tree, or a folder inside one. */
+  readonly root: string
+  /** Where private index files are put, for the time of one operation. */
+  readonly scratch: string
+  /** Ours; only a short list of it reaches git. */
+  readonly environment: Variables
+}
+
+export type Asking = Omit<GitRun, 'cwd' | 'env'> & {
+  readonly cwd?: string
+  readonly env?: { readonly [name: string]: string }
+}
+
+export class Repository {
+  readonly top: string
+  /** Of this working tree; for a linked worktree below `commonDir`. */
+  readonly gitDir: string
+  readonly commonDir: string
+  /** The workspace inside the working tree, with a slash at its end; empty when they are the same. */
+  readonly prefix: string
+  readonly objectFormat: string
+  readonly shallow: boolean
+  readonly scratch: string
+  readonly settings: Settings
+  readonly #env: { readonly [name: string]: string }
+
+  private constructor(places: Places, settings: Settings, env: { readonly [name: string]: string }) {
+    this.top = places.top
+    this.gitDir = places.gitDir
+    this.commonDir = places.commonDir
+    this.prefix = places.prefix
+    this.objectFormat = places.objectFormat
+    this.shallow = places.shallow
+    this.scratch = places.scratch
+    this.settings = settings
+    this.#env = env
+  }
+
+  static async open(options: RepositoryOptions): Promise<Repository> {
+    const base = baseEnvironment(options.environment)
+    const root = await realpath(options.root)
+    const settings = await readSettings(root, base)
+    const env = { ...base, ...settingsEnvironment(settings) }
+    const ask = async (...args: string[]) => line(await runGit(['rev-parse', ...args], { cwd: root, env }))
+    const flags = await ask('--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository')
+    const [bare, inside, shallow] = flags.split('\n')
+    if (bare === 'true' || inside !== 'true') {
+      const hint = 'Run it in a working tree: git worktree add, or git clone.'
+      refuse('logic', 'The repository is bare, or this folder is not in its working tree.', hint)
+    }
+    const [objectFormat, gitDir, commonDir, shown] = await Promise.all([
+      ask('--show-object-format'),
+      ask('--absolute-git-dir'),
+      ask('--path-format=absolute', '--git-common-dir'),
+      ask('--show-toplevel'),
+    ])
+    const top = await realpath(shown)
+    // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
+    if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
+      const hint = 'Look at core.worktree: git config --show-origin core.worktree.'
+      refuse('policy', 'The configuration of the repository puts its working tree somewhere else.', hint)
+    }
+    const below = relative(top, root)
+    const prefix = below === '' ? '' : `${below}/`
+    const places = { top, gitDir, commonDir, prefix, objectFormat, shallow: shallow === 'true' }
+    return new Repository({ ...places, scratch: options.scratch }, settings, env)
+  }
+
+  /** Runs git at the top of the working tree. */
+  async git(args: readonly string[], asking: Asking = {}): Promise<GitOutput> {
+    const { cwd = this.top, env, ...rest } = asking
+    return await runGit(args, { cwd, env: env === undefined ? this.#env : { ...this.#env, ...env }, ...rest })
+  }
+
+  async line(args: readonly string[], asking: Asking = {}): Promise<string> {
+    return line(await this.git(args, asking))
+  }
+
+  async succeeds(args: readonly string[]): Promise<boolean> {
+    return (await this.git(args, { codes: [0, 1] })).code === 0
+  }
+
+  /** The commit a revision names; null when it names none. */
+  async commitOf(revision: string): Promise<Oid | null> {
+    const odd = /[\p{Cc}\p{Cs} ]|^-|^$|\.\./u
+    if (odd.test(revision) || revision.length > 500) {
+      refuse('logic', `${JSON.stringify(revision.slice(0, 100))} names no commit.`, 'Name a branch, a tag or a commit.')
+    }
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
+    const output = await this.git(args, { codes: [0, 1, 128] })
+    const found = line(output)
+    return output.code === 0 && isOid(found) ? found : null
+  }
+
+  async demandCommit(revision: string): Promise<Oid> {
+    const found = await this.commitOf(revision)
+    if (found !== null) return found
+    const hint =
+      revision === 'HEAD' ? 'Make a first commit: git commit --allow-empty.' : 'Name a branch, a tag or a commit.'
+    return refuse('logic', `The repository has no commit ${JSON.stringify(revision.slice(0, 100))}.`, hint)
+  }
+
+  async isAncestor(old: Oid, young: Oid): Promise<boolean> {
+    return await this.succeeds(['merge-base', '--is-ancestor', demandOid(old), demandOid(young)])
+  }
+
+  /** A folder for private files, gone when the work is done. */
+  async inScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
+    await mkdir(this.scratch, { recursive: true })
+    const folder = await mkdtemp(join(this.scratch, 'git-'))
+    try {
+      return await work(folder)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'prefix' | 'objectFormat' | 'shallow'> {
+  readonly scratch: string
+}
+
+export const isOid = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)
+
+/** For names that come back from a journal: what is no object name must never reach a command line. */
+export function demandOid(text: string): Oid {
+  if (isOid(text)) return text
+  return refuse(
+    'logic',
+    `${JSON.stringify(text.slice(0, 100))} is no object name.`,
+    'The recorded operation is damaged.',
+  )
+}
+
+export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)
+
+function baseEnvironment(ours: Variables): { readonly [name: string]: string } {
+  const { PATH, HOME, XDG_CONFIG_HOME, TMPDIR } = inheritedEnvironment(ours)
+  const places = Object.entries({ PATH, HOME, XDG_CONFIG_HOME, TMPDIR }).filter(([, value]) => value !== undefined)
+  return {
+    ...(Object.fromEntries(places) as { [name: string]: string }),
+    LC_ALL: 'C',
+    TERM: 'dumb',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: 'false',
+    GIT_SSH_COMMAND: 'false',
+    GIT_EDITOR: 'false',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    // Objects missing from a partial clone would be fetched, by a command of the repository's choice.
+    GIT_NO_LAZY_FETCH: '1',
+    // No transport is on this list, so none may be used, whatever the configuration says.
+    GIT_ALLOW_PROTOCOL: 'none',
+  }
+}

@@ -1,0 +1,178 @@
+// What a rollback of recorded operations would do, ref by ref. Pure looking: nothing is changed here. One rule for all:
+//
+//   before ──(our operations)──► after        put `before` back, if and only if the ref still stands at `after`
+//
+//   stands at `before`                        nothing to do: it was done already
+//   stands at `after`, nobody else has it     move back, or delete what we made, with a backup ref first
+//   stands at `after`, and it was pushed      a revert commit on top, which a person may push
+//   others committed between or on top        refuse, with what to run
+//   stands somewhere else                     refuse: somebody rebased or reset it, and knows why
+
+import type { GitOperation, Oid, RollbackRequest, RollbackStep } from './git.ts'
+import { chainOf, type RefChain, refChains } from './operation.ts'
+import { whoHas, whoHasRef } from './pushed.ts'
+import { checkedOutIn, madeRef, tipOf } from './refs.ts'
+import { demandOid, isOid, type Repository } from './repository.ts'
+import { fields } from './run-git.ts'
+
+export async function planRollback(repository: Repository, request: RollbackRequest): Promise<readonly RollbackStep[]> {
+  const worktrees = leftWorktrees(request.operations)
+  const steps: RollbackStep[] = worktrees.map(({ path, commit }) => {
+    return { do: 'remove-worktree', target: path, from: commit, to: null, why: 'this plan made it', run: [] }
+  })
+  const going = new Set(worktrees.map(({ path }) => path))
+  // The last one made goes first, as the branch of a task was made after that of its plan.
+  for (const chain of [...refChains(request.operations)].reverse()) {
+    steps.push(await planRef(repository, request, chain, going))
+  }
+  for (const each of request.operations) {
+    if (each.type !== 'worktree.removed' || steps.some(({ target }) => target === each.path)) continue
+    const run = [`git worktree add ${quoted(each.path)} ${short(each.ref)}`]
+    steps.push({ do: 'nothing', target: each.path, from: each.commit, to: null, why: 'it is made when needed', run })
+  }
+  return steps
+}
+
+async function planRef(
+  repository: Repository,
+  request: RollbackRequest,
+  { ref, operations }: RefChain,
+  going: ReadonlySet<string>,
+): Promise<RollbackStep> {
+  const [before, after] = [operations[0]!.before, operations.at(-1)!.after]
+  for (const oid of [before, after]) if (oid !== null) demandOid(oid)
+  const tip = await tipOf(repository, ref)
+  const step = (what: RollbackStep['do'], to: Oid | null, why: string, ...run: string[]): RollbackStep => {
+    return { do: what, target: ref, from: tip, to, why, run }
+  }
+  const name = short(ref)
+  if (tip === before || before === after) return step('nothing', tip, 'it stands where it stood before')
+  const gap = operations.findIndex((each, index) => index > 0 && each.before !== operations[index - 1]!.after)
+  if (gap > 0) {
+    const why = 'somebody else committed or moved it between our operations'
+    return step('refuse', tip, why, `git log ${name}`, `git revert <the commits of the plan>`)
+  }
+  if (tip === null && after === null) return step('restore', before, 'we deleted it')
+  if (tip === null) return step('nothing', null, 'somebody deleted it; nothing is left to take back')
+  if (after === null) {
+    return step(
+      'refuse',
+      tip,
+      'somebody made one of this name since',
+      `git log ${name}`,
+      `git branch -m ${name} mine/${name}`,
+    )
+  }
+  if (ref.startsWith('refs/tags/')) return await planTag(repository, step, { ref, tip, after })
+  if (!(await isOurs(repository, request, ref))) {
+    return step('refuse', tip, 'this plan did not make the branch', `git log ${name}`)
+  }
+  if (await isRevert(repository, request, ref, tip)) return step('nothing', tip, 'a revert stands on top already')
+  const isOnTop = tip !== after && (await repository.isAncestor(after, tip))
+  if (tip !== after && !isOnTop) {
+    return step(
+      'refuse',
+      tip,
+      'somebody moved it elsewhere, by rebase, amend or reset',
+      `git log ${name}`,
+      `git reflog ${name}`,
+    )
+  }
+  const base = before ?? operations[0]!.after!
+  const leaving = await commitsOf(repository, base, after)
+  const recorded = new Set(operations.map(each => each.after))
+  if (leaving.some(commit => !recorded.has(commit))) {
+    return step('refuse', tip, 'commits of others stand between ours', `git log ${short(base)}..${name}`)
+  }
+  if (isOnTop && request.prefer !== 'revert') {
+    const log = `git log ${after.slice(0, 12)}..${name}`
+    return step(
+      'refuse',
+      tip,
+      'commits of others stand on top of ours',
+      log,
+      `git revert --no-edit ${base.slice(0, 12)}..${after.slice(0, 12)}`,
+    )
+  }
+  const places = (await checkedOutIn(repository, ref)).filter(place => !going.has(place))
+  const has = await whoHas(repository, ref, leaving, request.operations)
+  const reverts = leaving.length > 0 && (has !== null || request.prefer === 'revert')
+  if (places.length > 0 && (request.whenCheckedOut !== 'leave-files' || (before === null && !reverts))) {
+    const why = `it is checked out in ${places.map(quoted).join(', ')}`
+    return step('refuse', tip, why, `git switch - (there), then roll back again`)
+  }
+  const note = places.length > 0 ? '; the files and the index there stay, so git shows the difference as staged' : ''
+  if (reverts) {
+    const why = `${has ?? 'asked for a revert'}: a commit on top takes it back${note}`
+    return step('revert', base, why, ...(has === null ? [] : [`git push <remote> ${name}`]))
+  }
+  if (before === null) return step('delete', null, `this plan made it, and nobody else has it${note}`)
+  return step(
+    'move',
+    before,
+    leaving.length > 0 ? `nobody else has its commits${note}` : `puts its commits back${note}`,
+  )
+}
+
+async function planTag(
+  repository: Repository,
+  step: (what: RollbackStep['do'], to: Oid | null, why: string, ...run: string[]) => RollbackStep,
+  { ref, tip, after }: { readonly ref: string; readonly tip: Oid; readonly after: Oid },
+): Promise<RollbackStep> {
+  const name = short(ref)
+  if (tip !== after) return step('refuse', tip, 'somebody moved the tag', `git show ${name}`)
+  const has = await whoHasRef(repository, ref)
+  if (has === null) return step('delete', null, 'this plan made it', `git push <remote> :${ref} (if you pushed it)`)
+  return step('refuse', tip, `${has}: others may rely on it`, `git push <remote> :${ref}`, `git tag -d ${name}`)
+}
+
+/** Whether this commit is what our revert would be: on top of our last one, with the content from before our first. */
+export async function isRevert(
+  repository: Repository,
+  request: RollbackRequest,
+  ref: string,
+  tip: Oid,
+): Promise<boolean> {
+  const ours = chainOf(request.operations, ref)
+  const [base, after] = [ours[0]?.before ?? ours[0]?.after, ours.at(-1)?.after]
+  if (base == null || after == null || tip === after) return false
+  const look = async (commit: Oid) => {
+    const args = [
+      'log',
+      '-z',
+      '--max-count=1',
+      '--no-patch',
+      '--no-decorate',
+      '--format=%P%x00%T',
+      demandOid(commit),
+      '--',
+    ]
+    return fields(await repository.git(args))
+  }
+  const [[, tree], [parents, same]] = [await look(base), await look(tip)]
+  return parents === after && same === tree
+}
+
+async function isOurs(repository: Repository, request: RollbackRequest, ref: string): Promise<boolean> {
+  if (!ref.startsWith('refs/heads/plan/')) return false
+  return (await tipOf(repository, madeRef(request.plan, short(ref)))) !== null
+}
+
+/** The commits that would leave the branch, oldest first, along its own line: what was merged in stays with its branch. */
+async function commitsOf(repository: Repository, base: Oid, end: Oid): Promise<readonly Oid[]> {
+  const args = ['rev-list', '--first-parent', '--reverse', '--max-count=100000', end, `^${base}`, '--']
+  return (await repository.line(args)).split('\n').filter(isOid)
+}
+
+/** Worktrees that were added and not removed again. */
+function leftWorktrees(operations: readonly GitOperation[]) {
+  const left = new Map<string, { readonly path: string; readonly commit: string; readonly ref: string }>()
+  for (const each of operations) {
+    if (each.type === 'worktree.added') left.set(each.path, each)
+    else if (each.type === 'worktree.removed') left.delete(each.path)
+  }
+  return [...left.values()]
+}
+
+const short = (ref: string): string => (isOid(ref) ? ref.slice(0, 12) : ref.replace(/^refs\/(?:heads|tags)\//, ''))
+const quoted = (path: string): string => (/^[\w./+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

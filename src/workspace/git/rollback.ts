@@ -1,0 +1,147 @@
+// Carrying out a rollback of git effects. Either every step is allowed or none is begun. Before a branch gives up a commit,
+// a backup ref holds it; then the branch is moved by compare-and-swap. Cut off anywhere, a second run with the same time
+// finds what was done and answers with the same operations.
+
+import type { Failure } from '../../domain/result.ts'
+import { failure, failureOf, refuse } from '../../safety/refused.ts'
+import { createCommit, trailersOf } from './commit.ts'
+import { told } from './content.ts'
+import type { Oid, RollbackRequest, RollbackStep, RolledBack } from './git.ts'
+import { revertedTree } from './merge.ts'
+import { commitMessage, withTrailers } from './message.ts'
+import { chainOf, type GitOperation, type RefOperation } from './operation.ts'
+import { backupRef, madeRef, swapRef, tipOf } from './refs.ts'
+import { removeWorktree } from './removal.ts'
+import type { Repository } from './repository.ts'
+import { isRevert, planRollback } from './rollback-plan.ts'
+
+export async function rollback(repository: Repository, request: RollbackRequest): Promise<RolledBack> {
+  const done: GitOperation[] = []
+  let steps: readonly RollbackStep[] = []
+  const no = (why: Failure): RolledBack => ({ ok: false, failure: why, done, steps })
+  try {
+    steps = await planRollback(repository, request)
+    const refused = steps.filter(step => step.do === 'refuse')
+    if (refused.length > 0) {
+      const message = `git effects were not rolled back: ${refused.map(({ target, why }) => `${target}: ${why}`).join('; ')}.`
+      const run = refused.flatMap(step => step.run)
+      return no(failure('policy', message, `Nothing was changed. You may run: ${run.join(' ; ')}`))
+    }
+    for (const step of steps) done.push(...(await carryOut(repository, request, step)))
+    return { ok: true, done, steps }
+  } catch (error) {
+    const found = failureOf('The rollback of git effects', error)
+    if (found === null) throw error
+    return no(found)
+  }
+}
+
+async function carryOut(
+  repository: Repository,
+  request: RollbackRequest,
+  step: RollbackStep,
+): Promise<readonly GitOperation[]> {
+  const { plan, name, at } = request
+  const { target: ref, from, to } = step
+  const isTag = ref.startsWith('refs/tags/')
+  const backup = backupRef(name, at, ref)
+  switch (step.do) {
+    case 'move':
+    case 'delete': {
+      await swapRef(repository, { ref: backup, before: null, after: from!, why: 'backup' })
+      await swapRef(repository, { ref, before: from, after: to, why: 'rollback' })
+      // Last: until the branch is gone, the mark says that it is ours.
+      if (to === null && !isTag) await putAwayMark(repository, request, ref)
+      const type = to !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
+      return [{ type, plan, ref, before: from, after: to, backup, at }]
+    }
+    case 'restore': {
+      await takeOutMark(repository, request, ref)
+      await swapRef(repository, { ref, before: null, after: to!, why: 'undo of a rollback' })
+      return [{ type: isTag ? 'tag.created' : 'branch.created', plan, ref, before: null, after: to, at }]
+    }
+    case 'revert':
+      return [await revert(repository, request, step)]
+    case 'remove-worktree': {
+      const added = request.operations.findLast(each => each.type === 'worktree.added' && each.path === ref)
+      const task = added === undefined || !('task' in added) || added.task === undefined ? {} : { task: added.task }
+      return (await removeWorktree(repository, { plan, name, ...task, path: ref, at })).operations
+    }
+    case 'nothing':
+      return await foundDone(repository, request, step)
+    case 'refuse':
+      return refuse('policy', step.why, step.run.join(' ; '))
+    default:
+      step.do satisfies never
+      return []
+  }
+}
+
+/** What a run of this very rollback did before it was cut off, and could not say. */
+async function foundDone(
+  repository: Repository,
+  request: RollbackRequest,
+  step: RollbackStep,
+): Promise<readonly GitOperation[]> {
+  const { target: ref, from } = step
+  const told = lastTold(request, ref)
+  if (told === null) return []
+  const { plan, name, at } = request
+  const isTag = ref.startsWith('refs/tags/')
+  const record = (type: RefOperation['type']): RefOperation => ({
+    type,
+    plan,
+    ref,
+    before: told.after,
+    after: from,
+    at,
+  })
+  if (told.after === null) return from === null ? [] : [record(isTag ? 'tag.created' : 'branch.created')]
+  if (from !== null && (await isRevert(repository, request, ref, from))) return [record('commit.reverted')]
+  const backup = backupRef(name, at, ref)
+  if ((await tipOf(repository, backup)) !== told.after) return []
+  const type = from !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
+  if (type === 'branch.deleted') await putAwayMark(repository, request, ref)
+  return [{ ...record(type), backup }]
+}
+
+function lastTold(request: RollbackRequest, ref: string): RefOperation | null {
+  return chainOf(request.operations, ref).at(-1) ?? null
+}
+
+/** The mark of a deleted branch goes into the backup too, so that a later branch of that name is not taken for ours. */
+async function putAwayMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
+  const mark = madeRef(request.plan, ref.replace('refs/heads/', ''))
+  const made = await tipOf(repository, mark)
+  if (made === null) return
+  const backup = backupRef(request.name, request.at, mark)
+  await swapRef(repository, { ref: backup, before: null, after: made, why: 'backup' })
+  await swapRef(repository, { ref: mark, before: made, after: null, why: 'rollback' })
+}
+
+async function takeOutMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
+  const mark = madeRef(request.plan, ref.replace('refs/heads/', ''))
+  const backup = lastTold(request, ref)?.backup
+  if (backup === undefined || !ref.startsWith('refs/heads/') || (await tipOf(repository, mark)) !== null) return
+  const kept = `${backup.slice(0, -ref.replace('refs/', '').length)}${mark.replace('refs/', '')}`
+  const made = await tipOf(repository, kept)
+  if (made !== null) await swapRef(repository, { ref: mark, before: null, after: made, why: 'undo of a rollback' })
+}
+
+async function revert(repository: Repository, request: RollbackRequest, step: RollbackStep): Promise<RefOperation> {
+  const { plan, name, actor, at } = request
+  const [ref, tip, before] = [step.target, step.from!, step.to!]
+  const after = lastTold(request, ref)!.after!
+  const reverted = await revertedTree(repository, { before, after, tip })
+  if (reverted.status === 'conflict') {
+    const hint = `Revert by hand: git revert --no-edit ${before.slice(0, 12)}..${after.slice(0, 12)}`
+    refuse('logic', `Reverting conflicts with later changes in ${told(reverted.paths)}.`, hint)
+  }
+  const list = chainOf(request.operations, ref).filter(each => each.before !== null)
+  const body = list.map(each => `This reverts commit ${each.after}.`).join('\n')
+  const text = commitMessage({ kind: 'fix', title: `take back ${list.length} commits`, body })
+  const message = withTrailers(text, trailersOf({ plan, name, actor }))
+  const commit: Oid = await createCommit(repository, { tree: reverted.tree, parents: [tip], message, at })
+  await swapRef(repository, { ref, before: tip, after: commit, why: 'revert' })
+  return { type: 'commit.reverted', plan, ref, before: tip, after: commit, at }
+}

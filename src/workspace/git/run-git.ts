@@ -1,0 +1,157 @@
+// The one place where the git program is started. A repository is content written by others, and git runs commands it
+// finds in a repository's configuration: hooks, fsmonitor, filters, textconv, merge drivers, helpers, ssh, uploadpack.
+// None of them may run from here. Hence: an argument vector and no shell, an environment that lists what it holds, our
+// settings over those of the repository, no transport at all, a deadline, and output of bounded size.
+
+import { spawn } from 'node:child_process'
+import { refuse } from '../../safety/refused.ts'
+
+export interface GitRun {
+  readonly cwd: string
+  readonly env: { readonly [name: string]: string }
+  readonly stdin?: Uint8Array | string
+  readonly timeoutMs?: number
+  readonly outputMaxBytes?: number
+  /** Exit codes that are answers, not failures; others refuse. */
+  readonly codes?: readonly number[]
+  /** Answer with what was read so far when there is more than the bound. */
+  readonly cutOff?: 'refuse' | 'keep'
+}
+
+export interface GitOutput {
+  readonly code: number
+  readonly stdout: Buffer
+  readonly stderr: string
+  readonly cutOff: boolean
+}
+
+/** The text of standard output without its last line feed. */
+export const line = (output: GitOutput): string => output.stdout.toString('utf8').replace(/\n$/, '')
+
+/** The fields of output that ends every field with NUL; one character per byte. */
+export function fields(output: GitOutput): readonly string[] {
+  const text = output.stdout.toString('latin1')
+  if (text === '') return []
+  return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0')
+}
+
+export async function runGit(args: readonly string[], run: GitRun): Promise<GitOutput> {
+  const output = await start([...SETTINGS, ...args], run)
+  const codes = run.codes ?? [0]
+  if (!codes.includes(output.code)) complain(args, output)
+  return output
+}
+
+/** Settings that win over those of the repository. Each closes a way by which a repository makes git run a command. */
+const SETTINGS: readonly string[] = [
+  '--no-pager',
+  '--literal-pathspecs',
+  '--no-replace-objects',
+  ...[
+    'core.hooksPath=/dev/null',
+    'core.fsmonitor=false',
+    'core.pager=cat',
+    'core.editor=false',
+    'sequence.editor=false',
+    'core.sshCommand=false',
+    'core.askPass=',
+    'credential.helper=',
+    'core.fsync=all',
+    'core.quotePath=false',
+    'core.warnAmbiguousRefs=false',
+    'safe.bareRepository=explicit',
+    'protocol.allow=never',
+    'protocol.ext.allow=never',
+    'submodule.recurse=false',
+    'diff.ignoreSubmodules=dirty',
+    'status.submoduleSummary=false',
+    'commit.gpgSign=false',
+    'tag.gpgSign=false',
+    'log.showSignature=false',
+    'i18n.commitEncoding=UTF-8',
+    'gc.auto=0',
+    'maintenance.auto=false',
+  ].flatMap(setting => ['-c', setting]),
+]
+
+const TIMEOUT_MS = 60_000
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024
+const STDERR_MAX = 8 * 1024
+
+function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('git', argv, { cwd: run.cwd, env: run.env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const chunks: Buffer[] = []
+    const max = run.outputMaxBytes ?? OUTPUT_MAX_BYTES
+    let bytes = 0
+    let stderr = ''
+    let ended: 'late' | 'long' | null = null
+    const end = (why: 'late' | 'long') => {
+      ended ??= why
+      child.kill('SIGKILL')
+    }
+    const timer = setTimeout(() => end('late'), run.timeoutMs ?? TIMEOUT_MS)
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (bytes < max) chunks.push(chunk.subarray(0, max - bytes))
+      bytes += chunk.length
+      if (bytes > max) end('long')
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (stderr.length < STDERR_MAX) stderr += chunk.toString('utf8')
+    })
+    // A git that ends early closes its input; what it says on its exit is the answer.
+    child.stdin.on('error', () => {})
+    child.on('error', error => {
+      clearTimeout(timer)
+      reject('code' in error && error.code === 'ENOENT' ? missing() : error)
+    })
+    child.on('close', code => {
+      clearTimeout(timer)
+      try {
+        if (ended === 'late') {
+          refuse('transient', `git ${told(argv)} did not end in time.`, 'Look whether something holds the repository.')
+        }
+        if (ended === 'long' && run.cutOff !== 'keep') {
+          refuse('resource', `git ${told(argv)} answered with more than ${max} bytes.`, 'Work on fewer paths at once.')
+        }
+        const stdout = Buffer.concat(chunks)
+        resolve({ code: ended === 'long' ? 0 : (code ?? 128), stdout, stderr, cutOff: ended === 'long' })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    child.stdin.end(run.stdin ?? '')
+  })
+}
+
+function missing(): Error {
+  try {
+    refuse('logic', 'There is no git program on the PATH.', 'Install git 2.38 or newer.')
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** The sub-command of a whole argument vector. */
+function told(argv: readonly string[]): string {
+  return argv[SETTINGS.length] ?? argv[0] ?? ''
+}
+
+function complain(args: readonly string[], output: GitOutput): never {
+  const said = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 600)
+  const what = `git ${args[0] ?? ''} said: ${said === '' ? `exit ${output.code}` : said}`
+  if (/dubious ownership/.test(said)) {
+    const hint = 'If you trust it: git config --global --add safe.directory <the folder>.'
+    refuse('policy', 'The repository belongs to another user of this machine.', hint)
+  }
+  if (/not a git repository|cannot use bare repository|safe\.bareRepository/.test(said)) {
+    const hint = 'Run it inside the working tree of a repository, or make one with git init.'
+    refuse('logic', 'There is no repository with a working tree here.', hint)
+  }
+  if (/\.lock'?: File exists/.test(said)) {
+    const lock = /'([^']+\.lock)'/.exec(said)?.[1] ?? 'the lock file'
+    const hint = `Wait for the other git. If none runs, a killed one left ${lock} behind: remove that file.`
+    refuse('transient', 'Another git holds the repository, or one was killed there.', hint)
+  }
+  refuse('logic', what, 'Nothing more was done. Look at the repository with git status.')
+}

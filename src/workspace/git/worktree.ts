@@ -1,0 +1,153 @@
+// Worktrees of ours: a folder with the branch of a plan or task checked out, locked with the plan's id as the reason, so
+// that it is known as ours and no `git worktree prune` takes it away. Made in steps that may each be cut off and done again.
+
+import { access, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { isPlanId, type PlanId } from '../../domain/id.ts'
+import { ignoring, refuse } from '../../safety/refused.ts'
+import { pathText } from '../path-text.ts'
+import { ensureBranch } from './branch.ts'
+import { filteredPaths, told } from './content.ts'
+import { statusLines } from './describe.ts'
+import type { Oid, Worktree, WorktreeRequest } from './git.ts'
+import type { GitOperation } from './operation.ts'
+import { branchOf, checkedOutIn, workTrees } from './refs.ts'
+import { isOid, type Repository } from './repository.ts'
+import { fields } from './run-git.ts'
+
+export async function addWorktree(
+  repository: Repository,
+  request: WorktreeRequest,
+): Promise<{ readonly worktree: Worktree; readonly operations: readonly GitOperation[] }> {
+  const { plan, task, folder, at } = request
+  if (!isAbsolute(folder)) refuse('logic', 'The folder for worktrees must be absolute.', 'Pass its full path.')
+  const name = branchOf(request).replace('plan/', '')
+  const { branch, ref, tip, operation } = await ensureBranch(repository, request)
+  await mkdir(folder, { recursive: true })
+  const path = join(await realpath(folder), name)
+  const known = (await allWorktrees(repository)).find(each => each.path === path)
+  if (known !== undefined && (known.branch !== branch || !(await isOurs(repository, known, plan)))) {
+    const hint = 'Move it away: git worktree move, or choose another folder.'
+    refuse('policy', `There is another worktree in ${path}, which this plan did not make.`, hint)
+  }
+  if (known === undefined) {
+    const places = await checkedOutIn(repository, ref)
+    if (places.length > 0) {
+      refuse('policy', `${branch} is checked out in ${told(places)}.`, 'Switch to another branch there: git switch -.')
+    }
+    await demandNoFilters(repository, tip)
+    // Without --force: a folder that holds anything is refused by git.
+    const args = [
+      'worktree',
+      'add',
+      '--quiet',
+      '--no-checkout',
+      '--lock',
+      '--reason',
+      reasonOf(plan),
+      '--',
+      path,
+      branch,
+    ]
+    await repository.git(args)
+  }
+  await fill(repository, path, plan)
+  const head = await repository.line(['rev-parse', '--verify', 'HEAD'], { cwd: path })
+  const added: GitOperation = {
+    type: 'worktree.added',
+    plan,
+    ...(task === undefined ? {} : { task }),
+    path,
+    ref,
+    commit: head,
+    at,
+  }
+  return { worktree: { path, branch, head }, operations: [operation, added] }
+}
+
+export async function listWorktrees(repository: Repository, plan: PlanId): Promise<readonly Worktree[]> {
+  if (!isPlanId(plan)) refuse('logic', 'The id of the plan is none.', 'Pass the UUID of the plan.')
+  const found: Worktree[] = []
+  for (const each of await allWorktrees(repository)) {
+    if (!(await isOurs(repository, each, plan))) continue
+    found.push({ path: each.path, branch: each.branch ?? '', head: each.head })
+  }
+  return found
+}
+
+/** By the reason of its lock; cut off between unlocking and removing, by the note in its part of the repository. */
+export async function isOurs(repository: Repository, worktree: ListedWorktree, plan: PlanId): Promise<boolean> {
+  if (worktree.reason === reasonOf(plan)) return true
+  const gitDir = (await workTrees(repository)).find(({ path }) => path === worktree.path)?.gitDir
+  if (gitDir === undefined) return false
+  const note = await ignoring(['ENOENT'], () => readFile(join(gitDir, FILLED), 'utf8'))
+  return note === plan && worktree.reason === ''
+}
+
+export const reasonOf = (plan: PlanId): string => `planfold ${plan}`
+
+export interface ListedWorktree {
+  readonly path: string
+  /** Null while HEAD is detached. */
+  readonly branch: string | null
+  readonly head: Oid
+  /** Why it is locked; empty when it is not. */
+  readonly reason: string
+}
+
+export async function allWorktrees(repository: Repository): Promise<readonly ListedWorktree[]> {
+  const found: ListedWorktree[] = []
+  let row: { [key: string]: string } = {}
+  for (const field of [...fields(await repository.git(['worktree', 'list', '--porcelain', '-z'])), '']) {
+    const text = Buffer.from(field, 'latin1').toString('utf8')
+    const space = text.indexOf(' ')
+    if (text !== '') {
+      row[space < 0 ? text : text.slice(0, space)] = space < 0 ? '' : text.slice(space + 1)
+      continue
+    }
+    const { worktree, HEAD = '', branch, locked = '' } = row
+    row = {}
+    if (worktree === undefined || !isOid(HEAD)) continue
+    found.push({ path: worktree, head: HEAD, branch: branch?.replace('refs/heads/', '') ?? null, reason: locked })
+  }
+  return found
+}
+
+/** A checkout would run a smudge filter for these, or leave them as pointers. */
+async function demandNoFilters(repository: Repository, commit: Oid): Promise<void> {
+  if (repository.settings.filters.size === 0) return
+  await repository.inScratch(async folder => {
+    const env = { GIT_INDEX_FILE: join(folder, 'index') }
+    await repository.git(['read-tree', '--no-sparse-checkout', commit], { env })
+    const paths = fields(await repository.git(['ls-files', '-z'], { env }))
+    const [first] = await filteredPaths(repository, paths, { args: ['--cached'], env })
+    if (first === undefined) return
+    const [path, filter] = first
+    const hint = 'Work without a worktree for this plan; git itself may run the filter: git worktree add.'
+    refuse(
+      'policy',
+      `${JSON.stringify(pathText(path))} goes through the filter ${filter}, a command we never run.`,
+      hint,
+    )
+  })
+}
+
+/** Checks out what is missing and nothing else: a file that stands there is never written over. */
+async function fill(repository: Repository, path: string, plan: PlanId): Promise<void> {
+  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
+  const begun = await ignoring(['ENOENT'], () => access(join(gitDir, 'index')).then(() => true))
+  // Once filled, missing files are deletions a person or task made.
+  if (await ignoring(['ENOENT'], () => access(join(gitDir, FILLED)).then(() => true))) return
+  if (begun === null) await repository.git(['read-tree', '--no-sparse-checkout', 'HEAD'], { cwd: path })
+  await repository.git(['checkout-index', '--all', '--quiet', '--index'], { cwd: path, codes: [0, 1, 128] })
+  const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=no', '--ignore-submodules=all']
+  const odd = statusLines(await repository.git(args, { cwd: path })).map(line => pathText(line.path))
+  if (odd.length > 0) {
+    const hint = `If nobody worked there, delete these files in ${path} and try again.`
+    refuse('logic', `The worktree was left half made: ${told(odd)} are not as committed.`, hint)
+  }
+  await writeFile(join(gitDir, FILLED), plan)
+}
+
+/** In the worktree's own part of the repository, which goes when the worktree goes. */
+const FILLED = 'planfold-filled'

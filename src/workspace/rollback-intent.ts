@@ -1,0 +1,80 @@
+// What a rollback is about to do, written down durably before its first change, and how it ended, until somebody has recorded
+// that. Whoever finds an unfinished one finishes it: every step says what was seen and stored, and what shall stand there.
+
+import * as fs from 'node:fs'
+import type { Sha256 } from '../domain/id.ts'
+import { codeOf, refuse } from '../safety/refused.ts'
+import type { LeftOut, RolledBack, SnapshotBlobs, TreeEntry } from './workspace.ts'
+
+const PIN = 'rollback'
+
+export interface Step {
+  readonly path: string
+  readonly have: TreeEntry | null
+  readonly want: TreeEntry | null
+}
+
+export interface Intent {
+  readonly rollback: 1
+  readonly owner: { readonly pid: number; readonly started: string }
+  readonly about: string | null
+  readonly target: Sha256
+  readonly saved: Sha256
+  /** Sorted, parents before what they hold. */
+  readonly steps: readonly Step[]
+  /** Folders that had to be opened for writing, and the mode they shall have again. */
+  readonly modes: readonly (readonly [path: string, mode: number])[]
+  readonly left: readonly LeftOut[]
+  readonly merged: readonly string[]
+}
+
+export interface Ended {
+  readonly rollback: 1
+  readonly ended: Extract<RolledBack, { ok: true }>
+}
+
+export function writeIntent(blobs: SnapshotBlobs, note: Intent | Ended): void {
+  // How it ended may be lost in a power cut: then it is found to be done once more.
+  blobs.pin(PIN, JSON.stringify(note), 'ended' in note ? 'written' : 'durable')
+}
+
+export function readIntent(blobs: SnapshotBlobs): Intent | Ended | null {
+  const note = blobs.pinned(PIN)
+  if (note === null) return null
+  const stored = JSON.parse(note) as Intent | Ended
+  if (stored.rollback !== 1)
+    refuse('logic', 'A rollback of a version this program does not know was cut off.', 'Update planfold.')
+  return stored
+}
+
+export function forgetIntent(blobs: SnapshotBlobs): void {
+  blobs.unpin(PIN)
+}
+
+export const thisProcess = (): Intent['owner'] => ({ pid: process.pid, started: startOf(process.pid) })
+
+/** Is another process still at it? */
+export function isElsewhere({ owner }: Intent): boolean {
+  return owner.pid !== process.pid && startOf(owner.pid) === owner.started && owner.started !== ''
+}
+
+/** When a process started, in the kernel's own words; '' when it is not running. A number given again differs in it. */
+function startOf(pid: number): string {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? '' : `${fields[19]}`
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return isAlive(pid) ? 'running' : ''
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}

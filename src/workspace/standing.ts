@@ -1,0 +1,81 @@
+// What stands at one path right now, read through held folders from the workspace down.
+
+import { codeOf } from '../safety/refused.ts'
+import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
+import type { BytePath } from './manifest.ts'
+import { pathText } from './path-text.ts'
+import type { TreeEntry } from './workspace.ts'
+
+export type Standing =
+  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array }
+  /** Something stands there that cannot be stored. */
+  | { readonly blocked: string }
+
+/** `bytes`, of a file, are valid only until the next file is read. */
+export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
+  return within(root, path, (folder, name) => standingIn(folder, name, now)) ?? { entry: null }
+}
+
+export function standingIn(folder: HeldFolder, name: BytePath, now: number): Standing {
+  const stat = folder.look(name)
+  if (stat === null) return { entry: null }
+  if (stat.isDirectory()) return { entry: { type: 'directory', mode: Number(stat.mode & 0o7777n) } }
+  if (stat.isSymbolicLink()) return { entry: { type: 'link', target: pathText(folder.readLink(name)) } }
+  if (!stat.isFile()) return { blocked: LEFT.special }
+  const read = readSteady(folder, name, now)
+  if (read === null) return { entry: null }
+  if (typeof read === 'string') return { blocked: read }
+  const { bytes, sha256, stamp } = read
+  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes }
+}
+
+/** Acts in the folder that holds the path; null when there is no such folder. Links on the way count as none. */
+export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFolder, name: BytePath) => T): T | null {
+  const names = path.split('/')
+  const leaf = names.pop()!
+  let here = root
+  try {
+    for (const name of names) {
+      let next: HeldFolder
+      try {
+        next = here.enter(name)
+      } catch (error) {
+        if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
+        throw error
+      }
+      if (here !== root) here.close()
+      here = next
+    }
+    return act(here, leaf)
+  } finally {
+    if (here !== root) here.close()
+  }
+}
+
+/** The same for work that waits: the folder stays open until it has ended. */
+export async function inFolder<T>(
+  root: HeldFolder,
+  path: BytePath,
+  act: (folder: HeldFolder, name: BytePath) => Promise<T>,
+): Promise<T | null> {
+  const parent = parentOf(path)
+  const held =
+    parent === ''
+      ? root.again()
+      : within(root, parent, (folder, name) => {
+          try {
+            return folder.enter(name)
+          } catch (error) {
+            if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
+            throw error
+          }
+        })
+  if (held === null) return null
+  try {
+    return await act(held, path.slice(path.lastIndexOf('/') + 1))
+  } finally {
+    held.close()
+  }
+}
+
+export const parentOf = (path: BytePath): BytePath => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '')
