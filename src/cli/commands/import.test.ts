@@ -172,6 +172,17 @@ describe('import', () => {
     expect(await bring('-', { name: 'garden' }, { stdin })).toMatchObject({ exit: 3 })
   })
 
+  it('the files of a folder keep their byte order marks', async () => {
+    const text = '\uFEFF---\nid: task-1\ntitle: Begin\nstatus: To Do\n---\n\n## Description\n\nWords.\n'
+    await mkdir(join(folder, 'backlog'))
+    await writeFile(join(folder, 'backlog', 'task-1 - Begin.md'), text)
+    expect(await bring('backlog')).toMatchObject({ exit: 0 })
+    expect(await give('backlog', { to: 'backlog-md', out: 'out/' })).toMatchObject({ exit: 0 })
+    expect(readFileSync(join(folder, 'out', 'task-1 - Begin.md'), 'utf8')).toBe(text)
+    await give('backlog', { to: 'backlog-md', out: 'one.md' })
+    expect(await bring('one.md')).toMatchObject({ exit: 0, stderr: expect.stringContaining('read as backlog-md') })
+  })
+
   it('a canonical document is kept verbatim, too', async () => {
     const text = '# mine\r\nplanfold: 1\r\ntasks: [{id: a}]\r\n'
     await writeFile(join(folder, 'mine.yaml'), text)
@@ -443,6 +454,10 @@ describe("another planner's tables", () => {
     expect(await bring('torn.db')).toMatchObject({ exit: 2, stderr: expect.stringContaining('cannot be read') })
     const one = { task_plans: [{ id: 'a', description: 'x', steps: [{ id: '1', tool: 't', status: 'done?' }] }] }
     await writeFile(join(folder, 'odd.json'), JSON.stringify(one))
-    expect(await bring('odd.json')).toMatchObject({ exit: 2, stderr: expect.stringContaining('is not a status here') })
+    const odd = await bring('odd.json')
+    expect(odd).toMatchObject({ exit: 2, stderr: expect.stringContaining('is not a status here') })
+    // The row is the place; a line of a text that was made of it is none.
+    expect(odd.stderr).toMatch(/^✘ row "a": [^:\n]*is not a status here/)
+    expect(odd.stderr).not.toMatch(/:\d+:\d+/)
   })
 })

@@ -17,7 +17,7 @@ export const backlogMd: Dialect = {
   about: 'Backlog.md tasks: Markdown files with front matter, one or a folder of them',
   recognises: ({ text }) => {
     const head = text.slice(0, 4_000)
-    const front = /^\uFEFF?(?:<!-- file: [^\n]*\n)?---\r?\n([\s\S]*?)(?:\n---|$)/.exec(head)?.[1]
+    const front = /^\uFEFF?(?:<!-- file: [^\n]*\n\uFEFF?)?---\r?\n([\s\S]*?)(?:\n---|$)/.exec(head)?.[1]
     return front !== undefined && ['id', 'title', 'status'].every(key => new RegExp(`^${key}:`, 'm').test(front))
   },
   read: source => read(source),
