@@ -31,8 +31,8 @@ describe('a process killed at every commit', () => {
     expect(decided).toBeGreaterThan(0)
   })
 
-  test('blob.rename:before: every k leads to the same end', async () => {
-    expect((await killAt('blob.rename:before')).kills).toBeGreaterThan(0)
+  test('pack.rename:before: every k leads to the same end', async () => {
+    expect((await killAt('pack.rename:before')).kills).toBeGreaterThan(0)
   })
 
   test('a store killed while it is being made is made by the next process', async () => {
