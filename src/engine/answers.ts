@@ -1,4 +1,5 @@
-// Queries and their answers: the fold for one plan, the query tables for many. Reads only.
+// Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
+// it is: how soon a resumed plan reaches its next task is decided by what must be read before.
 
 import { inLine } from '../domain/decisions/starting.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
@@ -7,15 +8,13 @@ import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { board, card } from '../domain/views/board.ts'
 import { briefing } from '../domain/views/briefing.ts'
-import { compareRuns } from '../domain/views/compare.ts'
 import { explain } from '../domain/views/explain.ts'
-import { type Removed, RemovedFinder } from '../domain/views/removed.ts'
+import type { Removed } from '../domain/views/removed.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AttemptRow, Page } from '../stores/store.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
-import { replay } from './replay.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -98,12 +97,13 @@ const answerers: Answerer = {
   },
   replay: async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
-    return found === null ? null : await replay(rooms.store, found.plan, found.name)
+    return found === null ? null : await (await import('./replay.ts')).replay(rooms.store, found.plan, found.name)
   },
   compare: async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null
     const [tried, triedToo] = [await allAttempts(rooms, a.id), await allAttempts(rooms, b.id)]
+    const { compareRuns } = await import('../domain/views/compare.ts')
     return compareRuns({ state: a, attempts: tried }, { state: b, attempts: triedToo })
   },
   check: (rooms, options) => rooms.store.check(options),
@@ -139,6 +139,7 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
 }
 
 async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
+  const { RemovedFinder } = await import('../domain/views/removed.ts')
   const finder = new RemovedFinder(task)
   for (let after = 0; ; ) {
     const entries = await rooms.store.read(plan, { after, limit: 500 })
