@@ -74,7 +74,8 @@ function isRecord(value: Json): boolean {
 function isLone(value: JsonObject): boolean {
   const telling = ['task_type', 'sequence_order', 'input_data', 'output_data']
   const about = isText(value.description) || isText(value.agent_id) || isText(value.assigned_agent)
-  return about && telling.some(key => Object.hasOwn(value, key)) && !holdsTasks(value)
+  const inAndOut = Object.hasOwn(value, 'input_data') && Object.hasOwn(value, 'output_data')
+  return (inAndOut || (about && telling.some(key => Object.hasOwn(value, key)))) && !holdsTasks(value)
 }
 
 function read(source: Source): Reading {

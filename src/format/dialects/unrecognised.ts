@@ -89,7 +89,9 @@ function tasklessMarkdown(source: Source): Diagnostic | null {
   if (!mayBeMarkdown(source)) return null
   const headed = markdownLines(source).find(({ form }) => form.type === 'heading')
   const keyed = source.lines.some(line => /^\s*(?:- +)?["']?[\w-]{1,60}["']?:(?:\s|$)|^\s*[[{]/.test(line))
-  if (headed === undefined || (keyed && !named)) return null
+  // A heading of Markdown is a comment of YAML.
+  const onlyComments = source.lines.every(line => /^\s*(?:#|$)/.test(line))
+  if (headed === undefined || ((keyed || onlyComments) && !named)) return null
   return {
     severity: 'error',
     line: headed.at,
