@@ -78,7 +78,9 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
   const children = rows.map((_, at) => `${full}/${at + 1}` as TaskName)
   const finder = forEach?.in === undefined ? null : (`${full}/items` as TaskName)
   const awaited = finder === null ? children : [finder, ...children]
-  push(flat, { ...joinOfMany(task), id: full, action: { type: 'group', children } }, orElse(awaited, needs), scope)
+  const leads = rows.length === 0 ? targetsOf(task) : []
+  const join = { ...joinOfMany(task), ...(leads.length === 0 ? {} : { leads }) }
+  push(flat, { ...join, id: full, action: { type: 'group', children } }, orElse(awaited, needs), scope)
   if (finder !== null) push(flat, finderOf(task, finder, full), needs, scope)
   else if (flat.bare.has(full)) for (const child of children) flat.bare.add(child)
   const instance = { ...whole, ...edgesOfOne(task) }
@@ -86,6 +88,12 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
     const child = { ...instance, ...titled(task, row), bound: { ...task.bound, ...row } }
     placeOne(flat, child, children[at]!, finder === null ? needs : [finder], scope)
   }
+}
+
+/** Everything the children of a task may lead to, those of its subplan included. */
+function targetsOf(task: TaskDefinition): readonly TaskName[] {
+  const own = [...Object.values(task.on ?? {}).flat(), ...(task.failureModes ?? []).flatMap(mode => mode.recover ?? [])]
+  return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(targetsOf)] : own
 }
 
 function placeOne(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, scope: Scope): void {
@@ -238,8 +246,8 @@ function lead(
   bare: ReadonlySet<TaskName>,
   sleeping: Set<TaskName>,
 ): TaskDefinition {
-  const { on, failureModes } = task
-  if (on === undefined && !failureModes?.some(mode => mode.recover !== undefined)) return task
+  const { on, failureModes, leads } = task
+  if (on === undefined && leads === undefined && !failureModes?.some(mode => mode.recover !== undefined)) return task
   const led = (names: readonly TaskName[]): readonly TaskName[] => {
     const targets = names.flatMap(name => {
       const target = resolveTarget(name, scope, full => byName.has(full)) ?? name
@@ -257,6 +265,7 @@ function lead(
       ? {}
       : { on: Object.fromEntries(Object.entries(on).map(([outcome, names]) => [outcome, led(names)])) }),
     ...(failureModes === undefined ? {} : { failureModes: failureModes.map(recovering) }),
+    ...(leads === undefined ? {} : { leads: led(leads) }),
   }
 }
 

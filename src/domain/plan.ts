@@ -86,6 +86,8 @@ export interface TaskDefinition {
   readonly bound?: Bound
   /** Has no needs of its own, only those of its group, and an outcome leads here. Made by `expand.ts` as well. */
   readonly sleeps?: true
+  /** Of a group whose children are not known yet: where they may lead. Whoever is only led to sleeps meanwhile. Never written. */
+  readonly leads?: readonly TaskName[]
 }
 
 /** What the expressions of an expanded task see as `item`, `index` (from 0) and `matrix.<axis>`. */

@@ -158,9 +158,10 @@ export function worksOf(state: PlanState, task: TaskState): readonly TaskState[]
 }
 
 /** Where any outcome of a task may lead. */
-export function outcomeTargets({ on, failureModes }: TaskDefinition): readonly TaskName[] {
-  if (on === undefined && failureModes === undefined) return NOBODY
-  return [...Object.values(on ?? {}).flat(), ...(failureModes ?? []).flatMap(mode => mode.recover ?? [])]
+export function outcomeTargets({ on, failureModes, leads }: TaskDefinition): readonly TaskName[] {
+  if (on === undefined && failureModes === undefined && leads === undefined) return NOBODY
+  const recovering = (failureModes ?? []).flatMap(mode => mode.recover ?? [])
+  return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? [])]
 }
 
 /** Its files were captured, an attempt of this visit has ended, and another may come. */

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { TaskDefinition } from '../domain/plan.ts'
+import type { Result } from '../domain/result.ts'
 import type { Outcome } from '../runners/runner.ts'
+import { external, plan, task } from '../testing/index.ts'
 import { exited, ME, name, type Script, setup } from './rooms.fixture.ts'
 
 const json = (value: unknown): Outcome => exited(0, JSON.stringify(value))
@@ -252,4 +254,27 @@ test('items that cannot be found lead where a failure of the task leads', async 
   await room.drive(plan)
   expect(room.attempts.map(({ task, visit }) => `${task} ${visit}`)).toEqual(['scan 1', 'scan 2', 'fix/1 1'])
   expect(await room.statuses(plan)).toMatchObject({ plan: 'completed', fix: 'completed' })
+})
+
+describe('what only the children of a list lead to', () => {
+  test('sleeps until there are children, and runs only when one of them leads there', async () => {
+    const recover = { name: 'flaky', detect: { type: 'prose', text: 'it is flaky' }, recover: [name('tell')] } as const
+    const definition = plan(
+      'p',
+      external('probe', { forEach: { in: '["a", "b"]' }, failureModes: [recover], on: { thin: [name('more')] } }),
+      task('tell'),
+      task('more'),
+    )
+    const room = setup(async () => exited(0))
+    const id = await room.define(definition)
+    await room.drive(id)
+    expect(await room.statuses(id)).toMatchObject({ tell: 'pending', more: 'pending', 'probe/1': 'ready' })
+    const report = (task: string, result: Result) =>
+      room.engine.submit(id, { type: 'report', task: name(task), result }, ME)
+    const failure = { class: 'logic', message: 'no answer', retryable: false } as const
+    await report('probe/1', { status: 'failed', mode: 'flaky', failure })
+    await report('probe/2', { status: 'succeeded' })
+    await room.drive(id)
+    expect(await room.statuses(id)).toMatchObject({ tell: 'completed', more: 'skipped' })
+  })
 })

@@ -72,7 +72,7 @@ type ActionKey =
 test('the schema and the domain agree on every key of a task', () => {
   expectTypeOf<Same<Plain>>().toExtend<Wanted<Plain>>()
   // These are made by the domain when it expands a task, never written.
-  expectTypeOf<Exclude<keyof TaskDefinition, 'bound' | 'sleeps'>>().toEqualTypeOf<Plain | Lowered>()
+  expectTypeOf<Exclude<keyof TaskDefinition, 'bound' | 'sleeps' | 'leads'>>().toEqualTypeOf<Plain | Lowered>()
   expectTypeOf<Exclude<keyof TaskDocument, ActionKey>>().toEqualTypeOf<
     | Plain
     | 'optional'
