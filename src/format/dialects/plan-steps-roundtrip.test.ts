@@ -179,7 +179,7 @@ describe.each(CASES.map(one => [one.dialect.name, one] as const))('%s', (_, { di
         const parsed = parsePlan(text, { dialect, fallbackName: 'x' })
         if (lost.length === 0) expect(parsed.ok ? parsed.definition : parsed.diagnostics, text).toEqual(plan)
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
@@ -201,7 +201,7 @@ describe.each(CASES.map(one => [one.dialect.name, one] as const))('%s', (_, { di
           ).toBe(true)
         else for (const ended of parsed.ended.keys()) expect(typeof ended).toBe('string')
       }),
-      { numRuns: 2_000 },
+      { numRuns: RUNS * 2 },
     )
     expect(Object.keys(Object.prototype)).toEqual([])
   })
