@@ -35,7 +35,7 @@ test('regression 32: a change of anything changes the hash', () => {
         if (definitionHash(mutation as unknown as PlanDefinition) === hash) expect(mutation).toBe('another hash')
       }
     }),
-    { numRuns: 12 },
+    { numRuns: 20 },
   )
 })
 

@@ -1,4 +1,4 @@
-// A pipeline: capability calls with named results, `search(query) -> top10; fetch(top10) -> docs`. Seed 003 writes commands so.
+// A pipeline: capability calls with named results, `search(query) -> top10; fetch(top10) -> docs`. The planning playbook writes commands so.
 //
 //   pipeline  = call { (";" | newline) call }
 //   call      = ["run"] name "(" [ argument { "," argument } ] ")" [ "->" name ]

@@ -1,4 +1,4 @@
-// `markdown-inspect`, how seed 000 shows a plan: `## 1. [TODO] id`, the description, and `Acceptance Criteria:` as a numbered list.
+// `markdown-inspect`, how the TODO planner shows a plan: `## 1. [TODO] id`, the description, and `Acceptance Criteria:` as a numbered list.
 
 import { isTaskName, type TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'

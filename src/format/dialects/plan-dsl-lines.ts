@@ -1,4 +1,4 @@
-// The lines of seed 003's text format, read into nodes that know their lines:
+// The lines of the planning playbook's text format, read into nodes that know their lines:
 //
 //   plan retries "Partial retries"                      ours, optional: the format has no word for the plan itself
 //   task fetch "Fetch sources" kind:research using:web.fetch

@@ -1,4 +1,4 @@
-// Seed 003's text format: `task <id> "Title" kind:<kind> using:<capability>` and below it needs, input, run, expect and where
+// The planning playbook's text format: `task <id> "Title" kind:<kind> using:<capability>` and below it needs, input, run, expect and where
 // outcomes lead. Read and printed. `run` is an instruction for whoever claims the task; it is never given to a shell.
 
 import type { TaskName } from '../../domain/id.ts'

@@ -1,4 +1,4 @@
-// How seed 003 says by what a task is judged and where its outcomes lead: preconditions, checks, success criteria, failure
+// How the planning playbook says by what a task is judged and where its outcomes lead: preconditions, checks, success criteria, failure
 // modes, `next`.
 
 import type { Json, JsonObject } from '../../domain/json.ts'

@@ -1,4 +1,4 @@
-// C19: the ways seed 003 says what a task leaves behind, as named outputs and back. A list of paths, a map that points at
+// The ways the planning playbook says what a task leaves behind, as named outputs and back. A list of paths, a map that points at
 // `artifacts.x`, artifacts declared with type and retention, artifacts of the plan that come `from` a task.
 
 import type { Json, JsonObject } from '../../domain/json.ts'

@@ -1,4 +1,4 @@
-// A task as a node of seed 003. What it has no word for is left out; what was left out is found by reading the text again.
+// A task as a node of the planning playbook. What it has no word for is left out; what was left out is found by reading the text again.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'

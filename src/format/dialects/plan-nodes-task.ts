@@ -1,4 +1,4 @@
-// A task as seed 003 writes one, alone or as a node of a plan, read into a canonical task. A command is an instruction for
+// A task as the planning playbook writes one, alone or as a node of a plan, read into a canonical task. A command is an instruction for
 // whoever claims the task; it is never given to a shell.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -21,7 +21,7 @@ import {
 import { isList, isMap } from './source.ts'
 import { statusWords } from './status-words.ts'
 
-/** Seed 003a's words, then those of ours it has none for. */
+/** The playbook's words, then those of ours it has none for. */
 export const NODE_STATUS = statusWords<TaskStatus>({
   pending: 'pending',
   running: 'running',

@@ -1,4 +1,4 @@
-// What the dialects of seed 003 can say, they say without loss; what they cannot, they name.
+// What the dialects of the planning playbook can say, they say without loss; what they cannot, they name.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The dialects of seed 003 by examples in our own words. Each has a golden file: the canonical plan it becomes, what is told
+// The dialects of the planning playbook by examples in our own words. Each has a golden file: the canonical plan it becomes, what is told
 // about it, and how it is printed back. PLANFOLD_GOLDEN=write makes them anew.
 
 import { readFileSync, writeFileSync } from 'node:fs'

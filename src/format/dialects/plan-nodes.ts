@@ -1,4 +1,4 @@
-// Seed 003's plan: `plan_id`, `nodes` with `depends_on`, `artifacts` from nodes, `gates` with checks, `memory`, `hypotheses`. A
+// The planning playbook's plan: `plan_id`, `nodes` with `depends_on`, `artifacts` from nodes, `gates` with checks, `memory`, `hypotheses`. A
 // node whose id ends in `*` is one task for each item its dependency finds (C22).
 
 import type { TaskName } from '../../domain/id.ts'

@@ -1,4 +1,4 @@
-// Prints a plan as the records of seed 004: `{plan, tasks}`. Ranks become `sequence_order`; an order that ranks cannot say is
+// Prints a plan as the records of the plan store: `{plan, tasks}`. Ranks become `sequence_order`; an order that ranks cannot say is
 // written as `dependencies`.
 
 import type { TaskName } from '../../domain/id.ts'

@@ -1,4 +1,4 @@
-// `plan-record`, how seed 004 keeps plans and tasks: `{plan: {…}, tasks: [{id, plan_id, agent_id, description, task_type,
+// `plan-record`, how the plan store keeps plans and tasks: `{plan: {…}, tasks: [{id, plan_id, agent_id, description, task_type,
 // input_data, status, sequence_order, …}]}`, a list of such tasks, or one of them. Tasks follow each other by
 // `sequence_order`; those with the same number run side by side. What came out of a task is kept, never taken for its inputs.
 

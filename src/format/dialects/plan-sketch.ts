@@ -1,4 +1,4 @@
-// Seed 003's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Its
+// The planning playbook's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Its
 // policies are kept and told, not enforced yet.
 
 import type { Json, JsonObject } from '../../domain/json.ts'

@@ -1,4 +1,4 @@
-// Prints a plan the way seed 004 writes it: numbered steps, one after the other or with `depends_on`.
+// Prints a plan the way the plan store writes it: numbered steps, one after the other or with `depends_on`.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'

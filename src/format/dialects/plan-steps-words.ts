@@ -12,7 +12,7 @@ import type { Draft, Fields } from './reading.ts'
 import { isList, isMap } from './source.ts'
 import { type StatusWords, statusWords } from './status-words.ts'
 
-/** Seed 004, upper case in its documents and lower case on its wire, and the words of the service behind it. */
+/** The plan store, upper case in its documents and lower case on its wire, and the words of the service behind it. */
 export const TASK_WORDS: StatusWords<TaskStatus> = statusWords({
   pending: 'pending',
   running: 'running',

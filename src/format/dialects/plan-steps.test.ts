@@ -69,7 +69,7 @@ describe('examples', () => {
   })
 })
 
-describe('steps of seed 004', () => {
+describe('steps of the plan store', () => {
   test('a later step waits for a whole parallel group', () => {
     const { definition } = good(parsePlan(fixture('004/parallel.json'), {}))
     expect(definition.tasks[1]?.needs).toEqual(['checks'].map(group => `group-${group}`))
@@ -172,7 +172,7 @@ describe('steps of seed 004', () => {
   })
 })
 
-describe('steps of seed 001', () => {
+describe('steps of the task planner', () => {
   const plan = () => good(parsePlan(fixture('001/planner.json'), NAMED))
 
   test('a tool is a capability and its parameters are inputs, even when it is called bash', () => {

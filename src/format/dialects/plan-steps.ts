@@ -1,4 +1,4 @@
-// `plan-steps`, the plans of seed 004: `{goal_id, agent_id, plan_type, steps: [{step, action, description, …}]}`. Steps follow
+// `plan-steps`, the plans of the plan store: `{goal_id, agent_id, plan_type, steps: [{step, action, description, …}]}`. Steps follow
 // each other, unless `plan_type` is `parallel`; then only `depends_on` orders them. A step with `actions` is a subplan whose
 // tasks run side by side. An `action` says what kind of work it is; nobody guesses a command from it.
 

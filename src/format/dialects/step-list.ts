@@ -1,4 +1,4 @@
-// `step-list`, the plans of seed 001: `{id, session_id, description, steps: [{id, description, tool, params, dependencies,
+// `step-list`, the plans of the task planner: `{id, session_id, description, steps: [{id, description, tool, params, dependencies,
 // retryable, max_retries, status, result}]}`. A tool is recorded as the capability whoever claims the step needs, with its
 // parameters as inputs. Even a tool called `bash` is never turned into a command.
 

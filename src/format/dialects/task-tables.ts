@@ -1,4 +1,4 @@
-// The tables of seed 001's planner: `task_plans` with the steps of each plan, `task_executions`, `task_metrics`, `task_logs` and
+// The tables of the task planner: `task_plans` with the steps of each plan, `task_executions`, `task_metrics`, `task_logs` and
 // `file_snapshots`, as one JSON value. A row of `task_plans` is a plan and is read as a step list. How a step ended is what its
 // last execution says; durations, errors and logs become notes. Read only: there is no way back into tables.
 

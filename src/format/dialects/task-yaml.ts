@@ -1,4 +1,4 @@
-// Seed 003's task, alone in its file: a plan of one task. Where `next` leads is usually another file, and then it is a sketch.
+// The planning playbook's task, alone in its file: a plan of one task. Where `next` leads is usually another file, and then it is a sketch.
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Dialect, Printed, Reading, StatusOf } from './dialect.ts'

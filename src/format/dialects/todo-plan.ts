@@ -1,4 +1,4 @@
-// `todo-plan`, the plans of seed 000: `{plan_name, steps: [{id, description, status: TODO, acceptance_criteria}]}`. Steps follow
+// `todo-plan`, the plans of the TODO planner: `{plan_name, steps: [{id, description, status: TODO, acceptance_criteria}]}`. Steps follow
 // each other in their order. There are two statuses and no more.
 
 import type { TaskName } from '../../domain/id.ts'
