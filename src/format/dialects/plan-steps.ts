@@ -39,22 +39,31 @@ export function isSteps(value: Json | undefined): boolean {
 }
 
 function read(source: Source): Reading {
+  const sample = '{"steps": [{"step": 1, "action": "analyze"}]}'
+  return readListed(source, 'steps', sample, (draft, list, fields) =>
+    readSteps(draft, list, { at: ['steps'], to: ['tasks'], prefix: '', order: readOrder(fields) }),
+  )
+}
+
+/** A plan of this family: a map with a list of steps under `key`. `sample` is how one is written. */
+export function readListed(
+  source: Source,
+  key: string,
+  sample: string,
+  tasksOf: (draft: Draft, list: readonly Json[], fields: Fields) => readonly JsonObject[],
+): Reading {
   if (!source.read.ok) return source.read
   const draft = new Draft(source)
   const { map } = source
-  if (map === null || !isList(map.steps)) {
-    draft.refuse({
-      path: [],
-      message: "a plan of steps has a list 'steps'",
-      hint: 'write {"steps": [{"step": 1, "action": "analyze"}]}',
-    })
+  const list = map?.[key]
+  if (map === null || !isList(list)) {
+    draft.refuse({ path: [], message: "a plan of steps has a list 'steps'", hint: `write ${sample}` })
     return draft.reading({})
   }
   const fields = draft.fields(map, [], [])
   readPlanWords(draft, fields)
-  const order = readOrder(fields)
-  fields.take('steps')
-  fields.put('tasks', readSteps(draft, map.steps, { at: ['steps'], to: ['tasks'], prefix: '', order }), 'steps')
+  fields.take(key)
+  fields.put('tasks', tasksOf(draft, list, fields), key)
   keepOthers(fields)
   return draft.reading(fields.document())
 }

@@ -10,7 +10,7 @@ import type { TaskStatus } from '../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsFor, idsToWrite } from './naming.ts'
-import { readPlanWords } from './plan-steps.ts'
+import { readListed } from './plan-steps.ts'
 import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'
 import {
@@ -25,7 +25,7 @@ import {
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
-import { Draft, type Fields, readStatus } from './reading.ts'
+import { type Draft, type Fields, readStatus } from './reading.ts'
 import { isList, isMap, type Source } from './source.ts'
 import { type StatusWords, statusWords } from './status-words.ts'
 
@@ -55,24 +55,11 @@ export const stepList: Dialect = {
 }
 
 function read(source: Source): Reading {
-  if (!source.read.ok) return source.read
-  const draft = new Draft(source)
-  const { map } = source
-  if (map === null || !isList(map.steps)) {
-    draft.refuse({
-      path: [],
-      message: "a step list has a list 'steps'",
-      hint: 'write {"steps": [{"id": "1", "description": "…", "tool": "search"}]}',
-    })
-    return draft.reading({})
-  }
-  const fields = draft.fields(map, [], [])
-  readPlanWords(draft, fields)
-  moveText(fields, ['description'], 'goal')
-  fields.take('steps')
-  fields.put('tasks', readSteps(draft, map.steps), 'steps')
-  keepOthers(fields)
-  return draft.reading(fields.document())
+  const sample = '{"steps": [{"id": "1", "description": "…", "tool": "search"}]}'
+  return readListed(source, 'steps', sample, (draft, list, fields) => {
+    moveText(fields, ['description'], 'goal')
+    return readSteps(draft, list)
+  })
 }
 
 function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {

@@ -8,7 +8,7 @@ import type { TaskStatus } from '../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsFor, idsToWrite } from './naming.ts'
-import { readPlanWords } from './plan-steps.ts'
+import { readListed } from './plan-steps.ts'
 import { needsByRank } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'
 import {
@@ -21,7 +21,7 @@ import {
   sparse,
   withOthers,
 } from './plan-steps-words.ts'
-import { Draft, readStatus } from './reading.ts'
+import { type Draft, readStatus } from './reading.ts'
 import { isList, isMap, type Source } from './source.ts'
 import { type StatusWords, statusWords } from './status-words.ts'
 
@@ -50,25 +50,9 @@ function listKey(map: JsonObject): 'steps' | 'steps_to_add' {
 }
 
 function read(source: Source): Reading {
-  if (!source.read.ok) return source.read
-  const draft = new Draft(source)
-  const { map } = source
-  const key = map === null ? 'steps' : listKey(map)
-  const list = map?.[key]
-  if (map === null || !isList(list)) {
-    draft.refuse({
-      path: [],
-      message: "a plan of steps has a list 'steps'",
-      hint: 'write {"plan_name": "x", "steps": [{"id": "a", "description": "…", "status": "TODO"}]}',
-    })
-    return draft.reading({})
-  }
-  const fields = draft.fields(map, [], [])
-  readPlanWords(draft, fields)
-  fields.take(key)
-  fields.put('tasks', readSteps(draft, list, key), key)
-  keepOthers(fields)
-  return draft.reading(fields.document())
+  const key = source.map === null ? 'steps' : listKey(source.map)
+  const sample = '{"plan_name": "x", "steps": [{"id": "a", "description": "…", "status": "TODO"}]}'
+  return readListed(source, key, sample, (draft, list) => readSteps(draft, list, key))
 }
 
 function readSteps(draft: Draft, list: readonly Json[], key: string): readonly JsonObject[] {
