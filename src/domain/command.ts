@@ -3,10 +3,11 @@
 // and agents through a face.
 
 import type { GateVerdict, ImportedTask, PlanSource } from './event.ts'
-import type { PlanId, Sha256, TaskName } from './id.ts'
+import type { GitOperation } from './git-operation.ts'
+import type { CheckpointName, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json } from './json.ts'
 import type { PlanDefinition } from './plan.ts'
-import type { Prepared, Result } from './result.ts'
+import type { Failure, Prepared, Result, Standing } from './result.ts'
 
 export type Command =
   | {
@@ -20,6 +21,10 @@ export type Command =
       readonly source?: PlanSource
       /** Tasks that had ended when the plan was written. */
       readonly imported?: readonly ImportedTask[]
+      /** The folder it works in, relative to the workspace; the workspace itself when absent. */
+      readonly place?: string
+      /** The entry of `origin` it goes on from. */
+      readonly forkedAt?: number
     }
   | {
       readonly type: 'revise'
@@ -29,14 +34,22 @@ export type Command =
       readonly source?: PlanSource
       readonly expectedRevision?: number
     }
-  | { readonly type: 'start' }
+  /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
+  | { readonly type: 'start'; readonly rules?: number; readonly files?: 'seen' }
   | { readonly type: 'pause'; readonly reason?: string }
   | { readonly type: 'resume' }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
   | { readonly type: 'recover'; readonly reason: string }
   | Turn
-  | { readonly type: 'claim'; readonly task?: TaskName; readonly token: string; readonly by: string }
+  | {
+      readonly type: 'claim'
+      readonly task?: TaskName
+      readonly token: string
+      readonly by: string
+      /** What was captured before the agent begins. */
+      readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
+    }
   | {
       readonly type: 'report'
       readonly task: TaskName
@@ -49,6 +62,45 @@ export type Command =
   | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string }
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
+  | { readonly type: 'checkpoint'; readonly name: CheckpointName; readonly standing: Standing }
+  | Rollback
+
+/** Go back, or forward again, to where the plan stood at an entry. What it means was worked out from the journal before. */
+export interface Rollback {
+  readonly type: 'rollback'
+  /** `undo` takes back the last rollback. */
+  readonly kind: 'rollback' | 'undo'
+  /** The entry after which the plan stood as it shall stand again. */
+  readonly to: number
+  /** The checkpoint it is known by. */
+  readonly checkpoint?: CheckpointName
+  /** What becomes of each task that has moved since; none when only files go back. */
+  readonly resets: readonly Reset[]
+  /** Completed tasks whose declared compensation is to be run, last first. */
+  readonly compensate: readonly TaskName[]
+  /** Only these paths; all that were written since when absent. */
+  readonly paths?: readonly string[]
+  /** Only what these tasks wrote. */
+  readonly tasks?: readonly TaskName[]
+  readonly filesOnly?: true
+  readonly keepGit?: true
+  /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
+  readonly force?: true
+  /** What to do where somebody has worked since. */
+  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  readonly reason?: string
+}
+
+/** How a task stands after a rollback: open again in a new visit, or ended as it had. */
+export interface Reset {
+  readonly task: TaskName
+  readonly status: 'pending' | 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'
+  readonly result?: Result
+  readonly reason?: string
+  readonly handled?: true
+  readonly dormant?: true
+  readonly routedBy?: readonly TaskName[]
+}
 
 /** Everything that became true since the last turn, in one command, one entry, one commit. */
 export interface Turn {
@@ -62,9 +114,35 @@ export interface Turn {
     readonly files?: readonly string[]
   }[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
+  /** What was committed for tasks that are done. */
+  readonly committed?: readonly {
+    readonly task: TaskName
+    readonly visit: number
+    readonly operations: readonly GitOperation[]
+    readonly failure?: Failure
+  }[]
+  /** How the rollback under way ended. */
+  readonly rolledBack?: RollbackOutcome
   readonly expanded?: readonly Expanded[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
+}
+
+/** What was done to files and refs. With a `failure`, that is how far it came; no file was changed then. */
+export interface RollbackOutcome {
+  /** The blob that lists what the rollback changed; null when no file had to change. */
+  readonly changes: Sha256 | null
+  readonly paths: number
+  /** A snapshot of what stood there before. */
+  readonly saved?: Sha256
+  /** Paths that are not as they were then, and why; at most a hundred are named. */
+  readonly left?: readonly { readonly path: string; readonly reason: string }[]
+  /** Bytes somebody wrote while it worked, or between two tasks, kept under their hash. */
+  readonly kept?: readonly { readonly path: string; readonly sha256: Sha256 }[]
+  readonly git?: readonly GitOperation[]
+  readonly failure?: Failure
+  /** Where somebody has worked since and nobody chose. */
+  readonly conflicts?: readonly string[]
 }
 
 /** The items a `for_each` goes through, and the definition that binds them. Believed only while `from` is the plan's hash. */

@@ -2,8 +2,10 @@
 // agent, is a command decided here.
 
 import type { Command } from './command.ts'
+import { takeCheckpoint } from './decisions/checkpoints.ts'
 import type { Draft } from './decisions/draft.ts'
 import { emit } from './decisions/draft.ts'
+import { rollback } from './decisions/going-back.ts'
 import * as lifecycle from './decisions/lifecycle.ts'
 import * as people from './decisions/people.ts'
 import { revise } from './decisions/revise.ts'
@@ -35,11 +37,17 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
   if (draft.state.archived && command.type !== 'archive')
     return refuse('not-allowed', 'the plan is archived', 'clone it to run it again')
+  if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
+    return refuse(
+      'conflict',
+      'a rollback of the plan is under way',
+      'wait until it has ended; `planfold resume` finishes one that was cut off',
+    )
   switch (command.type) {
     case 'revise':
       return revise(draft, command)
     case 'start':
-      return lifecycle.start(draft)
+      return lifecycle.start(draft, command)
     case 'pause':
       return lifecycle.pause(draft, command)
     case 'resume':
@@ -66,6 +74,10 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
       return people.retry(draft, command)
     case 'skip':
       return people.skip(draft, command)
+    case 'checkpoint':
+      return takeCheckpoint(draft, command)
+    case 'rollback':
+      return rollback(draft, command)
     case 'note':
       if (command.task !== undefined && !draft.state.tasks.has(command.task))
         return people.unknownTask(draft, command.task)
@@ -79,3 +91,19 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
       return command satisfies never
   }
 }
+
+/** Whoever decides about tasks waits until it is known how they stand. `resume` drives the rollback on. */
+const WAITS: ReadonlySet<Command['type']> = new Set([
+  'revise',
+  'pause',
+  'cancel',
+  'archive',
+  'claim',
+  'report',
+  'decide',
+  'retry',
+  'skip',
+  'rollback',
+])
+
+const isForced = (command: Command): boolean => command.type === 'cancel' && command.force === true

@@ -33,9 +33,15 @@ export function mayRunAgain(effect: EffectClass): boolean {
   return effect !== 'unsafe'
 }
 
-/** The effect of a compensation, which has no declaration of its own. */
-export function compensationEffect(action: Action): EffectClass {
-  return action.type === 'edit' ? 'workspace' : 'unsafe'
+/** Are all files looked at before and after it, because nobody knows what it writes? */
+export function isWatched(
+  state: { readonly definition: PlanDefinition; readonly files: 'seen' | 'declared' },
+  task: TaskDefinition,
+): boolean {
+  if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
+  const { type } = task.action
+  if (type !== 'run' && type !== 'external') return false
+  return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
 
 function defaultEffect(

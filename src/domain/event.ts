@@ -2,9 +2,11 @@
 // (see stores/entry.ts). Adding a field is compatible; renaming or removing one needs an upcast. Described line by line in
 // docs/formats/journal.md.
 
-import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
-import type { Action, PlanDefinition } from './plan.ts'
-import type { Evidence, Failed, Result, Succeeded } from './result.ts'
+import type { Rollback, RollbackOutcome } from './command.ts'
+import type { GitOperation } from './git-operation.ts'
+import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { Action, CompensatingTask, PlanDefinition } from './plan.ts'
+import type { Evidence, Failed, Failure, Result, Standing, Succeeded } from './result.ts'
 import type { TaskStatus } from './status.ts'
 
 export type Event =
@@ -17,6 +19,10 @@ export type Event =
       readonly session?: string
       readonly goal?: string
       readonly source?: PlanSource
+      /** The folder it works in, relative to the workspace. */
+      readonly place?: string
+      /** The entry of `origin` it goes on from. */
+      readonly forkedAt?: number
     }
   | {
       readonly type: 'plan.revised'
@@ -28,7 +34,7 @@ export type Event =
     }
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
-  | { readonly type: 'plan.started' }
+  | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen' }
   | { readonly type: 'plan.paused'; readonly reason: string }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
@@ -57,6 +63,10 @@ export type Event =
       readonly visit: number
       readonly attempt: number
       readonly preimage?: Sha256
+      /** All files before it, where it declares no scope. */
+      readonly before?: Sha256
+      /** Why nobody looked at the files before it. */
+      readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
     }
@@ -109,8 +119,38 @@ export type Event =
       /** The files that differed, at most a hundred. */
       readonly files?: readonly string[]
     }
-  | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action }
+  | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action | CompensatingTask }
   | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }
+  /** It failed in a way that may pass, and is tried again. */
+  | {
+      readonly type: 'compensation.retried'
+      readonly task: TaskName
+      readonly result: Failed
+      readonly at: Millis
+    }
+  /** The plan failed: what declared how is undone, last first. */
+  | { readonly type: 'plan.compensating'; readonly reason: string }
+  | {
+      readonly type: 'checkpoint.taken'
+      readonly name: CheckpointName
+      /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. */
+      readonly why: 'asked' | 'task' | 'every' | 'risky'
+      readonly task?: TaskName
+      readonly standing: Standing
+    }
+  /** What was committed for a task that is done, or why it could not be. */
+  | {
+      readonly type: 'git.committed'
+      readonly task: TaskName
+      readonly visit: number
+      readonly operations: readonly GitOperation[]
+      readonly failure?: Failure
+    }
+  | ({ readonly type: 'rollback.started' } & Omit<Rollback, 'type'>)
+  /** Files and refs are as they were then, apart from what `left` names; each task is reset. */
+  | ({ readonly type: 'rollback.finished' } & Omit<RollbackOutcome, 'failure' | 'conflicts'>)
+  /** It could not be done. No file was changed; what was compensated before stays so. */
+  | ({ readonly type: 'rollback.stopped' } & RollbackOutcome & { readonly failure: Failure })
   | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName }
 
 export type EventType = Event['type']
@@ -134,6 +174,8 @@ export interface PlanSource {
 export interface ImportedTask {
   readonly task: TaskName
   readonly status: Extract<TaskStatus, 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
+  /** What it left, when it ended in the plan this one goes on from. */
+  readonly result?: Result
 }
 
 /** An agent's or person's hold on an external task; the lease itself lives beside the journal. */

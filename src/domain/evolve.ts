@@ -1,6 +1,7 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
+import type { Reset } from './command.ts'
 import type { Event } from './event.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
@@ -19,6 +20,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.goal = event.goal ?? null
       state.hash = event.hash
       state.dialect = event.source?.dialect ?? null
+      state.place = event.place ?? null
       state.revision = 1
       define(state, event.definition)
       return
@@ -30,10 +32,16 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.imported':
       // Ended, but not by us: there is nothing of ours to compensate.
-      for (const { task, status } of event.tasks) end(state, taskOf(state, task), status, now, 'imported')
+      for (const { task, status, result } of event.tasks) {
+        const imported = taskOf(state, task)
+        if (result !== undefined) imported.result = result
+        end(state, imported, status, now, 'imported')
+      }
       return
     case 'plan.started':
       state.status = 'active'
+      state.rules = event.rules ?? 1
+      state.files = event.files ?? 'declared'
       state.startedAt ??= now
       return
     case 'plan.paused':
@@ -47,9 +55,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.cancelled':
       state.status = 'active'
       state.reason = event.reason
-      state.compensating = event.force
-        ? []
-        : state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
+      state.ending = state.rules === 1 ? null : 'cancelled'
+      state.compensating = event.force ? [] : toCompensate(state)
       for (const task of state.order) {
         if (!ENDED.has(task.status) && task.status !== 'running') end(state, task, 'cancelled', now)
       }
@@ -60,9 +67,16 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.endedAt = now
       state.compensating = null
       state.compensation = null
+      state.ending = null
+      state.rollback = null
       if (event.status === 'cancelled') {
         for (const task of state.order) if (!ENDED.has(task.status)) end(state, task, 'cancelled', now)
       }
+      return
+    case 'plan.compensating':
+      state.reason = event.reason
+      state.ending = 'failed'
+      state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
       state.status = 'active'
@@ -109,6 +123,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
+      if (state.compensated.length > 0) state.compensated = without(state.compensated, ...event.tasks)
       // Whoever was led on by an outcome that is open again needs its task as everybody does.
       for (const name of event.tasks) {
         for (const dependant of taskOf(state, name).dependants) {
@@ -133,10 +148,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       task.attempt = event.attempt
       task.startedAt = now
       task.claim = event.claim ?? null
-      if (event.preimage !== undefined || event.inputHash !== undefined) {
+      if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
         task.prepared = {
           ...task.prepared,
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
+          ...(event.before === undefined ? {} : { before: event.before }),
           ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
         }
       }
@@ -206,11 +222,45 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'compensation.started':
       state.compensation = event.task
       state.compensating = state.compensating?.filter(name => name !== event.task) ?? null
+      state.compensationAt = null
+      return
+    case 'compensation.retried':
+      state.compensation = null
+      state.compensating = [...(state.compensating ?? []), event.task]
+      state.compensationFailures++
+      state.compensationAt = event.at
       return
     case 'compensation.finished':
       state.compensation = null
-      if (event.result.status === 'failed')
-        state.reason = `compensation of ${event.task} failed: ${event.result.failure.message}`
+      state.compensationFailures = 0
+      if (event.result.status === 'failed') {
+        const failed = `compensation of ${event.task} failed: ${event.result.failure.message}`
+        state.reason = state.ending === 'failed' ? `${state.reason ?? ''}; ${failed}` : failed
+      } else if (state.rules > 1) {
+        state.completedOrder = state.completedOrder.filter(name => name !== event.task)
+        if (state.tasks.has(event.task)) state.compensated = [...without(state.compensated, event.task), event.task]
+      }
+      return
+    case 'checkpoint.taken':
+      if (event.standing.snapshot !== undefined) state.sinceCheckpoint = 0
+      return
+    case 'git.committed':
+      state.uncommitted = state.uncommitted.filter(one => one.task !== event.task || one.visit !== event.visit)
+      return
+    case 'rollback.started': {
+      const { type: _, ...asked } = event
+      state.rollback = { ...asked, was: { status: state.status, reason: state.reason } }
+      state.compensating = event.compensate.toReversed()
+      return
+    }
+    case 'rollback.finished': {
+      const { resets = [] } = state.rollback ?? {}
+      leaveRollback(state)
+      for (const to of resets) reset(state, taskOf(state, to.task), to, now)
+      return
+    }
+    case 'rollback.stopped':
+      leaveRollback(state)
       return
     case 'workspace.restored':
     case 'note.added':
@@ -254,8 +304,14 @@ function define(state: PlanState, definition: PlanDefinition): void {
 
 function complete(state: PlanState, task: TaskState, now: Millis): void {
   end(state, task, 'completed', now)
+  if (state.rules > 1) {
+    state.sinceCheckpoint++
+    const changes = task.result?.wrote?.changes ?? null
+    if (changes !== null && state.definition.git?.commits === 'task')
+      state.uncommitted = [...state.uncommitted, { task: task.definition.id, visit: task.visit, changes }]
+  }
   if (task.definition.compensate === undefined) return
-  state.completedOrder = [...state.completedOrder.filter(name => name !== task.definition.id), task.definition.id]
+  state.completedOrder = [...without(state.completedOrder, task.definition.id), task.definition.id]
   // It was still running when the plan was cancelled: what it did is undone too.
   state.compensating?.push(task.definition.id)
 }
@@ -267,6 +323,36 @@ function end(state: PlanState, task: TaskState, status: TaskStatus, now: Millis,
   task.claim = null
   task.retryAt = null
   setStatus(state, task, status)
+}
+
+const without = (names: readonly TaskName[], ...gone: readonly TaskName[]): TaskName[] =>
+  names.filter(name => !gone.includes(name))
+
+const toCompensate = (state: PlanState): TaskName[] =>
+  state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
+
+function leaveRollback(state: PlanState): void {
+  state.rollback = null
+  state.compensating = null
+  state.compensation = null
+  state.compensationFailures = 0
+  state.compensationAt = null
+}
+
+/** A visit of its own for how the task stands after a rollback: open, or ended as an earlier one had. */
+function reset(state: PlanState, task: TaskState, to: Reset, now: Millis): void {
+  reopen(state, task, to.reason ?? 'rolled back')
+  task.goneBack++
+  task.dormant = to.dormant === true
+  task.routedBy = to.routedBy ?? NOBODY
+  task.result = to.result ?? null
+  state.uncommitted = state.uncommitted.filter(one => one.task !== to.task)
+  state.compensated = without(state.compensated, to.task)
+  if (to.status === 'pending') return
+  task.handled = to.handled === true
+  end(state, task, to.status, now, to.reason ?? null)
+  if (to.status === 'completed' && task.definition.compensate !== undefined)
+    state.completedOrder = [...without(state.completedOrder, to.task), to.task]
 }
 
 /** Opens the next visit: counters begin anew, what earlier visits did stays in the journal. */

@@ -31,6 +31,16 @@ export function newState(): PlanState {
     completedOrder: [],
     compensating: null,
     compensation: null,
+    compensationFailures: 0,
+    compensationAt: null,
+    ending: null,
+    compensated: [],
+    rollback: null,
+    uncommitted: [],
+    sinceCheckpoint: 0,
+    rules: 1,
+    files: 'declared',
+    place: null,
     counts: newCounts(),
     ready: newReadyHeap(),
     claimable: newReadyHeap(),
@@ -61,6 +71,23 @@ const PLAN_KEYS = [
   'compensation',
 ] as const satisfies readonly (keyof PlanState)[]
 
+/** Came later: absent, they are as in a new plan. */
+const LATER_KEYS = [
+  'dialect',
+  'compensationFailures',
+  'compensationAt',
+  'ending',
+  'compensated',
+  'rollback',
+  'uncommitted',
+  'sinceCheckpoint',
+  'rules',
+  'files',
+  'place',
+] as const satisfies readonly (keyof PlanState)[]
+
+const BLANK = newState()
+
 /** In the order in which a packed task lists them; new keys go to the end. */
 const TASK_KEYS = [
   'status',
@@ -80,14 +107,17 @@ const TASK_KEYS = [
   'handled',
   'dormant',
   'routedBy',
+  'goneBack',
 ] as const satisfies readonly (keyof TaskState)[]
 
 /** Everything but the definition, as JSON. */
 export function packFold(state: PlanState): JsonObject {
   const packed: Record<string, Json> = {}
   for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
-  // Came later: absent, it is null.
-  if (state.dialect !== null) packed.dialect = state.dialect
+  for (const key of LATER_KEYS) {
+    const value = state[key]
+    if (Array.isArray(value) ? value.length > 0 : value !== BLANK[key]) packed[key] = own(value as unknown as Json)
+  }
   const fresh = newTask(state.order[0]!.definition, 0)
   packed.tasks = state.order.map(task => {
     const differs: Record<string, Json> = { ordinal: task.ordinal }

@@ -10,6 +10,8 @@ export type TaskId = Branded<string, 'TaskId'>
 /** The name of a task inside its plan, e.g. `retry-core`, or `check-db/1` for an expanded one. */
 export type TaskName = Branded<string, 'TaskName'>
 export type PlanName = Branded<string, 'PlanName'>
+/** `cp-<task>-<time>` for one that was taken by itself, or what somebody called it; unique in its plan. */
+export type CheckpointName = Branded<string, 'CheckpointName'>
 /** Who acts: `ana@example.com`, `engine`, `agent:claude`. Free text, bounded, recorded on every entry. */
 export type Actor = Branded<string, 'Actor'>
 /** Milliseconds since the epoch, wall clock. */
@@ -43,6 +45,13 @@ export function isTaskName(text: string): text is TaskName {
     !RESERVED.has(text) &&
     !isUuid(text)
   )
+}
+
+export const isCheckpointName = (text: string): text is CheckpointName => isTaskName(text)
+
+/** `cp-build-20261115T083000123Z` */
+export function checkpointName(task: TaskName, at: Millis): CheckpointName {
+  return `cp-${task}-${new Date(at).toISOString().replace(/[-:.]/g, '')}` as CheckpointName
 }
 
 export function isActor(text: string): text is Actor {

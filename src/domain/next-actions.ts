@@ -13,8 +13,12 @@ export interface NextActions {
   readonly perform: Iterable<TaskState>
   /** Tasks in line that must be prepared before they may start. */
   readonly prepare: readonly TaskState[]
-  /** The compensation under way. */
-  readonly compensate: { readonly task: TaskState; readonly action: Action } | null
+  /** The compensation under way. `by` is the task that carries it out, when it is not the task itself. */
+  readonly compensate: { readonly task: TaskState; readonly action: Action; readonly by?: TaskState } | null
+  /** What a task wrote and is to be committed; one after the other. */
+  readonly commit: PlanState['uncommitted'][number] | null
+  /** The rollback under way, when nothing is left to be waited for. */
+  readonly rollback: PlanState['rollback']
   /** A turn would make something true: a task can start, a retry is due, the plan can end. */
   readonly turn: boolean
   /** When a turn will next be due without anything happening. */
@@ -27,32 +31,48 @@ export function nextActions(state: PlanState, now: Millis): NextActions {
   const line = inLine(state)
   const prepare = line.filter(task => needsPreparing(state, task))
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined
-  const wakeAt = timer?.at ?? null
   const compensate = compensation(state)
-  const canCompensate =
+  const compensates =
     state.compensating !== null &&
     state.compensation === null &&
     state.running.size === 0 &&
     state.compensating.length > 0
+  const compensateAt = compensates ? state.compensationAt : null
+  const canCompensate = compensates && (compensateAt === null || compensateAt <= now)
+  const wakeAt = earlier(timer?.at ?? null, compensateAt)
+  const commit = state.uncommitted.length === 0 || state.rollback !== null ? null : state.uncommitted[0]!
+  const rollback = state.rollback === null || !isClear(state) ? null : state.rollback
   return {
     perform: state.running,
     prepare,
     compensate,
+    commit,
+    rollback,
     turn: line.length > prepare.length || (wakeAt !== null && wakeAt <= now) || canCompensate,
     wakeAt,
-    rest: restOf(state, line.length > 0 || wakeAt !== null || canCompensate || compensate !== null),
+    rest: restOf(state, line.length > 0 || wakeAt !== null || compensates || compensate !== null),
   }
 }
 
 function restOf(state: PlanState, more: boolean): NextActions['rest'] {
-  if (state.running.size > 0) return null
+  if (state.running.size > 0 || state.rollback !== null || state.uncommitted.length > 0) return null
   if (PLAN_ENDED.has(state.status)) return 'ended'
   if (state.status === 'paused' || state.status === 'draft') return state.status
   return more ? null : 'waiting'
 }
 
+/** Before a rollback touches anything, all that runs has ended and all compensations are done. */
+const isClear = (state: PlanState): boolean =>
+  state.running.size === 0 && state.compensation === null && (state.compensating ?? []).length === 0
+
+const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)
+
 function compensation(state: PlanState): NextActions['compensate'] {
   const task = state.compensation === null ? undefined : state.tasks.get(state.compensation)
   const action = task?.definition.compensate
-  return task === undefined || action === undefined ? null : { task, action }
+  if (task === undefined || action === undefined) return null
+  if (action.type !== 'task') return { task, action }
+  const by = state.tasks.get(action.task)
+  return by === undefined ? null : { task, action: by.definition.action, by }
 }

@@ -14,6 +14,8 @@ export interface PlanDefinition {
   /** How many tasks the engine carries out at once. */
   readonly concurrency?: number
   readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
+  /** What the plan does in the repository around it; absent: nothing. */
+  readonly git?: GitUse
   readonly tasks: readonly TaskDefinition[]
   readonly session?: string
   readonly owner?: string
@@ -62,7 +64,8 @@ export interface TaskDefinition {
   readonly preconditions?: readonly Criterion[]
   /** Ways it may fail that are known beforehand; the first that is detected decides where the failure leads. */
   readonly failureModes?: readonly FailureMode[]
-  readonly compensate?: Action
+  /** How its effect is undone: by an action, or by a task of the plan that sleeps until then. */
+  readonly compensate?: Action | CompensatingTask
   /** Outcome edges: outcome -> tasks routed to. May point backwards; bounded by `visits` of the target. */
   readonly on?: { readonly [outcome: string]: readonly TaskName[] }
   readonly visits?: number
@@ -133,11 +136,38 @@ export type Action =
   | { readonly type: 'group'; readonly children: readonly TaskName[] }
   /** Finds out, when its turn comes, which items `for_each` of the task `of` goes through. Made by `expand.ts` as well. */
   | { readonly type: 'items'; readonly in: string; readonly of: TaskName }
+  /** Takes a checkpoint: the plan's state, all files and where git stands, under a name. */
+  | { readonly type: 'checkpoint'; readonly name?: string }
+  | { readonly type: 'git'; readonly git: GitAction }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
-export type LaterAction = 'git' | 'http' | 'db' | 'model' | 'agent' | 'research' | 'checkpoint'
+export type LaterAction = 'http' | 'db' | 'model' | 'agent' | 'research'
 export type ActionType = Action['type']
+
+export interface CompensatingTask {
+  readonly type: 'task'
+  readonly task: TaskName
+}
+
+/** What a `git` task does, on the plan's own branch; it never pushes. */
+export type GitAction =
+  /** All that the plan has written and not committed yet, or these paths of it. */
+  | { readonly do: 'commit'; readonly message: string; readonly paths?: readonly string[] }
+  | { readonly do: 'tag'; readonly name: string; readonly message?: string }
+  /** The branch of a task that worked in a worktree of its own goes into the plan's. */
+  | { readonly do: 'merge'; readonly task: TaskName; readonly message?: string }
+
+export interface GitUse {
+  /** `task`: what a task wrote is committed on the plan's branch `plan/<name>` when it is done. */
+  readonly commits?: 'task'
+  /** The plan, or each task that declares what it writes, works in a worktree of its own. */
+  readonly worktree?: 'plan' | 'task'
+  /** Template of commit subjects, e.g. `feat(plan): {title}`. */
+  readonly message?: string
+  /** The revision the branch begins at; HEAD when absent. */
+  readonly base?: string
+}
 
 /** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
 export type Edit = { readonly sha256?: string } & (
@@ -184,9 +214,21 @@ export interface Policy {
   readonly write?: readonly string[]
   readonly network?: readonly string[]
   readonly budget?: Budget
+  readonly checkpoints?: CheckpointPolicy
+  /** When the plan fails: undo what declared how (the default), or leave all as it is. */
+  readonly onFailure?: 'compensate' | 'keep'
+}
+
+export interface CheckpointPolicy {
+  /** A checkpoint of all files after so many completed tasks. */
+  readonly every?: number
+  /** One before each task that declares risks (the default), or before each that is unsafe to repeat. */
+  readonly before?: 'risky' | 'unsafe' | 'never'
+  /** `seen` (the default): all files are looked at around a task that declares no scope. `declared`: only scopes are. */
+  readonly files?: 'seen' | 'declared'
 }
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = ['git', 'http', 'db', 'model', 'agent', 'research', 'checkpoint']
+export const LATER_ACTIONS: readonly LaterAction[] = ['http', 'db', 'model', 'agent', 'research']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

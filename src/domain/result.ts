@@ -1,5 +1,6 @@
 // How an attempt ended. Made once, in `engine/perform`, and journaled as it is; nothing classifies a second time.
 
+import type { GitOperation } from './git-operation.ts'
 import type { Millis, Sha256 } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
@@ -18,6 +19,11 @@ export interface Succeeded {
   readonly verdicts?: readonly Verdict[]
   /** SHA-256 of what the task was given, when values flowed into it: action, inputs, environment and folder, resolved. */
   readonly inputHash?: Sha256
+  readonly wrote?: Wrote
+  /** Of a checkpoint task: what stood when it was taken. */
+  readonly checkpoint?: Standing
+  /** Of a git task: what it did to the repository. */
+  readonly git?: readonly GitOperation[]
 }
 
 export interface Failed {
@@ -31,6 +37,42 @@ export interface Failed {
   readonly log?: { readonly sha256: Sha256; readonly bytes: number }
   readonly verdicts?: readonly Verdict[]
   readonly inputHash?: Sha256
+  readonly wrote?: Wrote
+  readonly git?: readonly GitOperation[]
+}
+
+/** What a visit of a task changed in the workspace, seen by looking before and after. */
+export interface Wrote {
+  /** The blob that lists every path with what stood there before and after; null when nothing changed. */
+  readonly changes: Sha256 | null
+  readonly paths: number
+  /** Paths nobody could look into, so that nobody knows whether they changed. */
+  readonly left?: number
+  /** All files afterwards, when they were looked at. */
+  readonly snapshot?: Sha256
+  readonly git?: GitStanding
+}
+
+/** What stood in the world when a checkpoint was taken. Recorded facts. */
+export interface Standing {
+  /** All files; absent when they could not be stored, and then `lacks` says why. */
+  readonly snapshot?: Sha256
+  readonly files?: number
+  /** Paths that are not in the snapshot although they are in the workspace. */
+  readonly left?: number
+  readonly lacks?: string
+  readonly git?: GitStanding
+  /** Planfold, Node and platform, in a few words. */
+  readonly about?: string
+}
+
+export interface GitStanding {
+  readonly head: string | null
+  readonly branch: string | null
+  /** The tree the index stands for; null while it holds conflicts. */
+  readonly index: string | null
+  /** How many paths differ from HEAD. */
+  readonly dirty: number
 }
 
 /** The world said no. */
@@ -81,6 +123,12 @@ export interface Prepared {
   readonly cleared?: true
   /** The manifest blob of the declared write scope before the first attempt of this visit. */
   readonly preimage?: Sha256
+  /** All files before the first attempt of this visit, of a task that declares no scope. */
+  readonly before?: Sha256
+  /** Why nobody looked at the files before, although somebody should have. */
+  readonly unwatched?: string
+  /** A checkpoint was due before this task. */
+  readonly checkpoint?: Standing
   /** Hash of the resolved inputs, argv and edits. */
   readonly inputHash?: Sha256
 }

@@ -1,6 +1,7 @@
 // What is true now: the fold of a plan's journal. Only `evolve` writes it; everyone else reads. Besides facts it keeps
 // indexes (ready, running, timers, counters) so that no question costs more as the plan or its history grows (law L7).
 
+import type { Rollback } from './command.ts'
 import type { Claim, GateAsks } from './event.ts'
 import type { Heap } from './heap.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
@@ -41,6 +42,25 @@ export interface PlanState {
   compensating: TaskName[] | null
   /** The compensation under way. */
   compensation: TaskName | null
+  /** How often the compensation under way has failed, and when it is tried again. */
+  compensationFailures: number
+  compensationAt: Millis | null
+  /** What the compensations lead to: the end of a plan that was cancelled or has failed, or a rollback. */
+  ending: 'cancelled' | 'failed' | null
+  /** Compensated since they completed; whoever takes the work up again does them again. */
+  compensated: TaskName[]
+  /** The rollback under way. */
+  rollback: RollbackUnderWay | null
+  /** Done, and what they wrote is still to be committed on the plan's branch. */
+  uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
+  /** Tasks completed since the last checkpoint of all files. */
+  sinceCheckpoint: number
+  /** Under which rules it was started: 1 before there were any. */
+  rules: number
+  /** Are all files looked at around tasks that declare no scope? */
+  files: 'seen' | 'declared'
+  /** The folder it works in, relative to the workspace; null for the workspace itself. */
+  place: string | null
 
   /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
   readonly counts: Record<TaskStatus, number>
@@ -53,6 +73,11 @@ export interface PlanState {
   readonly holding: Set<TaskState>
   /** Retries to come, soonest first. */
   readonly timers: Heap<Timer>
+}
+
+/** What was asked for, and how the plan stood when it was. */
+export type RollbackUnderWay = Omit<Rollback, 'type'> & {
+  readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
 }
 
 /** A retry to come. It keeps its own time: a heap must not change its order behind its back. */
@@ -91,6 +116,9 @@ export interface TaskState {
   dormant: boolean
   /** The tasks whose outcomes led here; a `needs` on one of them is waived until that task is open again. */
   routedBy: readonly TaskName[]
+
+  /** Visits that a rollback opened; they count for no limit. */
+  goneBack: number
 
   /** Direct needs not yet satisfied, and those that block. */
   unmet: number

@@ -49,6 +49,7 @@ export function newTask(definition: TaskDefinition, ordinal: number): TaskState 
     handled: false,
     dormant: false,
     routedBy: NOBODY,
+    goneBack: 0,
     unmet: 0,
     blockers: 0,
     dependants: [],

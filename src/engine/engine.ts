@@ -1,14 +1,17 @@
 // The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
-import type { CommandOf } from '../domain/command.ts'
+import type { CommandOf, Reset } from '../domain/command.ts'
 import type { Event, GateVerdict, ImportedTask, PlanSource } from '../domain/event.ts'
-import type { Actor, Millis, PlanId, TaskName } from '../domain/id.ts'
+import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
+import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import type { Summary } from '../domain/views/summary.ts'
@@ -29,6 +32,8 @@ import type {
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
+import type { RollbackStep } from '../workspace/git/git.ts'
+import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { Replay } from './replay.ts'
 
 export type { Replay, ReplayFault } from './replay.ts'
@@ -81,6 +86,58 @@ export type Order =
   | CommandOf<'retry'>
   | CommandOf<'skip'>
   | CommandOf<'note'>
+  /** All files are stored first; without a name it is called after the time. */
+  | { readonly type: 'checkpoint'; readonly name?: string }
+  /** Refused where somebody has worked since and nobody chose. Whoever drives the plan carries it out. */
+  | ({ readonly type: 'rollback' } & RollbackAsk)
+  /** Takes back the last rollback; twice is a redo. */
+  | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
+
+/** Where to, and how much of it. */
+export interface RollbackAsk {
+  /** A checkpoint by name, or the number of an entry; before the first task when absent. */
+  readonly to?: string
+  /** Only these paths or patterns; tasks stay as they are. */
+  readonly files?: readonly string[]
+  /** Only what these tasks wrote; they and what came after them are open again. */
+  readonly tasks?: readonly TaskName[]
+  readonly filesOnly?: true
+  readonly keepGit?: true
+  readonly force?: true
+  /** For single paths where somebody has worked since. */
+  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  /** For all other such paths. */
+  readonly every?: 'mine' | 'theirs' | 'merge'
+}
+
+/** What a rollback would do. Nothing was changed. */
+export type RollbackPreview =
+  | {
+      readonly ok: true
+      readonly kind: 'rollback' | 'undo'
+      /** The entry it goes to, and the checkpoint it is known by. */
+      readonly to: number
+      readonly checkpoint: Checkpoint | null
+      /** Every path that was written since. */
+      readonly files: readonly FilePreview[]
+      readonly resets: readonly Reset[]
+      /** Whose compensation would be run, last completed first. */
+      readonly compensate: readonly TaskName[]
+      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
+      readonly stays: readonly { readonly task: TaskName; readonly why: string }[]
+      readonly git: readonly RollbackStep[]
+      /** Edits somebody made between two tasks, kept under their hash. */
+      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface FilePreview {
+  readonly path: string
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  /** Somebody has worked there since. */
+  readonly conflict?: 'edited since' | 'appeared' | 'gone'
+  readonly why?: string
+}
 
 export type Submitted =
   | {
@@ -125,10 +182,36 @@ export interface Queries {
   preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
   /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
   replay: { ask: { plan: string }; answer: Replay | null }
+  checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }
+  /** One of them, with what the plan knew there. */
+  checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
+  /** Paths that differ between two checkpoints, or one and now. */
+  checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
+  rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
   compare: { ask: { plan: string; with: string }; answer: Comparison | null }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }
+export interface CheckpointCard extends Checkpoint {
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly completed: readonly TaskName[]
+  /** What completed tasks had left for others, by task. */
+  readonly outputs: { readonly [task: string]: JsonObject }
+  readonly decisions: readonly { readonly task: TaskName; readonly verdict: string; readonly rationale: string }[]
+  readonly evidence: readonly { readonly task: TaskName; readonly criterion: string; readonly holds: boolean | null }[]
+}
+
+export type CheckpointDiff =
+  | {
+      readonly ok: true
+      /** `whole`: all files of both were stored. `written`: only what the plan wrote between them is known. */
+      readonly basis: 'whole' | 'written'
+      readonly changes: readonly Change[]
+      readonly left: readonly LeftOut[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
+
 export type QueryType = keyof Queries
 export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
 export type AnswerOf<T extends QueryType> = Queries[T]['answer']

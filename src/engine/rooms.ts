@@ -3,13 +3,20 @@
 import type { ActionType } from '../domain/plan.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Store } from '../stores/store.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+import type { Git } from '../workspace/git/git.ts'
+import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Clock } from './clock.ts'
 import type { Facts } from './facts.ts'
 
 export interface Rooms {
   readonly store: Store
   readonly workspace: Workspace
+  /** All files of the workspace; absent where nobody looks at them. */
+  readonly snapshots?: Snapshots
+  /** The repository around the workspace; it answers with a failure where there is none. Absent where git is not used. */
+  readonly git?: Git
+  /** The same rooms with another folder as their workspace, for plans that work in a place of their own. */
+  readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
   readonly processes: ProcessTree
   readonly clock: Clock

@@ -31,3 +31,17 @@ test('a definition that binds items is written once; one that changed nothing is
   expect(roundTrip(turn, [revised])).toBeLessThan(1_000 + 700)
   roundTrip(turn, [])
 })
+
+test('everything a start says comes back', () => {
+  const started = { type: 'attempt.started', task: name('f'), visit: 2, attempt: 3 } as const
+  const turn: Command = { type: 'turn' }
+  const all = [
+    started,
+    { ...started, preimage: numberedSha(1) },
+    { ...started, before: numberedSha(2) },
+    { ...started, unwatched: 'no room' },
+    { ...started, inputHash: numberedSha(3) },
+    { ...started, claim: { token: 't', by: 'ana' } },
+  ]
+  roundTrip(turn, all)
+})

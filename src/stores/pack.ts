@@ -23,6 +23,8 @@ export function unpack(packed: Packed): { readonly command: Command; readonly ev
 // ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Started = EventOf<'attempt.started'>
+/** All that a start may say besides; a word that is not packed would be lost. */
+type StartedMore = Exclude<keyof Started, 'type' | 'task' | 'visit' | 'attempt'>
 type Ended = EventOf<'attempt.succeeded'> | EventOf<'attempt.failed'>
 
 /** type, task, visit, attempt; then the result, or whatever else a start says. */
@@ -34,10 +36,12 @@ type PackedEvent =
 function packEvent(event: Event): PackedEvent {
   switch (event.type) {
     case 'attempt.started': {
-      const { type, task, visit, attempt, preimage, inputHash, claim } = event
+      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim } = event
+      const more = { preimage, before, unwatched, inputHash, claim } satisfies Record<StartedMore, unknown>
       // By far the most events are these four words; taking an object apart by `...rest` costs more than writing it.
-      if (preimage === undefined && inputHash === undefined && claim === undefined) return [type, task, visit, attempt]
-      return [type, task, visit, attempt, { preimage, inputHash, claim }]
+      const isPlain = preimage === undefined && before === undefined && unwatched === undefined
+      if (isPlain && inputHash === undefined && claim === undefined) return [type, task, visit, attempt]
+      return [type, task, visit, attempt, more]
     }
     case 'attempt.succeeded':
     case 'attempt.failed': {

@@ -99,6 +99,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'plan.resumed':
       case 'plan.reopened':
       case 'plan.archived':
+      case 'rollback.started':
         planMoved = true
         break
       case 'task.readied':
@@ -128,8 +129,18 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'gate.decided':
         names.add(event.task)
         break
+      case 'rollback.finished':
+        planMoved = true
+        all = true
+        break
       case 'task.routed':
       case 'criterion.judged':
+      case 'plan.compensating':
+      case 'compensation.retried':
+      case 'checkpoint.taken':
+      case 'git.committed':
+      case 'place.made':
+      case 'rollback.stopped':
       case 'compensation.started':
       case 'compensation.finished':
       case 'workspace.restored':

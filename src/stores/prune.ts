@@ -14,8 +14,7 @@ export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
   sizeOf(id: Sha256): number
   /** False when somebody has relied on it since `before`, or when it goes later, in `tidy`. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a store in memory has nothing to say here.
-  remove(id: Sha256, before: Millis): boolean | void
+  remove(id: Sha256, before: Millis): boolean
   /** Undoes what a collector that died has left half done. */
   bringBack?(): void
   /** Ends a collection: says what went only now. */
@@ -60,7 +59,7 @@ export async function prune(
   for (const id of candidates) {
     if (reachable.has(id)) continue
     const size = blobs.sizeOf(id)
-    if (!options.dryRun && blobs.remove(id, options.before) === false) continue
+    if (!options.dryRun && !blobs.remove(id, options.before)) continue
     count++
     bytes += size
   }

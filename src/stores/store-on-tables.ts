@@ -2,7 +2,7 @@
 // tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
-import type { Blobs } from '../workspace/workspace.ts'
+import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import { type Appending, createPlan, updatePlan } from './append.ts'
 import { chained } from './chained.ts'
 import { type Changes, watchEntries } from './changes.ts'
@@ -19,7 +19,7 @@ import type * as door from './store.ts'
 import { foldGoal, foldSession, streamsOn } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
 
-export interface ContentStore extends Blobs, PruneBlobs {}
+export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
 
 export interface Parts {
   readonly transactions: Transactions

@@ -8,7 +8,7 @@ import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domai
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state.ts'
-import type { Blobs } from '../workspace/workspace.ts'
+import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import type {
   AttemptQuery,
   AttemptRow,
@@ -60,7 +60,7 @@ export interface Store {
   readonly leases: Leases
   readonly claims: Claims
   readonly logs: Logs
-  readonly blobs: Blobs
+  readonly blobs: SnapshotBlobs
   readonly sessions: Streams<SessionEvent, SessionRow>
   readonly goals: Streams<GoalEvent, GoalRow>
 

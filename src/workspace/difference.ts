@@ -36,6 +36,32 @@ export function differenceOf(manifest: Manifest, scan: Scan): Difference {
   return { changes, extraDirectories, unknown }
 }
 
+/**
+ * The extra directories that somebody working in the scope has made: those the patterns mean, those that are empty, and
+ * those that hold a change. Any other only lies on the way to a place where there is nothing.
+ */
+export function madeDirectories(
+  { changes, extraDirectories }: Difference,
+  patterns: readonly string[],
+  empty: ReadonlySet<BytePath>,
+): readonly BytePath[] {
+  const made = new Set<BytePath>()
+  const holding = new Set(changes.filter(({ have }) => have !== null).flatMap(({ path }) => above(path)))
+  for (const path of extraDirectories.toReversed()) {
+    const meant = covers(patterns, textOf(path)) || inScope(patterns, textOf(path))
+    if (!meant && !holding.has(path) && !empty.has(path)) continue
+    made.add(path)
+    for (const each of above(path)) holding.add(each)
+  }
+  return extraDirectories.filter(path => made.has(path))
+}
+
+/** What the manifest does not hold, or cannot be read now: nobody can say whether it changed. */
+export function unknownOf(manifest: Manifest, { unknown }: Difference): readonly Left[] {
+  const all = new Map([...manifest.left.filter(isUnread), ...unknown].map(left => [left.path, left]))
+  return [...all.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
 const isUnread = ({ reason }: Left): boolean => reason !== HARD_LINK && reason !== PROTECTED
 
 function isSame(path: BytePath, have: Change['have'], want: Entry | null, patterns: readonly string[]): boolean {
@@ -47,6 +73,11 @@ function isSame(path: BytePath, have: Change['have'], want: Entry | null, patter
     return have.mode === want.mode || !(covers(patterns, textOf(path)) || inScope(patterns, textOf(path)))
   }
   return false
+}
+
+function above(path: BytePath): readonly BytePath[] {
+  const names = path.split('/')
+  return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'))
 }
 
 function isBelowOne(path: BytePath, tops: ReadonlySet<BytePath>): boolean {

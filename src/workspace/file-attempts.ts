@@ -17,14 +17,20 @@ export function attempt(codes: readonly string[], act: () => void): boolean {
   }
 }
 
-export async function attempting(codes: readonly string[], act: () => Promise<void>): Promise<boolean> {
-  try {
-    await act()
-    return true
-  } catch (error) {
-    if (codes.includes(codeOf(error) ?? '')) return false
-    throw error
-  }
+/** Why the file system will not have it, also the next time; null when trying again may help, or it is a bug of ours. */
+export function forbidden(error: unknown): string | null {
+  const why = FORBIDDEN[codeOf(error) ?? '']
+  return why === undefined ? null : `may not be changed: ${why}`
+}
+
+const FORBIDDEN: { readonly [code: string]: string } = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EXDEV: 'it lies on another file system',
+  EBUSY: 'it is in use',
+  ETXTBSY: 'it is in use',
+  ENAMETOOLONG: 'its name is too long',
 }
 
 export function typeAt(folder: HeldFolder, name: BytePath): TreeEntry['type'] | 'special' | null {
@@ -48,10 +54,26 @@ export function changeMode(folder: HeldFolder, name: BytePath, mode: number): vo
   }
 }
 
+export function makeFolder(parent: HeldFolder, name: BytePath): HeldFolder {
+  attempt(['EEXIST'], () => fs.mkdirSync(parent.at(name), 0o700))
+  return parent.enter(name)
+}
+
+/** False when there is something in it. */
+export const dropFolder = (parent: HeldFolder, name: BytePath): boolean =>
+  attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(parent.at(name)))
+
 /** Makes what was renamed, linked or removed in a folder durable, where the file system knows that. */
 export function synced(folder: number): Promise<void> {
   return new Promise((done, fail) =>
     fs.fsync(folder, error => (error === null || NO_SYNC.includes(codeOf(error) ?? '') ? done() : fail(error))),
+  )
+}
+
+/** Takes the name away, if it is there. */
+export function unlinked(path: Buffer): Promise<void> {
+  return new Promise((done, fail) =>
+    fs.unlink(path, error => (error === null || codeOf(error) === 'ENOENT' ? done() : fail(error))),
   )
 }
 

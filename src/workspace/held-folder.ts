@@ -8,20 +8,27 @@ import type { Sha256 } from '../domain/id.ts'
 import { codeOf } from '../safety/refused.ts'
 import { FILE_MAX_BYTES } from '../safety/regular-file.ts'
 import type { BytePath } from './manifest.ts'
+import { isAscii } from './path-text.ts'
 import { isSameStamp, isSettled, type Stamp } from './stat-cache.ts'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
 const DESCRIPTORS = process.platform === 'linux' && fs.existsSync('/proc/self/fd')
 const TRIES = 3
 const LOOK = { bigint: true, throwIfNoEntry: false } as const
+const GLANCE = { throwIfNoEntry: false } as const
 
 export class HeldFolder {
   readonly fd: number
   readonly #path: string
+  /** Where it stood when it was opened. */
+  readonly #stood: string
+  readonly #stoodPlain: boolean
 
   private constructor(fd: number, path: string) {
     this.fd = fd
     this.#path = DESCRIPTORS ? `/proc/self/fd/${fd}` : path
+    this.#stood = path
+    this.#stoodPlain = isAscii(path)
   }
 
   static open(path: string): HeldFolder {
@@ -30,8 +37,8 @@ export class HeldFolder {
   }
 
   enter(name: BytePath): HeldFolder {
-    const path = this.at(name)
-    return new HeldFolder(fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path.toString('latin1'))
+    const folder = fs.openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    return new HeldFolder(folder, `${this.#stood}/${name}`)
   }
 
   /** Names, one character for each byte, in no order. */
@@ -40,6 +47,20 @@ export class HeldFolder {
   /** What the name itself stands for; null when there is nothing. */
   look(name: BytePath): fs.BigIntStats | null {
     return fs.lstatSync(this.at(name), LOOK) ?? null
+  }
+
+  /**
+   * What stands under this name where the folder was opened: quicker than looking, but the folder may have been moved, and
+   * a link put in its place. Null when there is nothing, or nothing can be said.
+   */
+  glance(name: BytePath): fs.Stats | null {
+    const path = `${this.#stood}/${name}`
+    try {
+      return fs.lstatSync(this.#stoodPlain && isAscii(name) ? path : Buffer.from(path, 'latin1'), GLANCE) ?? null
+    } catch (error) {
+      if (codeOf(error) === null) throw error
+      return null
+    }
   }
 
   readLink = (name: BytePath): BytePath => fs.readlinkSync(this.at(name), { encoding: 'latin1' })
@@ -57,7 +78,7 @@ export class HeldFolder {
 
   /** The same folder once more, to be closed on its own. */
   again(): HeldFolder {
-    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#path)
+    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#stood)
   }
 
   close(): void {

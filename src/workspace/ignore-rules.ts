@@ -7,6 +7,8 @@ import { matchesGlob, readGlob } from './glob.ts'
 export interface IgnoreRules {
   /** The folder the file stands in, '' for the workspace, with a slash at its end otherwise. */
   readonly base: string
+  /** What the file said. */
+  readonly text: string
   readonly rules: readonly Rule[]
 }
 
@@ -27,7 +29,7 @@ export function readRules(base: string, text: string): IgnoreRules {
     const rule = ruleOf(line.endsWith('\r') ? line.slice(0, -1) : line)
     if (rule !== null && rules.length < RULES_MAX) rules.push(rule)
   }
-  return { base, rules }
+  return { base, text, rules }
 }
 
 /** Is this path ignored, when no folder above it is? `stack` holds the rules from the workspace downwards. */

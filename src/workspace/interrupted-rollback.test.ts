@@ -32,6 +32,8 @@ vi.mock('node:fs', async importOriginal => {
   for (const [name, value] of Object.entries(real)) {
     if (typeof value !== 'function' || !name.endsWith('Sync')) continue
     wrapped[name] = (...args: unknown[]) => {
+      // A write that is cut off leaves a part of itself.
+      if (name === 'writeSync' && life.left === 0) real.writeSync(args[0] as number, args[1] as Uint8Array, 0, 1)
       if (isChange(name, args)) step()
       return (value as (...all: unknown[]) => unknown)(...args)
     }
@@ -53,7 +55,6 @@ vi.mock('node:fs/promises', async importOriginal => {
         const act = handle[method].bind(handle) as (...all: unknown[]) => Promise<unknown>
         Object.assign(handle, {
           [method]: async (...given: unknown[]) => {
-            // A write that is cut off leaves a part of itself.
             if (method === 'writeFile' && life.left === 0 && (given[0] as Uint8Array).length > 1) {
               await act((given[0] as Uint8Array).subarray(0, 1))
             }

@@ -5,7 +5,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Sha256 } from '../domain/id.ts'
 import { refuse } from '../safety/refused.ts'
-import type { LeftOut } from './workspace.ts'
 
 /** A path whose every character is one byte; '' is the workspace itself. */
 export type BytePath = string
@@ -33,9 +32,6 @@ export function textOf(path: BytePath): string {
   const bytes = bytesOf(path)
   return isUtf8(bytes) ? bytes.toString('utf8') : path
 }
-
-export const toldLeft = (left: readonly Left[]): readonly LeftOut[] =>
-  left.map(({ path, reason }) => ({ path: textOf(path), reason }))
 
 export function writeManifest(manifest: Manifest): Buffer {
   const entries = [...manifest.entries]

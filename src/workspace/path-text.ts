@@ -28,7 +28,7 @@ export function pathBytes(text: string): BytePath {
   return path
 }
 
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false
   return true
 }

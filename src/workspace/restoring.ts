@@ -92,7 +92,9 @@ async function make(parent: Directory, name: Buffer, { have, want }: Change, res
       return await parent.sync()
     case 'file': {
       const stands = have?.type === 'file' ? have : null
-      if (stands?.sha256 === want.sha256) return await parent.chmod(name, want.mode)
+      // A mode belongs to all names of a file, and only one of them is ours to change.
+      const alone = stands?.sha256 === want.sha256 && (await parent.look(name))?.nlink === 1n
+      if (alone) return await parent.chmod(name, want.mode)
       const bytes = await restoring.contentOf(want)
       return await replaceFile(parent, name, { bytes, mode: want.mode, expect: stands?.sha256 ?? null, links: 'part' })
     }

@@ -1,9 +1,8 @@
 // What a rollback is about to do, written down durably before its first change, and how it ended, until somebody has recorded
 // that. Whoever finds an unfinished one finishes it: every step says what was seen and stored, and what shall stand there.
 
-import * as fs from 'node:fs'
 import type { Sha256 } from '../domain/id.ts'
-import { codeOf, refuse } from '../safety/refused.ts'
+import { refuse } from '../safety/refused.ts'
 import type { LeftOut, RolledBack, SnapshotBlobs, TreeEntry } from './workspace.ts'
 
 const PIN = 'rollback'
@@ -12,11 +11,14 @@ export interface Step {
   readonly path: string
   readonly have: TreeEntry | null
   readonly want: TreeEntry | null
+  /** The file has other names, which keep their mode: it is replaced even where only the mode is different. */
+  readonly apart?: true
 }
 
 export interface Intent {
   readonly rollback: 1
-  readonly owner: { readonly pid: number; readonly started: string }
+  /** The folder in the workspace where what it replaces is kept meanwhile, no other rollback's. */
+  readonly aside: string
   readonly about: string | null
   readonly target: Sha256
   readonly saved: Sha256
@@ -49,32 +51,4 @@ export function readIntent(blobs: SnapshotBlobs): Intent | Ended | null {
 
 export function forgetIntent(blobs: SnapshotBlobs): void {
   blobs.unpin(PIN)
-}
-
-export const thisProcess = (): Intent['owner'] => ({ pid: process.pid, started: startOf(process.pid) })
-
-/** Is another process still at it? */
-export function isElsewhere({ owner }: Intent): boolean {
-  return owner.pid !== process.pid && startOf(owner.pid) === owner.started && owner.started !== ''
-}
-
-/** When a process started, in the kernel's own words; '' when it is not running. A number given again differs in it. */
-function startOf(pid: number): string {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? '' : `${fields[19]}`
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return isAlive(pid) ? 'running' : ''
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
-  }
 }

@@ -1,8 +1,10 @@
 // What a rollback will do with each path of the write set. Three things are compared: what the plan left there, what stands
 // there now, and what the snapshot holds. Where now is neither of the others, somebody has worked there since.
 
-import type { HeldFolder } from './held-folder.ts'
+import { codeOf } from '../safety/refused.ts'
+import { type HeldFolder, LEFT } from './held-folder.ts'
 import type { BytePath } from './manifest.ts'
+import { isProper } from './partial-snapshot.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import { isSameEntry, lookUp, type Said, type Side } from './snapshot-reading.ts'
 import { parentOf, type Standing, standingAt, within } from './standing.ts'
@@ -45,10 +47,6 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
   return assessed
 }
 
-/** A path of the workspace below its top, without tricks; whatever else a write set holds is not ours to touch. */
-const isProper = (path: BytePath): boolean =>
-  path !== '' && !path.includes('\0') && path.split('/').every(name => name !== '' && name !== '.' && name !== '..')
-
 function previewOf(
   room: Assessing,
   writeSet: ReadonlyMap<BytePath, TreeEntry | null>,
@@ -89,15 +87,9 @@ function inTheWay(
   want: TreeEntry | null,
 ): string | null {
   if (have?.type === 'directory' && want?.type !== 'directory') {
-    const names = within(root, path, (folder, name) => {
-      const held = folder.enter(name)
-      try {
-        return held.names()
-      } finally {
-        held.close()
-      }
-    })
-    if (names?.some(name => !writeSet.has(`${path}/${name}`)))
+    const names = namesIn(root, path)
+    if (names === LEFT.unreadable) return names
+    if (names.some(name => !writeSet.has(`${path}/${name}`)))
       return 'the folder holds files that are not of the write set'
   }
   if (have === null && want !== null) {
@@ -108,4 +100,21 @@ function inTheWay(
     }
   }
   return null
+}
+
+function namesIn(root: HeldFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
+  try {
+    const names = within(root, path, (folder, name) => {
+      const held = folder.enter(name)
+      try {
+        return held.names()
+      } finally {
+        held.close()
+      }
+    })
+    return names ?? []
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return LEFT.unreadable
+  }
 }

@@ -1,25 +1,34 @@
 // Everything a rollback does before its first change: it asks what will happen, demands a choice for every conflict, joins
 // texts, stores what stands there now as a snapshot of its own, and sees that all it will need is in the store.
 
+import * as fs from 'node:fs'
 import type { Sha256 } from '../domain/id.ts'
 import { failure, refuse } from '../safety/refused.ts'
+import { attempt, typeAt } from './file-attempts.ts'
+import type { HeldFolder } from './held-folder.ts'
 import type { BytePath } from './manifest.ts'
 import { mergeText } from './merge-text.ts'
+import { type Part, writePartial } from './partial-snapshot.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
 import { type Assessed, type Assessing, assess } from './rollback-plan.ts'
 import { lookUp } from './snapshot-reading.ts'
 import { parentOf, within } from './standing.ts'
-import { type TreeRow, writeRoot, writeTree } from './tree-object.ts'
-import { totalsOf } from './tree-walk.ts'
+import { ASIDE } from './tree-walk.ts'
 import type { Batch, Choice, LeftOut, RolledBack, SnapshotBlobs, WriteSet } from './workspace.ts'
+
+const CONTENTS_MAX_BYTES = 16 * 1024 * 1024
 
 export interface Preparing extends Assessing {
   readonly blobs: SnapshotBlobs
 }
 
 export type Prepared =
-  | ({ readonly ok: true } & Pick<Intent, 'saved' | 'steps' | 'modes' | 'left' | 'merged'>)
+  | ({
+      readonly ok: true
+      /** Of what is to be written, as much as may stay in memory. */
+      readonly contents: ReadonlyMap<Sha256, Uint8Array>
+    } & Pick<Intent, 'saved' | 'steps' | 'modes' | 'left' | 'merged'>)
   | Extract<RolledBack, { ok: false }>
 
 export async function prepare(
@@ -35,12 +44,12 @@ export async function prepare(
     return { ok: false, failure: undecided(conflicts.map(({ path }) => path)), conflicts }
   }
   // What stands there is durable before anything is decided with it, and can be read back for joining.
-  const saved = save(room, batch, assessed)
+  const look = onceEach(room.root)
+  const saved = save(look, batch, assessed)
   await batch.close()
 
   const left: LeftOut[] = []
   const merged: string[] = []
-  const joined: Uint8Array[] = []
   const steps: Step[] = []
   for (const each of assessed) {
     const { preview, have, want } = each
@@ -49,13 +58,12 @@ export async function prepare(
     if (preview.will === 'leave' || !('entry' in have) || !('entry' in want)) continue
     const choice = preview.conflict === undefined ? 'theirs' : choices.get(path)
     if (choice === 'mine') left.push({ path, reason: `kept: ${preview.conflict}` })
-    else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry })
+    else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(room.root, each) })
     else {
       const join = await joinTexts(room.blobs, each)
       if (join === null) left.push({ path, reason: 'the edits do not merge cleanly' })
       else {
         const [sha256] = [await room.blobs.put(join.bytes)]
-        joined.push(join.bytes)
         merged.push(path)
         steps.push({
           path,
@@ -65,51 +73,35 @@ export async function prepare(
       }
     }
   }
-  const all = await withFolders(room, steps)
-  await demandContents(room.blobs, all)
-  return { ok: true, saved, steps: all, modes: modesToOpen(room, all), left, merged }
+  const all = await withFolders(room, look, steps)
+  if (all.length > 0) demandAside(room.root)
+  const contents = await demandContents(room.blobs, all)
+  return { ok: true, contents, saved, steps: all, modes: modesToOpen(look, all), left, merged }
 }
 
 /** A snapshot of these paths only, as they are now. */
-function save(room: Preparing, batch: Batch, assessed: readonly Assessed[]): Sha256 {
-  interface Node {
-    readonly rows: Map<BytePath, TreeRow>
-    readonly below: Map<BytePath, Node>
-  }
-  const top: Node = { rows: new Map(), below: new Map() }
-  const nodeAt = (path: BytePath): Node => {
-    if (path === '') return top
-    const above = nodeAt(parentOf(path))
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    const known = above.below.get(name)
+function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
+  const parts = assessed.map(({ path, have }): [BytePath, Part] =>
+    'blocked' in have ? [path, { type: 'left', reason: have.blocked }] : [path, have.entry],
+  )
+  return writePartial(batch, new Map(parts), at => {
+    const stat = look(at)
+    return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
+  })
+}
+
+type Look = (folder: BytePath) => fs.BigIntStats | null
+
+/** Every step asks about the folder it is in, and many are in the same. */
+function onceEach(root: HeldFolder): Look {
+  const seen = new Map<BytePath, fs.BigIntStats | null>()
+  return path => {
+    const known = seen.get(path)
     if (known !== undefined) return known
-    const node: Node = { rows: new Map(), below: new Map() }
-    above.below.set(name, node)
-    return node
+    const stat = within(root, path, (folder, name) => folder.look(name))
+    seen.set(path, stat)
+    return stat
   }
-  for (const { path, have } of assessed) {
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    if ('blocked' in have) nodeAt(parentOf(path)).rows.set(name, { type: 'left', reason: have.blocked })
-    else if (have.entry?.type === 'directory') nodeAt(path)
-    else if (have.entry !== null) {
-      const { entry } = have
-      const row = entry.type === 'link' ? { type: 'link' as const, target: pathBytes(entry.target) } : entry
-      nodeAt(parentOf(path)).rows.set(name, row)
-    }
-  }
-  const write = (node: Node, path: BytePath): { readonly tree: Sha256; readonly rows: Map<BytePath, TreeRow> } => {
-    for (const [name, below] of node.below) {
-      const at = path === '' ? name : `${path}/${name}`
-      const { tree, rows } = write(below, at)
-      const stat = within(room.root, at, (folder, leaf) => folder.look(leaf))
-      const mode = stat === null ? 0o755 : Number(stat.mode & 0o7777n)
-      node.rows.set(name, { type: 'directory', mode, tree, totals: totalsOf(rows) })
-    }
-    const rows = new Map([...node.rows].sort(([a], [b]) => (a < b ? -1 : 1)))
-    return { tree: batch.add(writeTree(rows)), rows }
-  }
-  const { tree, rows } = write(top, '')
-  return batch.add(writeRoot({ tree, totals: totalsOf(rows), scopes: [], only: assessed.map(({ path }) => path) }))
 }
 
 /** The snapshot's text with what was edited since the plan left it. */
@@ -127,12 +119,12 @@ async function joinTexts(
 }
 
 /** What is to be made needs the folders above it; those that are gone are made as the snapshot has them. */
-async function withFolders(room: Preparing, steps: readonly Step[]): Promise<readonly Step[]> {
+async function withFolders(room: Preparing, look: Look, steps: readonly Step[]): Promise<readonly Step[]> {
   const all = new Map(steps.map(step => [pathBytes(step.path), step]))
   for (const { path, want } of steps) {
     if (want === null) continue
     for (let above = parentOf(pathBytes(path)); above !== ''; above = parentOf(above)) {
-      if (all.has(above) || within(room.root, above, (folder, name) => folder.look(name)) !== null) continue
+      if (all.has(above) || look(above) !== null) continue
       const said = await lookUp({ ...room.target, only: null }, above, room.state)
       const mode = 'entry' in said && said.entry?.type === 'directory' ? said.entry.mode : 0o755
       all.set(above, { path: pathText(above), have: null, want: { type: 'directory', mode } })
@@ -141,23 +133,47 @@ async function withFolders(room: Preparing, steps: readonly Step[]): Promise<rea
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, step]) => step)
 }
 
+/** A mode belongs to all names of a file, and only one of them is ours to change. */
+function apartOf(root: HeldFolder, { path, have }: Assessed): Pick<Step, 'apart'> {
+  if (!('entry' in have) || have.entry?.type !== 'file') return {}
+  const stat = within(root, path, (folder, name) => folder.look(name))
+  return stat !== null && stat.nlink > 1n ? { apart: true } : {}
+}
+
+/** A rollback that has begun must be able to end: where it would move things to is looked at before. */
+function demandAside(root: HeldFolder): void {
+  const { R_OK, W_OK, X_OK } = fs.constants
+  const type = typeAt(root, ASIDE)
+  if (type !== null && type !== 'directory')
+    refuse('policy', `${ASIDE} is in the way; nothing was changed.`, 'Move it away and try again.')
+  const folder = type === null ? root.at(null) : root.at(ASIDE)
+  if (!attempt(['EACCES', 'EPERM', 'EROFS'], () => fs.accessSync(folder, R_OK | W_OK | X_OK)))
+    refuse('logic', 'The folder may not be written in; nothing was changed.', 'Check owner and mode.')
+}
+
 /** Nothing is changed before all that is needed for it was read once, and so verified. */
-async function demandContents(blobs: SnapshotBlobs, steps: readonly Step[]): Promise<void> {
+async function demandContents(blobs: SnapshotBlobs, steps: readonly Step[]): Promise<ReadonlyMap<Sha256, Uint8Array>> {
+  const contents = new Map<Sha256, Uint8Array>()
+  let room = CONTENTS_MAX_BYTES
   const needed = new Set(steps.flatMap(({ want }) => (want?.type === 'file' ? [want.sha256] : [])))
   blobs.touch(needed)
   for (const id of needed) {
-    if ((await blobs.get(id)) === null)
+    const bytes = await blobs.get(id)
+    if (bytes === null)
       refuse('logic', `The stored content ${id} is missing; nothing was changed.`, 'Run `planfold check --read-data`.')
+    room -= bytes.length
+    if (room >= 0) contents.set(id, bytes)
   }
+  return contents
 }
 
 /** Folders that must be written in but may not: they are opened, and get their mode again. */
-function modesToOpen(room: Preparing, steps: readonly Step[]): Intent['modes'] {
+function modesToOpen(look: Look, steps: readonly Step[]): Intent['modes'] {
   const modes = new Map<BytePath, number>()
   for (const { path } of steps) {
     const parent = parentOf(pathBytes(path))
     if (parent === '' || modes.has(parent)) continue
-    const stat = within(room.root, parent, (folder, name) => folder.look(name))
+    const stat = look(parent)
     if (stat?.isDirectory() && (stat.mode & 0o300n) !== 0o300n) modes.set(parent, Number(stat.mode & 0o7777n))
   }
   return [...modes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, mode]) => [pathText(path), mode])

@@ -1,21 +1,23 @@
 // Carries out the steps of a rollback, in an order that may be cut off anywhere and begun again:
 //
-//   open folders ─▶ move aside what is replaced, children first ─▶ make folders, files and links, parents first
-//     ─▶ set modes, children first ─▶ sync ─▶ look at what was moved aside once more, then drop it
+//   write new files aside, durably ─▶ open folders ─▶ move aside what is replaced, and put what is new into its place
+//     ─▶ remove folders, children first ─▶ make folders, files and links, parents first ─▶ set modes, children first
+//     ─▶ sync ─▶ look at what was moved aside once more, then drop it
 //
 // Nothing is overwritten. What stands there is moved aside by one rename, and only then looked at: if it is not what was
 // seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where the name is free. So whatever a person does meanwhile is on disk or stored, and named.
 
 import * as fs from 'node:fs'
-import { link, open, rename, symlink, unlink } from 'node:fs/promises'
 import type { Sha256 } from '../domain/id.ts'
-import { attempt, attempting, changeMode, synced, typeAt } from './file-attempts.ts'
-import type { HeldFolder } from './held-folder.ts'
+import { attempt, changeMode, dropFolder, forbidden, makeFolder, synced, typeAt, unlinked } from './file-attempts.ts'
+import { writeFresh } from './fresh-file.ts'
+import { type HeldFolder, stampOf } from './held-folder.ts'
 import { type BytePath, bytesOf } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
-import { isSameEntry } from './snapshot-reading.ts'
-import { inFolder, parentOf, type Standing, standingAt, standingIn, within } from './standing.ts'
+import { isReplaced, isSameFile, isSameKind, isSwap, isWanted, needsFresh } from './rollback-step.ts'
+import { heldFolder, inFolder, parentOf, standingAt, standingIn, within } from './standing.ts'
+import type { Stamp } from './stat-cache.ts'
 import { ASIDE } from './tree-walk.ts'
 import type { Change, LeftOut, SnapshotBlobs, TreeEntry } from './workspace.ts'
 
@@ -24,8 +26,8 @@ export interface Stepping {
   readonly blobs: SnapshotBlobs
   readonly now: () => number
   readonly breathe: () => Promise<void>
-  /** It was begun before, so a step may be done, or half done. */
-  readonly resuming: boolean
+  /** Before: a step may be done, or half done. Now: with contents that were just read, and verified. */
+  readonly begun: 'before' | ReadonlyMap<Sha256, Uint8Array>
 }
 
 export interface Stepped {
@@ -35,24 +37,28 @@ export interface Stepped {
 }
 
 const AT_ONCE = 64
+const BREATHE_STEPS = 16
 const EDITED = 'edited during the rollback'
 /** Where a hash is expected, one read is enough: bytes torn apart do not have it. */
 const ANY_TIME = Number.POSITIVE_INFINITY
 const HOLDS_OTHERS = 'the folder holds other files'
 const NO_FOLDER = 'its folder is gone'
+const LOST = 'its stored content is missing or damaged'
 
 export async function carryOut(room: Stepping, intent: Intent): Promise<Stepped> {
-  makeAside(room.root)
-  const aside = room.root.enter(ASIDE)
+  const all = makeFolder(room.root, ASIDE)
+  // A folder of its own: what an earlier rollback had to leave there, nobody moves anything onto.
+  const aside = makeFolder(all, intent.aside)
   try {
     return await new Steps(room, intent, aside).run()
   } finally {
     aside.close()
-    attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(room.root.at(ASIDE)))
+    dropFolder(all, intent.aside)
+    all.close()
+    dropFolder(room.root, ASIDE)
   }
 }
 
-type FileEntry = TreeEntry & { readonly type: 'file' }
 type Numbered = Step & { readonly at: BytePath; readonly number: number }
 
 class Steps {
@@ -62,36 +68,46 @@ class Steps {
   readonly #steps: readonly Numbered[]
   readonly #left = new Map<BytePath, string>()
   readonly #kept: { path: string; sha256: Sha256 }[] = []
+  /** New files, by the number of their step. */
+  readonly #fresh = new Map<number, Stamp>()
+  readonly #resuming: boolean
 
   constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
     this.#room = room
     this.#intent = intent
     this.#aside = aside
+    this.#resuming = room.begun === 'before'
     this.#steps = intent.steps.map((step, number) => ({ ...step, at: pathBytes(step.path), number }))
   }
 
   async run(): Promise<Stepped> {
-    for (const [path, mode] of this.#intent.modes) this.#setMode(pathBytes(path), mode | 0o700, 'directory')
-    const replaced = this.#steps.filter(isReplaced)
-    await this.#side(
+    await this.#side(this.#steps.filter(needsFresh), step => this.#writeFresh(step))
+    for (const [path, mode] of this.#intent.modes) this.#openFolder(pathBytes(path), mode)
+    const replaced = this.#steps.filter(step => isReplaced(step) && !this.#left.has(step.at))
+    await this.#each(
       replaced.filter(({ have }) => have!.type !== 'directory'),
-      step => this.#moveAside(step),
+      step => this.#replace(step),
     )
-    for (const step of replaced.filter(({ have }) => have!.type === 'directory').toReversed()) this.#removeFolder(step)
+    await this.#each(replaced.filter(({ have }) => have!.type === 'directory').toReversed(), async step =>
+      this.#removeFolder(step),
+    )
 
     const made = this.#steps.filter(({ at, want }) => want !== null && !this.#left.has(at))
-    for (const step of made.filter(({ want }) => want!.type === 'directory')) this.#makeFolder(step)
-    await this.#side(
-      made.filter(({ want }) => want!.type !== 'directory'),
-      step => this.#make(step),
+    await this.#each(
+      made.filter(({ want }) => want!.type === 'directory'),
+      async step => this.#makeFolder(step),
     )
-    for (const [path, mode] of this.#finalModes()) this.#setMode(path, mode, 'directory')
+    await this.#each(
+      made.filter(step => step.want!.type !== 'directory' && !isSwap(step)),
+      async step => this.#make(step),
+    )
+    for (const [path, mode] of this.#finalModes()) this.#guarded(path, () => this.#setMode(path, mode, 'directory'))
     await this.#sync()
     await this.#side(this.#steps, step => this.#dropAside(step))
     return this.#result()
   }
 
-  /** Side by side, a bounded number at a time: most of their time they wait for the file system. */
+  /** Side by side, a bounded number at a time: most of their time they wait for the disk. */
   async #side(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
     for (let at = 0; at < steps.length; at += AT_ONCE) {
       // All are waited for, also when one fails: none may go on behind our back.
@@ -100,25 +116,59 @@ class Steps {
     }
   }
 
-  async #moveAside(step: Numbered): Promise<void> {
-    const { at, have, want } = step
-    await this.#in(step, async (folder, name) => {
-      if (this.#room.resuming) {
-        const moved = this.#aside.look(asideName(step)) !== null
-        if (moved || isWanted(standingIn(folder, name, ANY_TIME), want)) return
-      }
-      const type = typeAt(folder, name)
-      if (type !== have!.type) return this.#leave(at, type === null ? 'gone' : EDITED)
-      const moved = await attempting(['ENOENT'], () => rename(folder.at(name), this.#aside.at(asideName(step))))
-      if (!moved) this.#leave(at, 'gone')
+  /** One after the other; others run in between. What the file system will never have is left: nothing gets stuck. */
+  async #each(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
+    for (const [at, step] of steps.entries()) {
+      await act(step).catch(error => this.#refused(step.at, error))
+      if (at % BREATHE_STEPS === BREATHE_STEPS - 1) await this.#room.breathe()
+    }
+  }
+
+  async #writeFresh(step: Numbered): Promise<void> {
+    const want = step.want as TreeEntry & { readonly type: 'file' }
+    if (this.#resuming) {
+      if (this.#isThere(step)) return
+      attempt(['ENOENT'], () => fs.unlinkSync(this.#aside.at(freshName(step))))
+    }
+    const { begun } = this.#room
+    const known = begun === 'before' ? undefined : begun.get(want.sha256)
+    const bytes = known ?? (await contentOf(this.#room.blobs, want.sha256))
+    if (bytes === null) return this.#leave(step.at, LOST)
+    const { breathe } = this.#room
+    const stamp = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, breathe })
+    this.#fresh.set(step.number, stamp)
+  }
+
+  /** The name is missing only between two calls that follow each other at once. */
+  async #replace(step: Numbered): Promise<void> {
+    const found = await inFolder(this.#room.root, step.at, async (folder, name) => {
+      if (this.#moveAside(step, folder, name) === 'aside') await this.#judgeAside(step)
+      if (isSwap(step) && !this.#left.has(step.at)) this.#place(step, folder, name)
+      return true
     })
+    if (found !== null) return
     if (this.#aside.look(asideName(step)) !== null) await this.#judgeAside(step)
+    if (step.want !== null) this.#leave(step.at, NO_FOLDER)
+  }
+
+  #moveAside(step: Numbered, folder: HeldFolder, name: BytePath): 'aside' | 'not' {
+    const { at, have, want } = step
+    if (this.#resuming) {
+      if (this.#aside.look(asideName(step)) !== null) return 'aside'
+      if (isWanted(standingIn(folder, name, ANY_TIME), want)) return 'not'
+    }
+    const type = typeAt(folder, name)
+    const moved =
+      type === have!.type && attempt(['ENOENT'], () => fs.renameSync(folder.at(name), this.#aside.at(asideName(step))))
+    if (moved) return 'aside'
+    this.#leave(at, type === null || type === have!.type ? 'gone' : EDITED)
+    return 'not'
   }
 
   #removeFolder({ at, have, want }: Numbered): void {
     within(this.#room.root, at, (folder, name) => {
       const type = typeAt(folder, name)
-      if (type === null || (this.#room.resuming && type === want?.type)) return
+      if (type === null || (this.#resuming && type === want?.type)) return
       if (type !== have!.type) return this.#leave(at, EDITED)
       if (!attempt(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ENOENT'], () => fs.rmdirSync(folder.at(name))))
         this.#leave(at, HOLDS_OTHERS)
@@ -139,17 +189,22 @@ class Steps {
     const standing = standingIn(this.#aside, asideName(step), ANY_TIME)
     if ('entry' in standing && isSameKind(standing.entry, step.have)) return
     this.#leave(step.at, EDITED)
+    if (!this.#putBack(step)) await this.#store(step)
+  }
+
+  /** False when somebody has the name, or it is not to be had any more. */
+  #putBack(step: Numbered): boolean {
+    const from = this.#aside.at(asideName(step))
     const back = within(this.#room.root, step.at, (folder, name) => {
-      const from = this.#aside.at(asideName(step))
       if (folder.look(name) !== null) return false
-      if ('entry' in standing && standing.entry?.type === 'directory') {
-        return attempt(['ENOTEMPTY', 'EEXIST', 'ENOTDIR'], () => fs.renameSync(from, folder.at(name)))
+      if (typeAt(this.#aside, asideName(step)) === 'directory') {
+        return attempt(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EACCES'], () => fs.renameSync(from, folder.at(name)))
       }
-      if (!attempt(['EEXIST'], () => fs.linkSync(from, folder.at(name)))) return false
+      if (!attempt(['EEXIST', 'EACCES', 'EPERM'], () => fs.linkSync(from, folder.at(name)))) return false
       fs.unlinkSync(from)
       return true
     })
-    if (back !== true) await this.#store(step)
+    return back === true
   }
 
   /** The bytes of what was moved aside are stored and named; only then it may go. */
@@ -163,47 +218,36 @@ class Steps {
       if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step, name)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
-    } else this.#leave(step.at, `what stood here lies in ${ASIDE}/${name}`)
+    } else this.#leave(step.at, `what stood here lies in ${ASIDE}/${this.#intent.aside}/${name}`)
   }
 
-  async #make(step: Numbered): Promise<void> {
-    const { at, have } = step
-    const want = step.want!
-    if (want.type === 'file' && have?.type === 'file' && !isReplaced(step)) {
-      return this.#setMode(at, want.mode, 'file')
+  #make(step: Numbered): void {
+    if (!isReplaced(step) && step.have?.type === 'file' && step.want?.type === 'file') {
+      return this.#setMode(step.at, step.want.mode, 'file')
     }
-    if (this.#left.has(at) || (this.#room.resuming && this.#isThere(step))) return
-    await this.#in(step, async (folder, name) => {
-      const placed =
-        want.type === 'link'
-          ? await attempting(['EEXIST'], () => symlink(bytesOf(pathBytes(want.target)), folder.at(name)))
-          : want.type === 'file' && (await this.#makeFile(step, want, folder, name))
-      if (!placed) this.#leave(at, EDITED)
+    const found = within(this.#room.root, step.at, (folder, name) => {
+      this.#place(step, folder, name)
+      return true
     })
+    if (found === null) this.#leave(step.at, NO_FOLDER)
   }
 
-  /**
-   * Whole and durable under a name of ours first, then by a link, which takes the name only where it is free. Nothing is
-   * written any more once others can see it. False when somebody has the name.
-   */
-  async #makeFile(step: Numbered, want: FileEntry, folder: HeldFolder, name: BytePath): Promise<boolean> {
-    const bytes = await this.#room.blobs.get(want.sha256)
-    if (bytes === null) throw new Error(`the stored content ${want.sha256} vanished`)
-    const fresh = this.#aside.at(freshName(step))
-    if (this.#room.resuming) await attempting(['ENOENT'], () => unlink(fresh))
-    const file = await open(fresh, 'wx', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.chmod(want.mode)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    return await attempting(['EEXIST'], () => link(fresh, folder.at(name)))
+  /** By a link, which takes the name only where it is free. */
+  #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
+    if (this.#resuming && isWanted(standingIn(folder, name, ANY_TIME), step.want)) return
+    const placed = attempt(['EEXIST', 'ENOENT'], () => {
+      if (step.want?.type === 'link') fs.symlinkSync(bytesOf(pathBytes(step.want.target)), folder.at(name))
+      else fs.linkSync(this.#aside.at(freshName(step)), folder.at(name))
+    })
+    if (!placed) this.#leave(step.at, EDITED)
   }
 
-  #isThere({ at, want }: Numbered): boolean {
-    return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
+  #isThere({ at, want, number }: Numbered): boolean {
+    const fresh = this.#fresh.get(number)
+    if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
+    // Our own file needs not be read again: it is the one we wrote, and nobody has written into it.
+    const stat = within(this.#room.root, at, (folder, name) => folder.look(name))
+    return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
   }
 
   /** Folders that were opened get their mode again, those of the snapshot theirs; children first. */
@@ -229,29 +273,27 @@ class Steps {
   async #sync(): Promise<void> {
     const parents = [...new Set(this.#steps.map(({ at }) => parentOf(at)))]
     for (let at = 0; at < parents.length; at += AT_ONCE) {
-      const held = parents.slice(at, at + AT_ONCE).flatMap(path => this.#hold(path) ?? [])
+      const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
       try {
-        await Promise.all(held.map(folder => synced(folder.fd)))
+        // The first alone: it makes most file systems write down all that happened so far, and the others find it done.
+        for (const folder of held.slice(0, 1)) await synced(folder.fd)
+        await Promise.all(held.slice(1).map(folder => synced(folder.fd)))
       } finally {
         for (const folder of held) folder.close()
       }
     }
   }
 
-  #hold(path: BytePath): HeldFolder | null {
-    if (path === '') return this.#room.root.again()
-    return within(this.#room.root, path, (folder, name) =>
-      folder.look(name)?.isDirectory() === true ? folder.enter(name) : null,
-    )
-  }
-
   /** Somebody may have written into the old file, through a descriptor opened before it was moved. */
   async #dropAside(step: Numbered): Promise<void> {
     const name = asideName(step)
-    if (step.want?.type === 'file') await attempting(['ENOENT'], () => unlink(this.#aside.at(freshName(step))))
-    if (!isReplaced(step) || this.#aside.look(name) === null) return
+    // Deleting may wait for the disk, and nobody waits for a single one.
+    if (needsFresh(step)) await unlinked(this.#aside.at(freshName(step)))
+    if (!isReplaced(step)) return
     const standing = standingIn(this.#aside, name, ANY_TIME)
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) await unlink(this.#aside.at(name))
+    if ('entry' in standing && standing.entry === null) return
+    if (this.#left.has(step.at) && this.#putBack(step)) return
+    if ('entry' in standing && isSameKind(standing.entry, step.have)) await unlinked(this.#aside.at(name))
     else await this.#store(step)
   }
 
@@ -266,39 +308,33 @@ class Steps {
     return { changed, left, kept: this.#kept }
   }
 
+  #openFolder(path: BytePath, mode: number): void {
+    // Where that is not allowed, whatever is to be changed in it will say so.
+    attempt(['EACCES', 'EPERM', 'EROFS'], () => this.#setMode(path, mode | 0o700, 'directory'))
+  }
+
+  #guarded(path: BytePath, act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#refused(path, error)
+    }
+  }
+
+  #refused(path: BytePath, error: unknown): void {
+    const why = forbidden(error)
+    if (why === null) throw error
+    this.#leave(path, why)
+  }
+
   #leave(path: BytePath, reason: string): void {
     if (!this.#left.has(path)) this.#left.set(path, reason)
   }
-
-  async #in(step: Numbered, act: (folder: HeldFolder, name: BytePath) => Promise<void>): Promise<void> {
-    const found = await inFolder(this.#room.root, step.at, async (folder, name) => {
-      await act(folder, name)
-      return true
-    })
-    if (found === null && step.want !== null) this.#leave(step.at, NO_FOLDER)
-  }
 }
 
-/** Must what stands there go, or only get another mode? */
-function isReplaced({ have, want }: Step): boolean {
-  if (have === null) return false
-  if (have.type === 'file' && want?.type === 'file') return have.sha256 !== want.sha256
-  return have.type !== 'directory' || want?.type !== 'directory'
-}
-
-const isWanted = (standing: Standing, want: TreeEntry | null): boolean =>
-  'entry' in standing && isSameEntry(standing.entry, want)
-
-/** The same bytes or target; the mode may have changed, which loses nothing. */
-function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
-  if (a?.type === 'file' && b?.type === 'file') return a.sha256 === b.sha256
-  if (a?.type === 'directory' && b?.type === 'directory') return true
-  return isSameEntry(a, b)
-}
-
-function makeAside(root: HeldFolder): void {
-  attempt(['EEXIST'], () => fs.mkdirSync(root.at(ASIDE), 0o700))
-}
+/** Null when it is not there, or not what it should be: one lost content must not keep all others from coming back. */
+const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null> =>
+  blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
 
 const asideName = ({ number }: Numbered): BytePath => `${number}`
 const freshName = ({ number }: Numbered): BytePath => `${number}.new`

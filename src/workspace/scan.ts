@@ -34,12 +34,14 @@ export interface ScanOptions {
 export interface Scan {
   readonly found: Map<BytePath, Found>
   readonly left: Left[]
+  /** Directories in which there is nothing at all. */
+  readonly empty: Set<BytePath>
   entries: number
   bytes: number
 }
 
 export async function scanScope(options: ScanOptions): Promise<Scan> {
-  const scan: Scan = { found: new Map(), left: [], entries: 0, bytes: 0 }
+  const scan: Scan = { found: new Map(), left: [], empty: new Set(), entries: 0, bytes: 0 }
   await scanDirectory(options, scan, { directory: options.root, path: '', depth: 0, whole: false })
   return scan
 }
@@ -54,7 +56,9 @@ interface Place {
 
 async function scanDirectory(options: ScanOptions, scan: Scan, place: Place): Promise<void> {
   const files: (() => Promise<void>)[] = []
-  for (const name of (await place.directory.list()).toSorted(Buffer.compare)) {
+  const names = (await place.directory.list()).toSorted(Buffer.compare)
+  if (names.length === 0) scan.empty.add(place.path)
+  for (const name of names) {
     // Whatever the patterns say: a scope of single files holds none of the temporary names beside them.
     if (writerOf(name) !== null) {
       await sweep(place.directory, name)

@@ -4,22 +4,15 @@
 import type { Sha256 } from '../domain/id.ts'
 import { Directory } from '../safety/directory.ts'
 import { stateInside } from '../safety/path-gate.ts'
-import { type Answer, answering, refuse } from '../safety/refused.ts'
+import { type Answer, refuse } from '../safety/refused.ts'
 import { patternError } from '../safety/scope.ts'
-import { type Difference, differenceOf } from './difference.ts'
-import {
-  type BytePath,
-  type Entry,
-  type Left,
-  type Manifest,
-  readManifest,
-  textOf,
-  toldLeft,
-  writeManifest,
-} from './manifest.ts'
+import { type Difference, differenceOf, madeDirectories, unknownOf } from './difference.ts'
+import { type BytePath, type Entry, type Left, type Manifest, readManifest, textOf, writeManifest } from './manifest.ts'
+import { pathText } from './path-text.ts'
 import { carryOut } from './restoring.ts'
 import { type Scan, type ScanOptions, scanScope } from './scan.ts'
-import type { Blobs, Captured, Restored, Workspace } from './workspace.ts'
+import { storing } from './storing.ts'
+import type { Blobs, Captured, Change, Differences, LeftOut, Restored, TreeEntry, Workspace } from './workspace.ts'
 
 export interface WorkspaceOptions {
   readonly root: string
@@ -39,13 +32,17 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
         const manifest = manifestOf(patterns, scan)
         const files = [...manifest.entries.values()].filter(entry => entry.type === 'file').length
         const id = await keeping.end(writeManifest(manifest))
-        return { manifest: id, files, bytes: scan.bytes, left: toldLeft(manifest.left) }
+        return { manifest: id, files, bytes: scan.bytes, left: told(manifest.left) }
       })
       return captured.ok ? { ok: true, ...captured.value } : captured
     },
     async restore(id): Promise<Restored> {
       const restored = await working(options, 'Restoring the write scope', base => restore(options.blobs, base, id))
       return restored.ok ? { ok: true, ...restored.value } : restored
+    },
+    async changesSince(id): Promise<Differences> {
+      const since = await working(options, 'Looking at the write scope', base => changesSince(options.blobs, base, id))
+      return since.ok ? { ok: true, ...since.value } : since
     },
   }
 }
@@ -68,9 +65,13 @@ function keepingIn(blobs: Blobs) {
       bytes += content.length
       if (bytes > TOGETHER_MAX_BYTES) await store()
     },
+    /** All of it is durable when this answers. */
     async end(manifest: Uint8Array): Promise<Sha256> {
       waiting.push(manifest)
       return (await store()).at(-1)!
+    },
+    async endWithout(): Promise<void> {
+      if (waiting.length > 0) await store()
     },
   }
 }
@@ -82,7 +83,7 @@ async function working<T>(
   doing: string,
   work: (base: Base) => Promise<T>,
 ): Promise<Answer<T>> {
-  return await answering(doing, async () => {
+  return await storing(doing, async () => {
     const root = await Directory.open(options.root)
     try {
       return await work({ root, state: await stateInside(options), ...(options.now && { now: options.now }) })
@@ -92,22 +93,52 @@ async function working<T>(
   })
 }
 
-async function restore(blobs: Blobs, base: Base, id: Sha256) {
+async function opened(
+  blobs: Blobs,
+  base: Base,
+  id: Sha256,
+): Promise<{ readonly manifest: Manifest; readonly options: Omit<ScanOptions, 'keep'> }> {
   const stored = await blobs.get(id)
   if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
   const manifest = readManifest(stored)
-  const options = {
-    ...base,
-    patterns: manifest.patterns,
-    expected: (path: BytePath) => manifest.entries.get(path)?.type,
+  const expected = (path: BytePath) => manifest.entries.get(path)?.type
+  return { manifest, options: { ...base, patterns: manifest.patterns, expected } }
+}
+
+/** Stores the contents that the manifest does not hold at their path. */
+const keepOthers =
+  (manifest: Manifest, put: (bytes: Uint8Array) => Promise<unknown>): ScanOptions['keep'] =>
+  async (path, content) => {
+    const want = manifest.entries.get(path)
+    if (want?.type !== 'file' || want.sha256 !== content.sha256) await put(content.bytes)
   }
-  const scan = await scanScope({
-    ...options,
-    async keep(path, content) {
-      const want = manifest.entries.get(path)
-      if (want?.type !== 'file' || want.sha256 !== content.sha256) await blobs.put(content.bytes)
-    },
-  })
+
+async function changesSince(blobs: Blobs, base: Base, id: Sha256) {
+  const { manifest, options } = await opened(blobs, base, id)
+  const keeping = keepingIn(blobs)
+  const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => keeping.add(bytes)) })
+  await keeping.endWithout()
+  const difference = differenceOf(manifest, scan)
+  const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
+  const changes: Change[] = []
+  const left: Left[] = [...unknownOf(manifest, difference)]
+  for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    const have = scan.found.get(path) ?? null
+    if (have?.type === 'special') left.push({ path, reason: 'special file' })
+    else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
+  }
+  return { changes, left: told(left) }
+}
+
+const toldEntry = (entry: Entry | null): TreeEntry | null =>
+  entry?.type === 'link' ? { type: 'link', target: pathText(entry.target) } : entry
+
+const told = (left: readonly Left[]): readonly LeftOut[] =>
+  left.map(({ path, reason }) => ({ path: pathText(path), reason }))
+
+async function restore(blobs: Blobs, base: Base, id: Sha256) {
+  const { manifest, options } = await opened(blobs, base, id)
+  const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => blobs.put(bytes)) })
   const difference = differenceOf(manifest, scan)
   if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
   await expectBlobs(difference, blobs)
@@ -120,7 +151,7 @@ async function restore(blobs: Blobs, base: Base, id: Sha256) {
   const after = differenceOf(manifest, await scanScope({ ...options, keep: async () => {} }))
   const wrong = [...after.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...after.unknown]
   if (wrong.length > 0) cannot('restore everything', wrong)
-  return { saved, changed: changed.map(textOf), left: toldLeft(manifest.left) }
+  return { saved, changed: changed.map(pathText), left: told(manifest.left) }
 }
 
 function manifestOf(patterns: readonly string[], scan: Scan): Manifest {

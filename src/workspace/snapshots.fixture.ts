@@ -13,6 +13,9 @@ import { openSnapshots, type SnapshotsOptions } from './snapshots.ts'
 import { clearTree, makeTree, type Node, type Tree } from './tree.fixture.ts'
 import type { Change, Choice, TreeEntry } from './workspace.ts'
 
+// A soak gives each of its parts another seed, so that one which failed can be seen again by itself.
+if (process.env.PLANFOLD_SEED !== undefined) fc.configureGlobal({ seed: Number(process.env.PLANFOLD_SEED) })
+
 // Spaces, a line feed, a leading dash, NFC and NFD, bytes that are no UTF-8, half of a character, the longest name there is.
 export const NAMES = [
   ...['a', 'b', 'c d', '-x', '--', 'line\nfeed', '\xc3\xa9', 'e\xcc\x81', '\xff\xfe', '\xe2\x82', 'y'.repeat(255)],

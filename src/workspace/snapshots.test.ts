@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { placeName } from './place-name.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellHash, shellList, written } from './snapshots.fixture.ts'
 import { clearTree, dir, file, link, makeTree, tree } from './tree.fixture.ts'
 
@@ -219,7 +220,7 @@ test('P32 what a person did since stops the rollback with a list; each choice do
 
   await rollback(back.saved, back.changed)
   expect(shellHash(ground.root)).toBe(stands)
-  expect(blobs.pinned('rollback')).not.toBeNull()
+  expect(blobs.pinned(placeName('rollback', ground))).not.toBeNull()
   await snapshots.settled()
   expect(await snapshots.resume()).toBeNull()
 })
@@ -273,7 +274,7 @@ test('a damaged, lost or foreign stat cache changes nothing', async () => {
   for (let at = 0; at < 400; at++) fs.writeFileSync(join(ground.root, `f${at}`), `${at}`)
   const now = () => Date.now() + 10_000
   const { manifest } = await open(ground, { now }).snapshot()
-  const path = join(ground.stateDir, 'stat-cache')
+  const path = join(ground.stateDir, placeName('stat-cache', ground))
   const good = fs.readFileSync(path)
   for (const bytes of [
     good,

@@ -4,19 +4,24 @@
 import { realpathSync } from 'node:fs'
 import type { Sha256 } from '../domain/id.ts'
 import { stateInside } from '../safety/path-gate.ts'
-import { type Answer, answering, failure, refuse } from '../safety/refused.ts'
+import { type Answer, refuse } from '../safety/refused.ts'
 import { FILE_MAX_BYTES } from '../safety/regular-file.ts'
 import { patternError } from '../safety/scope.ts'
 import { HeldFolder } from './held-folder.ts'
 import type { BytePath } from './manifest.ts'
+import { materialise } from './materialising.ts'
+import { checkedParts, demandStored, writePartial } from './partial-snapshot.ts'
 import { pathBytes, pathText } from './path-text.ts'
-import { forgetIntent, isElsewhere, readIntent, thisProcess, writeIntent } from './rollback-intent.ts'
+import { notesOf } from './place-name.ts'
+import { type Hold, holdRollbacks } from './rollback-hold.ts'
+import { forgetIntent, readIntent, writeIntent } from './rollback-intent.ts'
 import { assess } from './rollback-plan.ts'
 import { prepare } from './rollback-preparing.ts'
 import { carryOut } from './rollback-steps.ts'
 import { differences, lookUp, openSnapshot, type Side } from './snapshot-reading.ts'
-import { standingAt, within } from './standing.ts'
+import { modeAt, standingIn, within } from './standing.ts'
 import { isUnchanged, StatCache } from './stat-cache.ts'
+import { storing } from './storing.ts'
 import { type Tree, writeRoot } from './tree-object.ts'
 import { type Walked, type WalkOptions, walkTree } from './tree-walk.ts'
 import type * as door from './workspace.ts'
@@ -58,14 +63,14 @@ class SnapshotsOfFolder implements door.Snapshots {
   #trees = new Map<Sha256, Tree>()
 
   constructor(options: SnapshotsOptions) {
-    this.#options = options
+    this.#options = { ...options, blobs: notesOf(options.blobs, options) }
   }
 
   async snapshot({ scopes = [] }: door.SnapshotOptions = {}): Promise<door.Taken> {
     return flat(
       await this.#alone('Taking a snapshot', async room => {
         checkPatterns(scopes)
-        await this.#finish(room)
+        await this.#finishAny(room)
         const { blobs } = this.#options
         const distrust = new Set<Sha256>()
         const unstable = new Set<BytePath>()
@@ -111,6 +116,37 @@ class SnapshotsOfFolder implements door.Snapshots {
     )
   }
 
+  async compose(entries: Iterable<readonly [path: string, entry: door.TreeEntry | null]>): Promise<door.Composed> {
+    return flat(
+      await this.#alone('Putting a snapshot together', async ({ root, state }) => {
+        const { blobs } = this.#options
+        const parts = checkedParts(entries, state)
+        const batch = blobs.batch()
+        demandStored(blobs, parts)
+        const manifest = writePartial(batch, parts, folder => modeAt(root, folder))
+        await batch.close()
+        return { manifest }
+      }),
+    )
+  }
+
+  async materialise(
+    snapshot: Sha256,
+    folder: string,
+    instead: Iterable<readonly [path: string, entry: door.TreeEntry | null]> = [],
+  ): Promise<door.Materialised> {
+    return flat(
+      await this.#alone('Writing a snapshot into a folder', async ({ breathe }) => {
+        const { blobs } = this.#options
+        const from = await openSnapshot(blobs, snapshot, this.#recall())
+        if (from.only !== null)
+          refuse('logic', 'This snapshot holds only some paths.', 'Begin with one of the whole workspace.')
+        const written = await materialise({ blobs, from, instead: checkedParts(instead, null), breathe }, folder)
+        return { files: written.files, left: told(written.left) }
+      }),
+    )
+  }
+
   async entries(snapshot: Sha256, paths: readonly string[]): Promise<door.Entries> {
     return flat(
       await this.#alone('Reading the snapshot', async ({ state }) => {
@@ -140,44 +176,68 @@ class SnapshotsOfFolder implements door.Snapshots {
     writeSet: door.WriteSet,
     { choices = [], about }: door.RollbackOptions = {},
   ): Promise<door.RolledBack> {
-    const answer = await this.#alone('Rolling back', async (room): Promise<door.RolledBack> => {
-      await this.#finish(room)
-      const { blobs } = this.#options
-      const side = await openSnapshot(blobs, target, this.#recall())
-      const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))
-      if (!prepared.ok) return prepared
-      const { saved, steps, modes, left, merged } = prepared
-      const owner = thisProcess()
-      writeIntent(blobs, { rollback: 1, owner, about: about ?? null, target, saved, steps, modes, left, merged })
-      return (
-        (await this.#finish(room, 'now')) ??
-        refuse('unknown', 'The rollback is gone before it began.', 'Begin it again.')
-      )
-    })
+    const answer = await this.#alone('Rolling back', room =>
+      this.#holding(async (hold): Promise<door.RolledBack> => {
+        await this.#finish(room, hold)
+        const { blobs } = this.#options
+        const side = await openSnapshot(blobs, target, this.#recall())
+        const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))
+        if (!prepared.ok) return prepared
+        const { saved, steps, modes, left, merged, contents } = prepared
+        const aside = hold.name
+        writeIntent(blobs, { rollback: 1, aside, about: about ?? null, target, saved, steps, modes, left, merged })
+        return (
+          (await this.#finish(room, hold, contents)) ??
+          refuse('unknown', 'The rollback is gone before it began.', 'Begin it again.')
+        )
+      }),
+    )
     return answer.ok ? answer.value : answer
   }
 
   async resume(): Promise<door.RolledBack | null> {
-    const answer = await this.#alone('Finishing a rollback', room => this.#finish(room))
+    const answer = await this.#alone('Finishing a rollback', room => this.#finishAny(room))
     return answer.ok ? answer.value : answer
   }
 
   async settled(): Promise<void> {
-    await this.#alone('Recording a rollback', async () => {
-      const note = readIntent(this.#options.blobs)
-      if (note !== null && 'ended' in note) forgetIntent(this.#options.blobs)
-    })
+    await this.#alone('Recording a rollback', () =>
+      this.#holding(async () => {
+        const note = readIntent(this.#options.blobs)
+        if (note !== null && 'ended' in note) forgetIntent(this.#options.blobs)
+      }),
+    )
   }
 
-  /** Carries out what an intent says, or tells how it ended; null when there is none. */
-  async #finish(room: Room, begun: 'now' | 'before' = 'before'): Promise<door.RolledBack | null> {
+  /** No other process changes the intent, or carries it out, while this works. */
+  async #holding<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
+    const hold = await holdRollbacks(this.#options)
+    try {
+      return await work(hold)
+    } finally {
+      hold.release()
+    }
+  }
+
+  /** Finishes what is unfinished. Nobody needs to hold anything where nothing is. */
+  async #finishAny(room: Room): Promise<door.RolledBack | null> {
+    const note = readIntent(this.#options.blobs)
+    if (note === null) return null
+    if ('ended' in note) return note.ended
+    return await this.#holding(hold => this.#finish(room, hold))
+  }
+
+  /** Carries out what an intent says, or tells how it ended; null when there is none. Begun now, contents are at hand. */
+  async #finish(
+    room: Room,
+    _hold: Hold,
+    begun: ReadonlyMap<Sha256, Uint8Array> | 'before' = 'before',
+  ): Promise<door.RolledBack | null> {
     const { blobs } = this.#options
     const note = readIntent(blobs)
     if (note === null) return null
     if ('ended' in note) return note.ended
-    if (isElsewhere(note))
-      refuse('transient', `Process ${note.owner.pid} is rolling back here.`, 'Try again when it has ended.')
-    const { changed, left, kept } = await carryOut({ ...room, blobs, resuming: begun === 'before' }, note)
+    const { changed, left, kept } = await carryOut({ ...room, blobs, begun }, note)
     const { saved, merged, about } = note
     const notMerged = new Set(left.map(({ path }) => path))
     const ended = {
@@ -222,7 +282,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     const before = this.#last
     const mine = (async () => {
       await before
-      return await answering(doing, async () => {
+      return await storing(doing, async () => {
         const root = HeldFolder.open(this.#options.root)
         try {
           // Without a clock nothing is ever old enough to be settled.
@@ -234,13 +294,7 @@ class SnapshotsOfFolder implements door.Snapshots {
       })
     })()
     this.#last = mine.catch(() => {})
-    try {
-      return await mine
-    } catch (error) {
-      // The store gives a full disk a name of its own.
-      if (!(error instanceof Error) || error.name !== 'StoreFull') throw error
-      return { ok: false, failure: failure('resource', `${doing}: ${error.message}.`, 'Free some and try again.') }
-    }
+    return await mine
   }
 }
 
@@ -252,10 +306,13 @@ async function changedAgain({ root }: Room, { fresh, entries }: Walked, pauseMs:
   if (entries < LARGE_ENTRIES) await new Promise<void>(resolve => setTimeout(resolve, pauseMs))
   const moved: BytePath[] = []
   for (const [path, file] of fresh) {
-    const stat = within(root, path, (folder, name) => folder.look(name))
-    const standing = standingAt(root, path, Number.POSITIVE_INFINITY)
-    const same = 'entry' in standing && standing.entry?.type === 'file' && standing.entry.sha256 === file.row.sha256
-    if (!same || stat === null || !isUnchanged(file, stat)) moved.push(path)
+    const same = within(root, path, (folder, name) => {
+      const stat = folder.look(name)
+      if (stat === null || !isUnchanged(file, stat)) return false
+      const standing = standingIn(folder, name, Number.POSITIVE_INFINITY)
+      return 'entry' in standing && standing.entry?.type === 'file' && standing.entry.sha256 === file.row.sha256
+    })
+    if (same !== true) moved.push(path)
   }
   return moved
 }

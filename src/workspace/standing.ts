@@ -13,7 +13,12 @@ export type Standing =
 
 /** `bytes`, of a file, are valid only until the next file is read. */
 export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
-  return within(root, path, (folder, name) => standingIn(folder, name, now)) ?? { entry: null }
+  try {
+    return within(root, path, (folder, name) => standingIn(folder, name, now)) ?? { entry: null }
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return { blocked: LEFT.unreadable }
+  }
 }
 
 export function standingIn(folder: HeldFolder, name: BytePath, now: number): Standing {
@@ -27,6 +32,12 @@ export function standingIn(folder: HeldFolder, name: BytePath, now: number): Sta
   if (typeof read === 'string') return { blocked: read }
   const { bytes, sha256, stamp } = read
   return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes }
+}
+
+/** The mode of a folder that stands there, or the usual one. */
+export function modeAt(root: HeldFolder, path: BytePath): number {
+  const stat = within(root, path, (folder, name) => folder.look(name))
+  return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
 }
 
 /** Acts in the folder that holds the path; null when there is no such folder. Links on the way count as none. */
@@ -58,24 +69,26 @@ export async function inFolder<T>(
   path: BytePath,
   act: (folder: HeldFolder, name: BytePath) => Promise<T>,
 ): Promise<T | null> {
-  const parent = parentOf(path)
-  const held =
-    parent === ''
-      ? root.again()
-      : within(root, parent, (folder, name) => {
-          try {
-            return folder.enter(name)
-          } catch (error) {
-            if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
-            throw error
-          }
-        })
+  const held = heldFolder(root, parentOf(path))
   if (held === null) return null
   try {
     return await act(held, path.slice(path.lastIndexOf('/') + 1))
   } finally {
     held.close()
   }
+}
+
+/** The folder itself, to be closed by the caller; null when there is none. */
+export function heldFolder(root: HeldFolder, path: BytePath): HeldFolder | null {
+  if (path === '') return root.again()
+  return within(root, path, (folder, name) => {
+    try {
+      return folder.enter(name)
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
+      throw error
+    }
+  })
 }
 
 export const parentOf = (path: BytePath): BytePath => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '')

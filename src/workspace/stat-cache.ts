@@ -10,7 +10,10 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Sha256 } from '../domain/id.ts'
 import { codeOf } from '../safety/refused.ts'
+import type { Glances } from './glances.ts'
+import type { IgnoreRules } from './ignore-rules.ts'
 import type { BytePath } from './manifest.ts'
+import { placeName } from './place-name.ts'
 import type { Totals, Tree, TreeRow } from './tree-object.ts'
 
 /** Clearly older: coarse file systems keep times in steps of two seconds. */
@@ -28,17 +31,19 @@ export interface Stamp {
 
 export interface CachedFile extends Stamp {
   readonly row: TreeRow & { readonly type: 'file' }
-  /** The size as the system gives it, to be compared without making a number of it. */
-  readonly sizeExact: bigint
   /** Was it settled when it was hashed? */
   readonly settled: boolean
 }
 
 export interface CachedDirectory {
   readonly files: ReadonlyMap<BytePath, CachedFile>
-  /** The manifest made of it last, in this process. */
   /** Its names as the file system listed them, and in order. */
   readonly listed?: { readonly raw: readonly BytePath[]; readonly sorted: readonly BytePath[] }
+  /** Made of `listed` and `files`. */
+  readonly glances?: Glances
+  /** What decided which of its files are ignored. */
+  readonly rules?: readonly IgnoreRules[]
+  /** The manifest made of it last, in this process. */
   readonly made?: {
     readonly id: Sha256
     readonly names: readonly BytePath[]
@@ -56,12 +61,12 @@ export const isSettled = (stamp: Stamp, now: number): boolean => {
 export const isSameStamp = (a: Stamp, b: Stamp): boolean =>
   a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino && a.mode === b.mode
 
-/** The same question, asked for every file of every walk. The mode is not: changing it changes the ctime. */
+/** The same question about a file of the cache. The mode is not asked for: changing it changes the ctime. */
 export const isUnchanged = (cached: CachedFile, stat: fs.BigIntStats): boolean =>
   cached.ctimeNs === stat.ctimeNs &&
   cached.mtimeNs === stat.mtimeNs &&
   cached.ino === stat.ino &&
-  cached.sizeExact === stat.size
+  cached.size === Number(stat.size)
 
 const FILE_NAME = 'stat-cache'
 const MAGIC = Buffer.from('PFSTAT1\n')
@@ -71,12 +76,14 @@ const STALE_MIN = 256
 
 export class StatCache {
   directories: Map<BytePath, CachedDirectory>
+  /** Those of the walk that filled it last: they decide, with the rules, what is ignored. */
+  scopes: string | null = null
   readonly #path: string
   readonly #root: string
   #stale = 0
 
   constructor(stateDir: string, root: string) {
-    this.#path = join(stateDir, FILE_NAME)
+    this.#path = join(stateDir, placeName(FILE_NAME, { root, stateDir }))
     this.#root = root
     this.directories = this.#load()
   }
@@ -103,27 +110,37 @@ export class StatCache {
   }
 
   #bytes(): Buffer {
-    const parts: Buffer[] = [written(Buffer.from(this.#root))]
+    const root = Buffer.from(this.#root)
+    const directories: (readonly [BytePath, readonly (readonly [BytePath, CachedFile])[]])[] = []
+    let size = MAGIC.length + 32 + 4 + root.length
     for (const [path, { files }] of this.directories) {
       const settled = [...files].filter(([, file]) => file.settled)
       if (settled.length === 0) continue
-      const count = Buffer.alloc(4)
-      count.writeUInt32LE(settled.length)
-      parts.push(written(Buffer.from(path, 'latin1')), count)
-      for (const [name, file] of settled) {
-        const row = Buffer.allocUnsafe(ROW_BYTES)
-        row.write(file.row.sha256, 0, 'hex')
-        row.writeDoubleLE(file.size, 32)
-        row.writeBigUInt64LE(file.ino, 40)
-        row.writeBigInt64LE(file.mtimeNs, 48)
-        row.writeBigInt64LE(file.ctimeNs, 56)
-        row.writeUInt32LE(file.mode, 64)
-        row.writeUInt32LE(name.length, 68)
-        parts.push(row, Buffer.from(name, 'latin1'))
+      directories.push([path, settled])
+      size += 4 + path.length + 4
+      for (const [name] of settled) size += ROW_BYTES + name.length
+    }
+    const bytes = Buffer.allocUnsafe(size)
+    const start = MAGIC.copy(bytes) + 32
+    let at = bytes.writeUInt32LE(root.length, start)
+    at += root.copy(bytes, at)
+    for (const [path, files] of directories) {
+      at = bytes.writeUInt32LE(path.length, at)
+      at += bytes.write(path, at, 'latin1')
+      at = bytes.writeUInt32LE(files.length, at)
+      for (const [name, file] of files) {
+        at += bytes.write(file.row.sha256, at, 'hex')
+        at = bytes.writeDoubleLE(file.size, at)
+        at = bytes.writeBigUInt64LE(file.ino, at)
+        at = bytes.writeBigInt64LE(file.mtimeNs, at)
+        at = bytes.writeBigInt64LE(file.ctimeNs, at)
+        at = bytes.writeUInt32LE(file.mode, at)
+        at = bytes.writeUInt32LE(name.length, at)
+        at += bytes.write(name, at, 'latin1')
       }
     }
-    const body = Buffer.concat(parts)
-    return Buffer.concat([MAGIC, Buffer.from(hash('sha256', body), 'hex'), body])
+    bytes.write(hash('sha256', bytes.subarray(start)), MAGIC.length, 'hex')
+    return bytes
   }
 
   /** Anything that is not whole, or is about another workspace, is as good as nothing. */
@@ -160,7 +177,6 @@ export class StatCache {
         files.set(body.toString('latin1', at + ROW_BYTES, at + ROW_BYTES + length), {
           row: { type: 'file', mode, size, sha256 },
           size,
-          sizeExact: BigInt(size),
           ino: body.readBigUInt64LE(at + 40),
           mtimeNs: body.readBigInt64LE(at + 48),
           ctimeNs: body.readBigInt64LE(at + 56),
@@ -172,10 +188,4 @@ export class StatCache {
     }
     return directories
   }
-}
-
-function written(bytes: Buffer): Buffer {
-  const length = Buffer.alloc(4)
-  length.writeUInt32LE(bytes.length)
-  return Buffer.concat([length, bytes])
 }

@@ -3,18 +3,22 @@
 // entered, unless a scope may reach into them. Links are recorded, never followed. It lets others run between its steps.
 
 import { hash } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
 import type { Sha256 } from '../domain/id.ts'
 import { fold } from '../safety/protected-path.ts'
 import { codeOf, refuse } from '../safety/refused.ts'
 import { writerOf } from '../safety/regular-file.ts'
 import { covers, inScope, mayHold } from '../safety/scope.ts'
+import { type Glances, glancesOf, isAtAGlance } from './glances.ts'
 import { type HeldFolder, LEFT, type ReadFile, readOnceSteady, readSteady } from './held-folder.ts'
 import { type IgnoreRules, isIgnored, readRules } from './ignore-rules.ts'
 import { type BytePath, bytesOf, type Left, textOf } from './manifest.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from './stat-cache.ts'
+import { Making, totalsOf } from './tree-making.ts'
 import { type Totals, type Tree, type TreeRow, writeTree } from './tree-object.ts'
 import type { Batch } from './workspace.ts'
 
+export { totalsOf } from './tree-making.ts'
 export const IGNORED = 'ignored'
 /** Where a rollback moves what it replaces, in the workspace, while it works. */
 export const ASIDE = '.planfold-aside'
@@ -73,18 +77,21 @@ class TreeWalk {
   readonly #trees = new Map<Sha256, Tree>()
   readonly #directories = new Map<BytePath, CachedDirectory>()
   readonly #fresh = new Map<BytePath, CachedFile>()
+  readonly #scopes: string
   #entries = 0
   #learned = 0
   #worked = 0
 
   constructor(options: WalkOptions) {
     this.#options = options
+    this.#scopes = JSON.stringify(options.scopes)
   }
 
   async run(): Promise<Walked> {
     const { root, cache } = this.#options
     const { id, totals } = await this.#directory(root, { path: '', depth: 0, rules: [], ignored: false })
     cache.directories = this.#directories
+    cache.scopes = this.#scopes
     cache.learned(this.#learned)
     return {
       tree: id,
@@ -98,51 +105,87 @@ class TreeWalk {
   }
 
   async #directory(folder: HeldFolder, above: Place): Promise<NonNullable<CachedDirectory['made']>> {
-    const { cache, batch, distrust } = this.#options
+    const { cache } = this.#options
     const known = cache.directories.get(above.path)
     const listed = sortedOnce(folder.names(), known)
     const names = listed.sorted
-    const place = above.ignored ? above : { ...above, rules: this.#rulesIn(folder, above, names) }
+    const place = above.ignored ? above : { ...above, rules: this.#rulesIn(folder, above, names, known) }
+    const glances = this.#glances(place, names, listed === known?.listed, known)
     const made = new Making(known)
-    for (const name of names) {
-      const found = this.#row(folder, place, name, known)
-      const row = found === 'directory' ? await this.#below(folder, place, name) : found
-      if (row !== null) made.add(name, row)
+    for (let at = 0; at < names.length; at++) {
+      const name = names[at]!
+      const file = this.#atAGlance(folder, glances, name, at)
+      if (file !== null) made.keep(name, file)
+      else {
+        const found = this.#row(folder, place, name, known)
+        const row = found === null || !('enter' in found) ? found : await this.#below(folder, place, name, found.enter)
+        if (row !== null) made.add(name, row)
+      }
       if (this.#worked > BREATHE_BYTES) await this.#breathe()
     }
+    const files = made.files()
+    const manifest = this.#manifest(made)
+    const still = glances !== null && files === known?.files ? { glances } : {}
+    this.#directories.set(above.path, { listed, files, rules: place.rules, made: manifest, ...still })
+    this.#trees.set(manifest.id, manifest.rows)
+    return manifest
+  }
+
+  #manifest(made: Making): NonNullable<CachedDirectory['made']> {
+    const { batch, distrust } = this.#options
     const before = made.unchanged()
     if (before !== null && !distrust.has(before.id)) {
       this.#reused.push(before.id)
-      this.#directories.set(above.path, { listed, files: made.files(), made: before })
-      this.#trees.set(before.id, before.rows)
       return before
     }
     const rows = made.rows()
     const bytes = writeTree(rows)
     const id = batch?.add(bytes) ?? (hash('sha256', bytes) as Sha256)
-    const fresh = { id, rows, names: [...rows.keys()], totals: totalsOf(rows) }
-    this.#directories.set(above.path, { listed, files: made.files(), made: fresh })
-    this.#trees.set(id, rows)
-    return fresh
+    return { id, rows, names: [...rows.keys()], totals: totalsOf(rows) }
   }
 
-  /** What the name stands for; 'directory' when it is to be entered, null when it does not belong to the tree. */
+  /** Null when each file must be asked whether it is ignored. Rules that have not changed answer as they did. */
+  #glances(
+    { rules, ignored }: Place,
+    names: readonly BytePath[],
+    sameNames: boolean,
+    known: CachedDirectory | undefined,
+  ): Glances | null {
+    if (known === undefined || ignored) return null
+    if (rules.length > 0 && (rules !== known.rules || this.#options.cache.scopes !== this.#scopes)) return null
+    return sameNames && known.glances !== undefined ? known.glances : glancesOf(names, known.files)
+  }
+
+  #atAGlance(folder: HeldFolder, glances: Glances | null, name: BytePath, at: number): CachedFile | null {
+    const file = glances?.files[at] ?? null
+    if (file === null) return null
+    const { distrust } = this.#options
+    if (distrust.size > 0 && distrust.has(file.row.sha256)) return null
+    const stat = folder.glance(name)
+    if (stat === null || !isAtAGlance(glances!, at, stat)) return null
+    this.#count()
+    this.#reused.push(file.row.sha256)
+    return file
+  }
+
+  #count(): void {
+    if (++this.#entries > ENTRIES_MAX) tooMuch()
+    this.#worked += ENTRY_COSTS_BYTES
+  }
+
+  /** What the name stands for; `enter` when it is a directory to be entered, null when it does not belong to the tree. */
   #row(
     folder: HeldFolder,
     { path: above, rules, ignored }: Place,
     name: BytePath,
     known: CachedDirectory | undefined,
-  ): TreeRow | CachedFile | 'directory' | null {
+  ): TreeRow | CachedFile | { readonly enter: BigIntStats } | null {
     const cached = known?.files.get(name)
     const stat = folder.look(name)
     if (stat === null) return null
-    if (++this.#entries > ENTRIES_MAX) tooMuch()
-    this.#worked += ENTRY_COSTS_BYTES
+    this.#count()
     const { distrust, scopes, state } = this.#options
-    // Nearly every file, nearly every time: nothing more is asked about it than this.
     const hit = cached?.settled === true && isUnchanged(cached, stat)
-    const reusable = hit && (distrust.size === 0 || !distrust.has(cached.row.sha256))
-    if (reusable && rules.length === 0 && !ignored) return this.#reuse(cached)
     const path = above === '' ? name : `${above}/${name}`
     if (cached === undefined && isNeverCaptured(path, name, state)) return null
     const isDirectory = stat.isDirectory()
@@ -152,8 +195,11 @@ class TreeWalk {
         scopes.length > 0 && (inScope(scopes, text) || (isDirectory && (mayHold(scopes, text) || covers(scopes, text))))
       if (!wanted) return { type: 'left', reason: IGNORED }
     }
-    if (reusable) return this.#reuse(cached)
-    if (isDirectory) return 'directory'
+    if (hit && !distrust.has(cached.row.sha256)) {
+      this.#reused.push(cached.row.sha256)
+      return cached
+    }
+    if (isDirectory) return { enter: stat }
     if (stat.isSymbolicLink()) {
       try {
         return { type: 'link', target: folder.readLink(name) }
@@ -172,30 +218,22 @@ class TreeWalk {
     return file
   }
 
-  #reuse(cached: CachedFile): CachedFile {
-    this.#reused.push(cached.row.sha256)
-    return cached
-  }
-
   #file({ bytes, sha256, stamp, settled }: ReadFile): CachedFile {
     this.#worked += bytes.length
     this.#learned++
     this.#options.batch?.add(bytes, sha256)
     return {
       ...stamp,
-      sizeExact: BigInt(stamp.size),
       row: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 },
       settled,
     }
   }
 
-  async #below(folder: HeldFolder, place: Place, name: BytePath): Promise<TreeRow | null> {
+  async #below(folder: HeldFolder, place: Place, name: BytePath, stat: BigIntStats): Promise<TreeRow | null> {
     const path = place.path === '' ? name : `${place.path}/${name}`
     if (place.depth >= DEPTH_MAX) return this.#leave(path, `deeper than ${DEPTH_MAX} directories`)
     let below: HeldFolder | null = null
     try {
-      const stat = folder.look(name)
-      if (stat === null) return null
       below = folder.enter(name)
       const ignored = place.ignored || isIgnored(place.rules, path, true)
       const { id, totals } = await this.#directory(below, { ...place, path, depth: place.depth + 1, ignored })
@@ -212,15 +250,26 @@ class TreeWalk {
   }
 
   /** A link in the place of such a file is not followed, as in git. */
-  #rulesIn(folder: HeldFolder, { path, rules }: Place, names: readonly BytePath[]): readonly IgnoreRules[] {
+  #rulesIn(
+    folder: HeldFolder,
+    { path, rules }: Place,
+    names: readonly BytePath[],
+    known: CachedDirectory | undefined,
+  ): readonly IgnoreRules[] {
+    const before = known?.rules ?? []
     const more: IgnoreRules[] = []
     for (const name of ['.gitignore', '.planfoldignore']) {
       if (!names.includes(name) || folder.look(name)?.isFile() !== true) continue
       const read = readSteady(folder, name, this.#options.now(), IGNORE_MAX_BYTES)
       if (read === null || typeof read === 'string') continue
-      more.push(readRules(path === '' ? '' : `${path}/`, Buffer.from(read.bytes).toString('latin1')))
+      const base = path === '' ? '' : `${path}/`
+      const text = Buffer.from(read.bytes).toString('latin1')
+      more.push(before.find(each => each.base === base && each.text === text) ?? readRules(base, text))
     }
-    return more.length === 0 ? rules : [...rules, ...more]
+    if (more.length === 0) return rules
+    // The very same list again where nothing changed, so that one sees that what it decided still holds.
+    const all = [...rules, ...more]
+    return all.length === before.length && all.every((each, at) => each === before[at]) ? before : all
   }
 
   #leave(path: BytePath, reason: string): TreeRow {
@@ -247,61 +296,6 @@ function sortedOnce(
   return { raw, sorted: raw.toSorted() }
 }
 
-/** Collects the rows of one directory; as long as they are those of the time before, it only counts them. */
-class Making {
-  readonly #known: CachedDirectory | undefined
-  readonly #before: readonly BytePath[]
-  #same = 0
-  #rows: Map<BytePath, TreeRow> | null = null
-  readonly #learned: [BytePath, CachedFile][] = []
-
-  constructor(known: CachedDirectory | undefined) {
-    this.#known = known
-    this.#before = known?.made?.names ?? []
-  }
-
-  add(name: BytePath, found: TreeRow | CachedFile): void {
-    const row = 'row' in found ? found.row : found
-    if ('row' in found && this.#known?.files.get(name) !== found) this.#learned.push([name, found])
-    if (this.#rows === null) {
-      const before = this.#before[this.#same] === name ? this.#known!.made!.rows.get(name) : undefined
-      if (before !== undefined && (before === row || isSameRow(before, row))) {
-        this.#same++
-        return
-      }
-      this.#begin()
-    }
-    this.#rows!.set(name, row)
-  }
-
-  unchanged(): NonNullable<CachedDirectory['made']> | null {
-    return this.#rows === null && this.#same === this.#before.length ? (this.#known?.made ?? null) : null
-  }
-
-  rows(): Tree {
-    if (this.#rows === null) this.#begin()
-    return this.#rows!
-  }
-
-  /** What is known of its files now; those that are no longer there are forgotten. */
-  files(): ReadonlyMap<BytePath, CachedFile> {
-    const before = this.#known?.files
-    if (before !== undefined && this.#learned.length === 0 && this.#rows === null) return before
-    const files = new Map<BytePath, CachedFile>()
-    for (const [name, file] of before ?? []) {
-      if (this.#rows === null || this.#rows.get(name)?.type === 'file') files.set(name, file)
-    }
-    for (const [name, file] of this.#learned) files.set(name, file)
-    return files
-  }
-
-  /** From here on it is different: what was only counted is taken over. */
-  #begin(): void {
-    this.#rows = new Map()
-    for (const name of this.#before.slice(0, this.#same)) this.#rows.set(name, this.#known!.made!.rows.get(name)!)
-  }
-}
-
 /** Git's own folder, Planfold's state, and what Planfold writes beside the files it replaces. */
 export function isNeverCaptured(path: BytePath, name: BytePath, state: readonly string[] | null): boolean {
   const first = name.charCodeAt(0)
@@ -315,28 +309,6 @@ export function isNeverCaptured(path: BytePath, name: BytePath, state: readonly 
   return textOf(path)
     .split('/')
     .every((component, at) => fold(component) === state[at])
-}
-
-function isSameRow(a: TreeRow, b: TreeRow): boolean {
-  if (a.type === 'file' && b.type === 'file') return a.sha256 === b.sha256 && a.mode === b.mode
-  if (a.type === 'link' && b.type === 'link') return a.target === b.target
-  if (a.type === 'directory' && b.type === 'directory') return a.tree === b.tree && a.mode === b.mode
-  return a.type === 'left' && b.type === 'left' && a.reason === b.reason
-}
-
-export function totalsOf(rows: Tree): Totals {
-  let [files, bytes, left] = [0, 0, 0]
-  for (const row of rows.values()) {
-    if (row.type === 'file') {
-      files++
-      bytes += row.size
-    } else if (row.type === 'directory') {
-      files += row.totals.files
-      bytes += row.totals.bytes
-      left += row.totals.left
-    } else if (row.type === 'left') left++
-  }
-  return { files, bytes, left }
 }
 
 function tooMuch(): never {

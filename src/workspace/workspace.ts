@@ -12,6 +12,8 @@ export interface Workspace {
    * a person's work is lost. Running it again after a crash ends in the same state.
    */
   restore(manifest: Sha256): Promise<Restored>
+  /** What is different in the scope now. The contents that stand there are stored, so that nothing of it can be lost. */
+  changesSince(manifest: Sha256): Promise<Differences>
 }
 
 export type Captured =
@@ -84,6 +86,14 @@ export interface Snapshots {
   snapshot(options?: SnapshotOptions): Promise<Taken>
   /** What is different in `b`, or in the workspace now. */
   diff(a: Sha256, b: Sha256 | 'now', options?: { readonly paths?: readonly string[] }): Promise<Differences>
+  /** Stores a snapshot that holds only these paths, of contents that are stored already; null where nothing stands. */
+  compose(entries: Iterable<readonly [path: string, entry: TreeEntry | null]>): Promise<Composed>
+  /** Writes the whole tree of a snapshot into a folder that is empty or not there, with other entries at some paths. */
+  materialise(
+    snapshot: Sha256,
+    folder: string,
+    instead?: Iterable<readonly [path: string, entry: TreeEntry | null]>,
+  ): Promise<Materialised>
   /** What stands at these paths in a snapshot. */
   entries(snapshot: Sha256, paths: readonly string[]): Promise<Entries>
   /** What a rollback would do with every path of the write set. Changes nothing. */
@@ -121,6 +131,14 @@ export type Taken =
       /** Not captured, and why. What is ignored is not listed here. */
       readonly left: readonly LeftOut[]
     }
+  | { readonly ok: false; readonly failure: Failure }
+
+export type Composed =
+  | { readonly ok: true; readonly manifest: Sha256 }
+  | { readonly ok: false; readonly failure: Failure }
+
+export type Materialised =
+  | { readonly ok: true; readonly files: number; readonly left: readonly LeftOut[] }
   | { readonly ok: false; readonly failure: Failure }
 
 export interface Change {

@@ -2,12 +2,11 @@
 // strace counts `when=K` for each thread by itself, so each loop holds exactly one thread: the main one, in which SQLite
 // works, by not following others; the thread pool, in which files are written, by attaching to its only thread.
 
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Ended, endAll, type Ground, Real } from './harness.ts'
+import { type Ended, endAll, type Ground } from './harness.ts'
 import { Scene } from './scene.ts'
+import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
 const SPREAD = 64
@@ -28,23 +27,12 @@ afterAll(async () => {
   await sideBySide?.close()
 })
 
-const strace = (call: string, k: number, out = '/dev/null') => [
-  'strace',
-  '-qq',
-  '-o',
-  out,
-  '-e',
-  `trace=${call}`,
-  '-e',
-  `inject=${call}:signal=SIGKILL:when=${k}`,
-]
-
 describe.skipIf(missing !== null)(
   `a process killed at system calls${missing === null ? '' : ` (skipped: ${missing})`}`,
   () => {
     test('at every fsync and fdatasync of SQLite it comes to the same end, and the file is whole', async () => {
       const { kills } = await scene.playEach('fsync in the main thread', (ground, k) =>
-        ground.drive({}, strace('fsync,fdatasync', k)).end(),
+        ground.drive({}, killing('fsync,fdatasync', k)).end(),
       )
       expect(kills).toBeGreaterThan(15)
     })
@@ -57,7 +45,7 @@ describe.skipIf(missing !== null)(
     test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, {
       timeout: 3_600_000,
     }, async () => {
-      const kill = (ground: Ground, k: number) => ground.drive({}, strace('pwrite64', k)).end()
+      const kill = (ground: Ground, k: number) => ground.drive({}, killing('pwrite64', k)).end()
       if (ALL) {
         expect((await sideBySide.playEach('pwrite64', kill)).kills).toBeGreaterThan(100)
         return
@@ -80,44 +68,12 @@ async function countWrites(): Promise<number> {
   let count = 0
   await sideBySide.play('counted', async ground => {
     const out = join(ground.base, 'strace.out')
-    const ended = await ground.drive({}, ['strace', '-qq', '-o', out, '-e', 'trace=pwrite64']).end()
-    count = readFileSync(out, 'utf8')
-      .split('\n')
-      .filter(line => line.startsWith('pwrite64')).length
+    const ended = await ground.drive({}, tracing('pwrite64', out)).end()
+    count = counted(out).length
     return ended
   })
   return count
 }
 
-async function killInPool(ground: Ground, k: number): Promise<Ended> {
-  const engine = ground.drive({
-    UV_THREADPOOL_SIZE: '1',
-    NODE_OPTIONS: `--require ${resolve(import.meta.dirname, 'pool-thread.cjs')}`,
-  })
-  const [, thread] = await engine.says(/\{"pool":(\d+)\}/)
-  const tracer = new Real([...strace('fsync,fdatasync', k), '-p', thread!])
-  const ended = await engine.end()
-  await tracer.end()
-  return ended
-}
-
-/** It must be there, may have been forbidden to trace, and must kill exactly where it is told. */
-function whyNoStrace(): string | null {
-  if (process.platform !== 'linux') return 'this is not Linux'
-  if (spawnSync('strace', ['--version']).status !== 0) return 'it is not installed'
-  const tried = spawnSync('strace', [
-    '-qq',
-    '-o',
-    '/dev/null',
-    '-e',
-    'trace=getcwd',
-    '-e',
-    'inject=getcwd:signal=SIGKILL:when=1',
-    'bash',
-    '-c',
-    'cd /; /bin/pwd',
-  ])
-  return tried.signal === 'SIGKILL'
-    ? null
-    : `it cannot trace or inject here: ${String(tried.stderr).trim().split('\n')[0] ?? ''}`
-}
+const killInPool = (ground: Ground, k: number): Promise<Ended> =>
+  tracedInPool(ground.drive(ONE_POOL_THREAD), killing('fsync,fdatasync', k))

@@ -12,9 +12,11 @@ export function conclude(draft: Draft): void {
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
   while (state.status === 'active' && isQuiet(state)) {
+    // What was written is committed first; a rollback ends by itself.
+    if (state.rollback !== null || state.uncommitted.length > 0) return
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
-      emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
+      emit(draft, { type: 'plan.finished', status: state.ending ?? 'cancelled', reason: state.reason ?? 'cancelled' })
       return
     }
     if (skipUnrouted(draft)) continue
@@ -23,6 +25,10 @@ export function conclude(draft: Draft): void {
         ? worst(state)
         : null
     if (failed !== null) {
+      if (compensates(state)) {
+        emit(draft, { type: 'plan.compensating', reason: whyFailed(failed) })
+        return
+      }
       emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
       return
     }
@@ -34,6 +40,11 @@ export function conclude(draft: Draft): void {
     }
     emit(draft, { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
   }
+}
+
+/** A plan that fails undoes what declared how, unless it says that all shall stay. */
+function compensates({ rules, definition, completedOrder }: PlanState): boolean {
+  return rules > 1 && definition.policy?.onFailure !== 'keep' && completedOrder.length > 0
 }
 
 /** While cancelling, only what still runs is waited for. */

@@ -19,7 +19,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
   const refusal = refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal, source } = command
+  const { plan, definition, hash, origin, session, goal, source, place, forkedAt } = command
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -31,6 +31,8 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
     ...(session === undefined ? {} : { session }),
     ...(goal === undefined ? {} : { goal }),
     ...(source === undefined ? {} : { source }),
+    ...(place === undefined ? {} : { place }),
+    ...(forkedAt === undefined ? {} : { forkedAt }),
   })
   if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined
@@ -61,12 +63,13 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
   return [...all.values()]
 }
 
-export function start(draft: Draft): Refusal | undefined {
+export function start(draft: Draft, command: CommandOf<'start'>): Refusal | undefined {
   const { state } = draft
   if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
   const refusal = refuseUnsupported(state.definition)
   if (refusal !== undefined) return refusal
-  emit(draft, { type: 'plan.started' })
+  const { type: _, ...said } = command
+  emit(draft, { type: 'plan.started', ...said })
   readyUp(draft, state.order)
   // Tasks that were brought along failed or abandoned.
   blockHeld(draft, state.order)
@@ -83,7 +86,7 @@ export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | unde
 }
 
 export function resume(draft: Draft): Refusal | undefined {
-  if (draft.state.status === 'active') return undefined
+  if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   emit(draft, { type: 'plan.resumed' })
   conclude(draft)
@@ -173,7 +176,7 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
-        'use run, edit, decide or gate, or leave the action out and let an agent claim the task',
+        'use run, edit, git, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
       )
     }
   }

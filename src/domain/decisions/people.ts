@@ -58,6 +58,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
     task: id,
     visit: task.visit,
     attempt: task.attempt + 1,
+    ...command.prepared,
     claim: { token: command.token, by: command.by },
   })
   return undefined
@@ -214,7 +215,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       'wait for it, or pause the plan first',
     )
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
-  reopen(draft, works, command.reason ?? 'tried again by hand')
+  reopen(draft, withCompensated(draft, works), command.reason ?? 'tried again by hand')
   redoDone(draft)
   conclude(draft)
   return undefined
@@ -241,10 +242,17 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
     emit(draft, { type: 'task.skipped', task: other.definition.id, reason: command.reason })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)
+    reopen(draft, withCompensated(draft, []), `skip of ${id}`)
     if (task.definition.action.type !== 'verify') redoDone(draft)
     conclude(draft)
   }
   return undefined
+}
+
+/** What was undone when the plan failed is done again when its work is taken up. */
+function withCompensated({ state }: Draft, works: readonly TaskState[]): readonly TaskState[] {
+  const undone = state.compensated.flatMap(name => state.tasks.get(name) ?? [])
+  return [...works, ...undone.filter(task => task.status === 'completed' && !works.includes(task))]
 }
 
 /** When work is taken up again, the definition of done is judged again at the end, however far its judging had come. */

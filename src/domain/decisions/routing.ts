@@ -46,7 +46,7 @@ export function exhausted(source: TaskState, to: readonly TaskState[]): { target
     if (!wouldReopen(target)) continue
     const visits = source.definition.visits || target.definition.visits || VISITS_DEFAULT
     // A visit that was skipped is not one it has had.
-    const had = target.status === 'skipped' ? target.visit - 1 : target.visit
+    const had = (target.status === 'skipped' ? target.visit - 1 : target.visit) - target.goneBack
     if (had >= visits) return { target: target.definition.id, visits }
   }
   return null

@@ -9,6 +9,7 @@ import type { Failed, Result, Succeeded } from '../result.ts'
 import { backoffMs, retryOf } from '../retry.ts'
 import type { TaskState } from '../state.ts'
 import { groupOf, openNeeds } from '../task-graph.ts'
+import { takenBy } from './checkpoints.ts'
 import { type Draft, emit } from './draft.ts'
 import { block, propagate } from './readiness.ts'
 import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route } from './routing.ts'
@@ -47,6 +48,7 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
     return
   }
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
+  takenBy(draft, task, result.checkpoint)
   if (unjudged.length > 0) {
     const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
     emit(draft, { type: 'gate.opened', task: task.definition.id, asks, hash: draft.state.hash })

@@ -2,13 +2,14 @@
 // overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
 // place in the line, so that lesser ones cannot starve it.
 
-import { capturesFiles, heldScope } from '../effect.ts'
+import { capturesFiles, heldScope, isWatched } from '../effect.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
 import type { Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { isStartable, isUncleared, isUnjudged } from '../task-graph.ts'
+import { dueBefore, takenBefore } from './checkpoints.ts'
 import { type Draft, emit } from './draft.ts'
 import { openGate, propagate } from './readiness.ts'
 import { settle } from './settle.ts'
@@ -48,11 +49,24 @@ export function concurrencyOf({ concurrency }: PlanDefinition): number {
 /** A task with a condition, preconditions, items to find, or a write scope to capture or restore is prepared before each attempt. */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
   const { preconditions, action } = task.definition
-  return isUnjudged(task) || (preconditions?.length ?? 0) > 0 || action.type === 'items' || capturesScope(state, task)
+  return (
+    isUnjudged(task) ||
+    (preconditions?.length ?? 0) > 0 ||
+    action.type === 'items' ||
+    capturesScope(state, task) ||
+    needsLook(state, task) ||
+    dueBefore(state, task) !== null
+  )
 }
 
 export function capturesScope(state: PlanState, task: TaskState): boolean {
   return capturesFiles(state.definition, task.definition)
+}
+
+/** Must all files be looked at before it begins this visit? An external task is looked at when it is claimed. */
+function needsLook(state: PlanState, task: TaskState): boolean {
+  if (task.definition.action.type === 'external' || !isWatched(state, task.definition)) return false
+  return task.prepared?.before === undefined && task.attempt === 0
 }
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
@@ -99,17 +113,22 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
   }
   if (prepared.failure === undefined && !isClear(draft, task, prepared)) return
+  if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
   const { type } = task.definition.action
   if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
     openGate(draft, task)
     return
   }
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
-  if (prepared.preimage === undefined && prepared.inputHash === undefined) emit(draft, begun)
+  const { preimage, before, unwatched } = prepared
+  if (preimage === undefined && prepared.inputHash === undefined && before === undefined && unwatched === undefined)
+    emit(draft, begun)
   else
     emit(draft, {
       ...begun,
-      ...(prepared.preimage === undefined ? {} : { preimage: prepared.preimage }),
+      ...(preimage === undefined ? {} : { preimage }),
+      ...(before === undefined ? {} : { before }),
+      ...(unwatched === undefined ? {} : { unwatched }),
       ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
     })
   const { failure, mode } = prepared

@@ -2,14 +2,16 @@
 // is one entry. And `recover`: a new owner finds attempts that an old one left open.
 
 import type { CommandOf, Turn } from '../command.ts'
-import { compensationEffect, mayRunAgain } from '../effect.ts'
+import { mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import type { Prepared } from '../result.ts'
 import type { TaskState } from '../state.ts'
 import { isTimed, runningInOrder } from '../task-graph.ts'
+import { compensated, compensationEffect } from './compensating.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { expandFound } from './expanding.ts'
+import { finishRollback } from './going-back.ts'
 import { lose, settle } from './settle.ts'
 import { startInLine } from './starting.ts'
 
@@ -24,9 +26,13 @@ export function turn(draft: Draft, command: Turn): void {
     const open = task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt
     if (task !== undefined && open) settle(draft, task, result)
   }
-  for (const { task, result } of command.compensated ?? []) {
-    if (state.compensation === task) emit(draft, { type: 'compensation.finished', task, result })
+  for (const { task, result } of command.compensated ?? [])
+    if (state.compensation === task) compensated(draft, task, result)
+  for (const { task, visit, operations, failure } of command.committed ?? []) {
+    if (state.uncommitted.some(one => one.task === task && one.visit === visit))
+      emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
   }
+  if (command.rolledBack !== undefined && state.rollback !== null) finishRollback(draft, command.rolledBack)
   readyDue(draft)
   if (command.start !== false) {
     expandFound(draft, command.expanded ?? [])
@@ -42,15 +48,14 @@ export function turn(draft: Draft, command: Turn): void {
 export function recover(draft: Draft, command: CommandOf<'recover'>): void {
   for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world')
   const name = draft.state.compensation
-  const action = name === null ? undefined : draft.state.tasks.get(name)?.definition.compensate
-  if (name !== null && action !== undefined && !mayRunAgain(compensationEffect(action))) {
+  if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
     const failure = {
       class: 'unknown',
       message: `${command.reason}; nobody knows whether the compensation happened`,
       hint: 'look, and undo by hand what is left',
       retryable: false,
     } as const
-    emit(draft, { type: 'compensation.finished', task: name, result: { status: 'failed', failure } })
+    compensated(draft, name, { status: 'failed', failure })
   }
   conclude(draft)
 }
@@ -71,6 +76,7 @@ function readyDue(draft: Draft): void {
 function compensateNext(draft: Draft): void {
   const { state } = draft
   if (state.compensating === null || state.compensation !== null || state.running.size > 0) return
+  if (state.compensationAt !== null && state.compensationAt > draft.now) return
   const name = state.compensating.at(-1)
   const action = name === undefined ? undefined : state.tasks.get(name)?.definition.compensate
   if (name !== undefined && action !== undefined) emit(draft, { type: 'compensation.started', task: name, action })

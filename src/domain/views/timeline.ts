@@ -94,6 +94,24 @@ export function sentence(event: Event): string {
       return `compensating ${event.task}`
     case 'compensation.finished':
       return `compensation of ${event.task} ${event.result.status}`
+    case 'compensation.retried':
+      return `compensation of ${event.task} failed and is tried again: ${event.result.failure.message}`
+    case 'plan.compensating':
+      return `the plan fails: ${event.reason}; what declared how is undone`
+    case 'checkpoint.taken':
+      return `checkpoint ${event.name}${event.standing.lacks === undefined ? '' : ` without files: ${event.standing.lacks}`}`
+    case 'git.committed':
+      return event.failure === undefined
+        ? `${event.task} committed`
+        : `${event.task} could not be committed: ${event.failure.message}`
+    case 'rollback.started':
+      return event.kind === 'undo'
+        ? 'undoing the last rollback'
+        : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
+    case 'rollback.finished':
+      return `rolled back, ${event.paths} path(s) changed`
+    case 'rollback.stopped':
+      return `the rollback was stopped: ${event.failure.message}`
     case 'note.added':
       return event.text
     default:

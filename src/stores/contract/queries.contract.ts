@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { taskId } from '../../domain/id.ts'
+import { meaningOf } from '../../domain/rollback.ts'
 import { gate, name, numberedSha, plan, task } from '../../testing/index.ts'
 import { BadCursor, type Store } from '../store.ts'
 import { carryOut, given, must, one, type Setup, two } from './harness.contract.ts'
@@ -166,6 +167,33 @@ export function queriesContract(what: string, setup: Setup): void {
       await must(store, id, { type: 'cancel' })
       expect((await store.tasks({ plan: id, status: 'cancelled' })).items).toHaveLength(2)
       expect((await store.check()).faults).toEqual([])
+    })
+
+    it('regression 28: a rollback is kept, and rows stand where the plan stands, under way, afterwards and undone', async () => {
+      const { store } = await one(setup)
+      const id = await given(store, two('first'))
+      await carryOut(store, id)
+      const rows = async () => {
+        expect((await store.check()).faults).toEqual([])
+        const [row] = (await store.plans({})).items
+        const tasks = (await store.tasks({ plan: id })).items.map(task => `${task.name} ${task.status} ${task.visit}`)
+        return [row!.status, row!.done, row!.endedAt === null, ...tasks]
+      }
+      const go = async (to: number, kind: 'rollback' | 'undo') => {
+        const entries = await store.read(id)
+        const meaning = meaningOf(entries, (await store.state(id))!, to)
+        await must(store, id, { type: 'rollback', kind, id: kind, at: 0, to, ...meaning })
+      }
+      const end = async (name: string) =>
+        await must(store, id, { type: 'turn', rolledBack: { id: name, outcome: { changes: null, paths: 0 } } })
+      const { version } = (await store.state(id))!
+      await go(2, 'rollback')
+      expect(await rows()).toEqual(['active', 2, true, 'a completed 1', 'b completed 1'])
+      await end('rollback')
+      expect(await rows()).toEqual(['paused', 0, true, 'a ready 2', 'b pending 2'])
+      await go(version, 'undo')
+      await end('undo')
+      expect(await rows()).toEqual(['completed', 2, false, 'a completed 3', 'b completed 3'])
     })
   })
 }

@@ -21,6 +21,56 @@ export function upkeepContract(what: string, setup: Setup): void {
       expect(await store.blobs.get(empty)).toHaveLength(0)
     })
 
+    it('a batch stores what is new, once, and says what it cost; another process reads it', async () => {
+      const { store, open } = await one(setup)
+      const contents = Array.from({ length: 50 }, (_, at) => Buffer.from(`content ${at % 40}`))
+      const batch = store.blobs.batch()
+      const buffer = Buffer.alloc(16)
+      const ids = contents.map(content => {
+        content.copy(buffer)
+        return batch.add(buffer.subarray(0, content.length))
+      })
+      await batch.room()
+      await batch.close()
+      expect(new Set(ids).size).toBe(40)
+      expect(batch.bytes).toBe(contents.slice(0, 40).reduce((sum, { length }) => sum + length, 0))
+      const again = store.blobs.batch()
+      for (const [at, content] of contents.entries()) expect(again.add(content)).toBe(ids[at])
+      await again.close()
+      expect(again.bytes).toBe(0)
+      const other = await open()
+      for (const [at, id] of ids.entries()) expect(Buffer.from((await other.blobs.get(id))!)).toEqual(contents[at])
+    })
+
+    it('regression 24: nothing that a journal, a pin or a manifest names is pruned, nor what is in use', async () => {
+      const { store, clock, open } = await one(setup)
+      const put = (value: string) => store.blobs.put(Buffer.from(value))
+      const [named, inside, pinned, below, touched, lonely] = await Promise.all(
+        ['named', 'inside', 'pinned', 'below', 'touched', 'lonely'].map(put),
+      )
+      const manifest = await put(JSON.stringify({ entries: [inside] }))
+      const tree = await store.blobs.put(
+        Buffer.concat([Buffer.from('PFTREE1\n\0\0\0\0\x01\0\0\0', 'latin1'), Buffer.from(below!, 'hex')]),
+      )
+      const id = await given(store, two('first'))
+      await must(store, id, { type: 'note', text: `relies on ${named} and ${manifest}` })
+      const other = await open()
+      other.blobs.pin('rollback', JSON.stringify({ pinned, tree }))
+      expect(store.blobs.pinned('rollback')).toBe(JSON.stringify({ pinned, tree }))
+      clock.pass(10_000)
+      expect(other.blobs.touch([touched!, numberedSha(77)])).toEqual([numberedSha(77)])
+      const before = clock.wall - 5_000
+      expect(await store.prune({ before, dryRun: false })).toMatchObject({ blobs: 1 })
+      for (const each of [named, manifest, inside, pinned, tree, below, touched])
+        expect(await store.blobs.get(each!)).not.toBeNull()
+      expect(await store.blobs.get(lonely!)).toBeNull()
+      store.blobs.unpin('rollback')
+      expect(other.blobs.pinned('rollback')).toBeNull()
+      clock.pass(10_000)
+      expect(await store.prune({ before: clock.wall - 1, dryRun: false })).toMatchObject({ blobs: 4 })
+      expect(await store.check({ readData: true })).toMatchObject({ ok: true })
+    })
+
     it('a stored fold and the tail behind it are the fold of the whole journal', async () => {
       const { open } = await setup({ foldEvery: 50 })
       const store = await open()

@@ -6,7 +6,7 @@ import type { StoredEntry } from '../entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../projection.ts'
 import type { StoredLog } from '../store.ts'
 import type { ClaimRecord, OwnerRecord, StoredFold, StreamEntry, StreamKind } from '../tables.ts'
-import type { MemoryBlobs } from './blobs-memory.ts'
+import type { MemoryBlobs, MemoryPins } from './blobs-memory.ts'
 
 export interface MemoryPlan {
   readonly no: number
@@ -43,6 +43,7 @@ export class MemoryDisk {
   readonly owners = new Map<string, OwnerRecord>()
   readonly streams = new Map<string, MemoryStream>()
   readonly blobs: MemoryBlobs = new Map()
+  readonly pins: MemoryPins = new Map()
   position = 0
   planNo = 0
   logSeq = 0

@@ -38,7 +38,7 @@ export class StoreMemory extends StoreOnTables {
 
   constructor(disk: MemoryDisk, options: StoreMemoryOptions) {
     const { clock } = options
-    const blobs = new BlobsMemory(disk.blobs, clock)
+    const blobs = new BlobsMemory(disk.blobs, clock, disk.pins)
     const states = new States(blobs)
     const tables = tablesOf(disk)
     let seen = disk.commits

@@ -18,8 +18,8 @@ export interface BatchRoom {
   readonly touchLoose: (id: Sha256) => boolean
   readonly putLoose: (bytes: Uint8Array) => Promise<Sha256>
   readonly syncFolder: (folder: string) => Promise<void>
-  /** Refuses when so many more bytes would be too many. */
-  readonly demandRoom: (bytes: number) => void
+  /** Refuses when so many more bytes would be too many, besides those of this batch that are not on disk yet. */
+  readonly demandRoom: (bytes: number, waiting: number) => void
   /** A full disk gets its own name. */
   readonly full: (error: unknown) => unknown
 }
@@ -34,6 +34,8 @@ export class BatchPacks implements Batch {
   readonly #writing = new Set<Promise<void>>()
   #failed: { readonly error: unknown } | null = null
   #bytes = 0
+  /** Of those, the ones that are not on disk yet. */
+  #waiting = 0
 
   constructor(room: BatchRoom) {
     this.#room = room
@@ -49,12 +51,13 @@ export class BatchPacks implements Batch {
     if (this.#own.has(id)) return id
     const { packs } = this.#room
     if ((packs.knows(id) && packs.touch(id, this.#touched)) || this.#room.touchLoose(id)) return id
-    this.#room.demandRoom(bytes.length)
+    this.#room.demandRoom(bytes.length, this.#waiting)
     this.#own.add(id)
     this.#bytes += bytes.length
+    this.#waiting += bytes.length
     if (bytes.length > PACKED_MAX_BYTES) {
       const copy = Buffer.from(bytes)
-      this.#work(async () => void (await this.#room.putLoose(copy)))
+      this.#work(copy.length, async () => void (await this.#room.putLoose(copy)))
       return id
     }
     if (this.#pack.length + bytes.length > PACK_BYTES) this.#flush()
@@ -79,15 +82,18 @@ export class BatchPacks implements Batch {
   #flush(): void {
     const pack = this.#pack
     this.#pack = new PackBytes()
-    this.#work(async () => void (await writePack(this.#room, pack)))
+    this.#work(pack.length, async () => void (await writePack(this.#room, pack)))
   }
 
-  #work(doing: () => Promise<void>): void {
+  #work(bytes: number, doing: () => Promise<void>): void {
     const work: Promise<void> = doing()
       .catch(error => {
         this.#failed ??= { error: this.#room.full(error) }
       })
-      .finally(() => this.#writing.delete(work))
+      .finally(() => {
+        this.#waiting -= bytes
+        this.#writing.delete(work)
+      })
     this.#writing.add(work)
   }
 

@@ -104,7 +104,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
         if (!this.#folders.has(folder)) await syncFolder(dirname(folder))
         this.#folders.add(folder)
       },
-      demandRoom: bytes => this.#demandRoom(bytes),
+      demandRoom: (bytes, waiting) => this.#demandRoom(bytes, waiting),
       full,
     })
   }
@@ -257,17 +257,19 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
   }
 
   /** Counted anew before saying no: another process may have made room. */
-  #demandRoom(bytes: number): void {
+  #demandRoom(bytes: number, waiting: number): void {
     const quota = this.#options.quotaBytes
     if (quota === undefined) return
-    if ((this.#used ?? this.bytesUsed()) + bytes > quota && this.bytesUsed() + bytes > quota) {
+    let used = this.#used ?? this.bytesUsed() + waiting
+    if (used + bytes > quota) used = this.bytesUsed() + waiting
+    if (used + bytes > quota) {
       refuse(
         'resource',
-        `The content store has no room for this snapshot: ${this.#used} of ${quota} bytes are used.`,
+        `The content store has no room for this snapshot: ${used} of ${quota} bytes are used.`,
         'Run `planfold prune`, or raise the quota.',
       )
     }
-    this.#used = (this.#used ?? 0) + bytes
+    this.#used = used + bytes
   }
 
   #path(id: Sha256): string {

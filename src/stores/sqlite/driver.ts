@@ -63,7 +63,9 @@ export function sqliteCode(error: unknown): number | null {
 }
 
 export const SQLITE_BUSY = 5
+export const SQLITE_READONLY = 8
 export const SQLITE_CORRUPT = 11
 export const SQLITE_FULL = 13
+export const SQLITE_CANTOPEN = 14
 export const SQLITE_CONSTRAINT = 19
 export const SQLITE_NOTADB = 26

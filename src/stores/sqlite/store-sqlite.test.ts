@@ -167,6 +167,21 @@ describe('sqlite: a lease kept by its own thread', () => {
   })
 })
 
+describe('the quota', () => {
+  it('stops snapshots and scopes with a failure that says so, and never the journal', async () => {
+    const { open } = setup({ quotaBytes: 20_000 })
+    const store = await open()
+    const batch = store.blobs.batch()
+    batch.add(Buffer.alloc(15_000, 1))
+    expect(() => batch.add(Buffer.alloc(15_000, 2))).toThrow(/no room for this snapshot/)
+    await batch.close()
+    const id = await given(store, plan('first', task('a')))
+    await must(store, id, { type: 'note', text: 'z'.repeat(300_000) })
+    expect(await store.blobs.get(await store.blobs.put(Buffer.alloc(30_000, 3)))).toHaveLength(30_000)
+    expect(await store.check({ readData: true })).toMatchObject({ ok: true })
+  })
+})
+
 describe('the host', () => {
   it('knows that this process runs, that another start time is another process, and that nobody has pid 0', () => {
     const host = thisHost(process.pid)

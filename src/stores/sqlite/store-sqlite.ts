@@ -35,6 +35,8 @@ export interface StoreSqliteOptions {
   readonly heartbeat?: 'thread' | 'manual'
   /** After how many events a fold is stored again; the default suits everybody but tests. */
   readonly foldEvery?: number
+  /** How many bytes snapshots may bring the content store to; absent: as many as the disk holds. */
+  readonly quotaBytes?: number | undefined
   /** The type of the filesystem a folder is on, as statfs(2) tells it. */
   readonly filesystemType?: (folder: string) => number
 }
@@ -44,8 +46,14 @@ const READER_BUSY_MS = 100
 
 export class StoreSqlite extends StoreOnTables {
   private constructor(options: StoreSqliteOptions, path: string, writer: Connection, reader: Connection) {
-    const { folder, clock, failpoint, newId } = options
-    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now: () => clock.now(), newId, failpoint })
+    const { folder, clock, failpoint, newId, quotaBytes } = options
+    const blobs = new BlobsFiles({
+      folder: join(folder, 'blobs'),
+      now: () => clock.now(),
+      newId,
+      failpoint,
+      quotaBytes,
+    })
     const states = new States(blobs)
     const changes = new Changes(pollOf(reader))
     const commits = new Commits({
@@ -100,7 +108,7 @@ export class StoreSqlite extends StoreOnTables {
   }
 }
 
-function tablesOn(connection: Connection): Tables & { readonly journal: SqliteJournal } {
+export function tablesOn(connection: Connection): Tables & { readonly journal: SqliteJournal } {
   let writes = 0
   const wrote = () => {
     writes++
@@ -167,7 +175,7 @@ function makeFolder(folder: string): void {
   for (let at = folder; at.length >= first.length; at = dirname(at)) syncFolderNow(dirname(at))
 }
 
-function explained(error: unknown, path: string): unknown {
+export function explained(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
   if (code === SQLITE_NOTADB)
     return new StoreRefused(`${path} is not a store of planfold`, 'choose another folder with --dir')

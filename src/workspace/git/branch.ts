@@ -6,7 +6,7 @@ import { refuse } from '../../safety/refused.ts'
 import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
 import { oneLine } from './message.ts'
 import type { RefOperation } from './operation.ts'
-import { branchOf, isRef, madeRef, swapRef, tipOf } from './refs.ts'
+import { branchOf, isRef, madeRef, markOf, swapRef, tipOf } from './refs.ts'
 import type { Repository } from './repository.ts'
 
 export async function ensureBranch(repository: Repository, request: BranchRequest): Promise<PlanBranch> {
@@ -38,12 +38,16 @@ export async function createTag(repository: Repository, request: TagRequest): Pr
     refuse('logic', `${JSON.stringify(request.name.slice(0, 100))} cannot be the name of a tag.`, hint)
   }
   const commit = await repository.demandCommit(request.target)
-  const after = request.message === undefined ? commit : await tagObject(repository, request, commit)
-  const tip = await tipOf(repository, ref)
-  if (tip !== null && tip !== after) {
+  const mark = markOf(request.plan, ref)
+  const [tip, made] = [await tipOf(repository, ref), await tipOf(repository, mark)]
+  const isSame = (tip === commit) === (request.message === undefined) && (await repository.commitOf(ref)) === commit
+  if (tip !== null && (tip !== made || !isSame)) {
     const hint = 'Choose another name; a tag is never moved from here.'
-    refuse('policy', `There is a tag ${request.name} already, on another commit.`, hint)
+    const whose = tip === made ? 'on another commit or of another kind' : 'which this plan did not make'
+    refuse('policy', `There is a tag ${request.name} already, ${whose}.`, hint)
   }
+  const after = tip ?? (request.message === undefined ? commit : await tagObject(repository, request, commit))
+  if (made !== after) await swapRef(repository, { ref: mark, before: made, after, why: `mark of ${request.name}` })
   if (tip === null) await swapRef(repository, { ref, before: null, after, why: `tag ${request.name}` })
   return { type: 'tag.created', plan: request.plan as PlanId, ref, before: null, after, at: request.at }
 }

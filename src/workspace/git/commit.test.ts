@@ -138,7 +138,29 @@ describe('a commit', () => {
     const first = value(await git.commitPaths(commitOf({ x: text('1') }, { key: 'k1' })))
     value(await git.commitPaths(commitOf({ x: text('2') }, { key: 'k2' })))
     const again = value(await git.commitPaths(commitOf({ x: text('other') }, { key: 'k1' })))
-    expect(again).toEqual({ ...first, status: 'found' })
+    expect(again).toEqual({
+      status: 'found',
+      commit: first.commit,
+      operation: 'operation' in first ? first.operation : null,
+    })
+  })
+
+  test('leaves out what git ignores and the branch does not hold, when asked to', async () => {
+    const { git, sh, write } = busySetup()
+    write('kept.log', 'kept\n')
+    sh('add', '-f', 'kept.log')
+    sh('commit', '--quiet', '-m', 'second', 'kept.log')
+    await work(git)
+    const paths = Object.fromEntries(
+      ['kept.log', 'x.log', 'x.txt', ':(top)odd.log', ':!a', 'sub/*.log'].map(path => [path, text('new\n')] as const),
+    )
+    const made = value(await git.commitPaths(commitOf(paths, { ignored: 'leave', for: task('build') })))
+    expect(made).toMatchObject({ status: 'committed', paths: 3, left: ['x.log', ':(top)odd.log', 'sub/*.log'] })
+    expect(sh('diff-tree', '-r', '--name-only', 'HEAD', BRANCH).split('\n')).toEqual([':!a', 'kept.log', 'x.txt'])
+    expect('operation' in made && made.operation.task).toBe('build')
+    const none = value(await git.commitPaths(commitOf({ 'y.log': text('y') }, { ignored: 'leave' })))
+    expect(none).toMatchObject({ status: 'unchanged', left: ['y.log'] })
+    expect(value(await git.commitPaths(commitOf({ 'y.log': text('y') }))).status).toBe('committed')
   })
 
   test('without a change is none', async () => {
@@ -148,6 +170,7 @@ describe('a commit', () => {
     expect(value(await git.commitPaths(commitOf({ 'a.txt': text('a\n'), nope: { from: 'nothing' } })))).toEqual({
       status: 'unchanged',
       commit: tip,
+      left: [],
     })
     expect(value(await git.commitPaths(commitOf({}))).status).toBe('unchanged')
   })

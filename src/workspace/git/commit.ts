@@ -20,15 +20,17 @@ export async function commitPaths(repository: Repository, request: CommitRequest
   }
   const places = await checkedOutIn(repository, ref)
   if (places.length > 0 && request.whenCheckedOut !== 'stage') refuseCheckedOut(ref, places)
-  if (request.paths.size === 0) return { status: 'unchanged', commit: tip }
-  const { tree, changes } = await buildTree(repository, tip, request.paths)
-  if (changes.length === 0) return { status: 'unchanged', commit: tip }
+  if (request.paths.size === 0) return { status: 'unchanged', commit: tip, left: [] }
+  const { tree, changes, left } = await buildTree(repository, tip, request.paths, {
+    ignored: request.ignored ?? 'commit',
+  })
+  if (changes.length === 0) return { status: 'unchanged', commit: tip, left }
   const message = withTrailers(request.message, trailersOf(request))
   const commit = await createCommit(repository, { tree, parents: [tip], message, at: request.at })
   // The index first: cut off here, the same content is staged and not yet committed, which harms nothing.
   for (const place of places) await stage(repository, place, tip, changes)
   await swapRef(repository, { ref, before: tip, after: commit, why: oneLine(message.split('\n')[0] ?? '') })
-  return { status: 'committed', commit, operation: record(request, ref, tip, commit) }
+  return { status: 'committed', commit, operation: record(request, ref, tip, commit), paths: changes.length, left }
 }
 
 export interface OurBranch {
@@ -74,8 +76,9 @@ export async function createCommit(repository: Repository, wanted: NewCommit): P
   return await repository.line(['commit-tree', ...parents, '-F', '-', wanted.tree], { env, stdin: wanted.message })
 }
 
-export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key'>): Trailers {
-  const { plan, name, task, actor, key } = request
+export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' | 'for'>): Trailers {
+  const { plan, name, actor, key } = request
+  const task = request.for ?? request.task
   return { plan, name, actor, ...(task === undefined ? {} : { task }), ...(key === undefined ? {} : { key }) }
 }
 
@@ -86,12 +89,13 @@ export function refuseCheckedOut(ref: string, places: readonly string[]): never 
 }
 
 function record(request: CommitRequest, ref: string, before: Oid, after: Oid): RefOperation {
-  const { plan, task, at } = request
+  const { plan, at } = request
+  const task = request.for ?? request.task
   return { type: 'commit.created', plan, ...(task === undefined ? {} : { task }), ref, before, after, at }
 }
 
 /** The commit that already carries this key, made by a process that was killed before it could say so. */
-async function keyed(
+export async function keyed(
   repository: Repository,
   base: Oid,
   tip: Oid,

@@ -21,18 +21,23 @@ export interface BuiltTree {
   readonly tree: Oid
   /** What differs from the commit it was built on. */
   readonly changes: readonly TreeChange[]
+  /** Left out because git ignores them. */
+  readonly left: readonly string[]
 }
 
 export async function buildTree(
   repository: Repository,
   tip: Oid,
   paths: ReadonlyMap<string, PathContent>,
+  options: { readonly ignored: 'commit' | 'leave' },
 ): Promise<BuiltTree> {
   const wanted = new Map([...paths].map(([path, content]) => [repositoryPath(repository, path), content]))
-  const special = await attributesOf(repository, [...wanted.keys()])
   return await repository.inScratch(async folder => {
     const env = { GIT_INDEX_FILE: join(folder, 'index') }
     await repository.git(['read-tree', '--no-sparse-checkout', tip], { env })
+    const left = options.ignored === 'leave' ? await ignoredPaths(repository, [...wanted.keys()], env) : []
+    for (const path of left) wanted.delete(path)
+    const special = await attributesOf(repository, [...wanted.keys()])
     const { files, gone } = await sorted(repository, wanted)
     const given = await storeBytes(repository, folder, wanted, special)
     const zero = '0'.repeat(tip.length)
@@ -51,8 +56,21 @@ export async function buildTree(
       const hint = 'Name them too if they may go, or choose another path.'
       refuse('policy', `The commit would also take away ${told(strays)}, which were not named.`, hint)
     }
-    return { tree, changes: found }
+    return { tree, changes: found, left: left.map(pathText) }
   })
+}
+
+/** Those that git ignores; what the index holds is never ignored. */
+async function ignoredPaths(
+  repository: Repository,
+  paths: readonly BytePath[],
+  env: { readonly [name: string]: string },
+): Promise<readonly BytePath[]> {
+  if (paths.length === 0) return []
+  // It knows no literal paths. `./` keeps a name that begins with a colon from being taken for more than a name.
+  const stdin = joined(paths.map(path => `./${path}`))
+  const args = ['--no-literal-pathspecs', 'check-ignore', '-z', '--stdin']
+  return fields(await repository.git(args, { env, stdin, codes: [0, 1] })).map(path => path.slice(2))
 }
 
 export async function changesBetween(repository: Repository, from: Oid, to: Oid): Promise<readonly TreeChange[]> {
@@ -179,8 +197,14 @@ async function storeBytes(
   const plain: { path: BytePath; mode: string; file: string }[] = []
   const stored: TreeChange[] = []
   for (const [path, content] of wanted) {
-    if (content.from !== 'bytes') continue
-    const { mode, bytes } = content
+    if (content.from === 'workspace' || content.from === 'nothing') continue
+    const mode = content.from === 'link' ? '120000' : content.mode
+    const bytes =
+      content.from === 'bytes'
+        ? content.bytes
+        : content.from === 'link'
+          ? bytesOf(pathBytes(content.target))
+          : await content.read()
     if (mode === '120000' || !(special.has(path) || repository.settings.autocrlf)) {
       // Numbered names: the list of files is divided by line feeds, which a path may hold.
       const file = join(folder, `blob-${plain.length}`)

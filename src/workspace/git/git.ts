@@ -5,7 +5,7 @@
 
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { GitOperation } from './operation.ts'
+import type { GitOperation, RefOperation } from './operation.ts'
 
 export * from './bisect.ts'
 export * from './message.ts'
@@ -26,11 +26,14 @@ export interface Git {
   ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
   /** One commit on one of our branches, built in an index of its own. */
   commitPaths(request: CommitRequest): Promise<GitAnswer<Committed>>
-  createTag(request: TagRequest): Promise<GitAnswer<GitOperation>>
+  createTag(request: TagRequest): Promise<GitAnswer<RefOperation>>
   addWorktree(request: WorktreeRequest): Promise<GitAnswer<AddedWorktree>>
   listWorktrees(plan: PlanId): Promise<GitAnswer<readonly Worktree[]>>
   /** Removes a worktree of ours when everything in it is committed and reachable; else refuses with the list of what is not. */
   removeWorktree(request: RemovalRequest): Promise<GitAnswer<{ readonly operations: readonly GitOperation[] }>>
+  /** Checks a commit out in a worktree without a branch that holds nobody's work; makes it when it is not there. */
+  checkOutScratch(request: ScratchRequest): Promise<GitAnswer<{ readonly commit: Oid }>>
+  removeScratch(request: Omit<ScratchRequest, 'commit'>): Promise<GitAnswer<{ readonly removed: boolean }>>
   mergeBack(request: MergeRequest): Promise<GitAnswer<Merged>>
   /** What a rollback of these operations would do. Changes nothing. */
   previewRollback(request: RollbackRequest): Promise<GitAnswer<readonly RollbackStep[]>>
@@ -93,13 +96,16 @@ export interface PlanBranch {
   readonly tip: Oid
   readonly made: 'now' | 'before'
   /** The making of it, also when that was before: a crash may have kept it from the journal. */
-  readonly operation: GitOperation
+  readonly operation: RefOperation
 }
 
 export type PathContent =
   /** What stands in the workspace at this path: a file, a link, or nothing. */
   | { readonly from: 'workspace' }
   | { readonly from: 'bytes'; readonly bytes: Uint8Array; readonly mode: '100644' | '100755' | '120000' }
+  /** Read when its turn comes, so that many files need not be held at once. */
+  | { readonly from: 'stored'; readonly read: () => Promise<Uint8Array>; readonly mode: '100644' | '100755' }
+  | { readonly from: 'link'; readonly target: string }
   | { readonly from: 'nothing' }
 
 /** What to do when the branch is checked out in a working tree. */
@@ -114,6 +120,10 @@ export interface CommitRequest extends Owner {
   readonly message: string
   readonly actor: Actor
   readonly at: Millis
+  /** The task whose work it holds, on the branch of the plan: for the trailer and the record. */
+  readonly for?: TaskName
+  /** `leave`: paths that git ignores and the branch does not hold are left out. */
+  readonly ignored?: 'commit' | 'leave'
   /** The same key never commits twice: a commit that carries it is found again. */
   readonly key?: string
   /** `stage` also records the committed paths in the index where the branch is checked out: for worktrees of ours. */
@@ -121,8 +131,17 @@ export interface CommitRequest extends Owner {
 }
 
 export type Committed =
-  | { readonly status: 'committed' | 'found'; readonly commit: Oid; readonly operation: GitOperation }
-  | { readonly status: 'unchanged'; readonly commit: Oid }
+  | {
+      readonly status: 'committed'
+      readonly commit: Oid
+      readonly operation: RefOperation
+      /** How many paths it changed. */
+      readonly paths: number
+      /** Left out because git ignores them. */
+      readonly left: readonly string[]
+    }
+  | { readonly status: 'found'; readonly commit: Oid; readonly operation: RefOperation }
+  | { readonly status: 'unchanged'; readonly commit: Oid; readonly left: readonly string[] }
 
 export interface TagRequest {
   readonly plan: PlanId
@@ -151,6 +170,13 @@ export interface Worktree {
   readonly head: Oid
 }
 
+export interface ScratchRequest {
+  readonly plan: PlanId
+  /** Absolute, with no link in it. */
+  readonly path: string
+  readonly commit: string
+}
+
 export interface RemovalRequest extends Owner {
   readonly path: string
   readonly at: Millis
@@ -164,11 +190,13 @@ export interface MergeRequest extends Owner {
   readonly message: string
   readonly actor: Actor
   readonly at: Millis
+  /** The same key never merges twice: a merge that carries it is found again. */
+  readonly key?: string
   readonly whenCheckedOut?: WhenCheckedOut
 }
 
 export type Merged =
-  | { readonly status: 'merged'; readonly commit: Oid; readonly operation: GitOperation }
+  | { readonly status: 'merged' | 'found'; readonly commit: Oid; readonly operation: RefOperation }
   | { readonly status: 'already'; readonly commit: Oid }
   /** Nothing was changed; both branches stand as they did. */
   | { readonly status: 'conflict'; readonly paths: readonly string[]; readonly hint: string }

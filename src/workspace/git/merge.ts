@@ -3,15 +3,20 @@
 
 import { refuse } from '../../safety/refused.ts'
 import { pathText } from '../path-text.ts'
-import { createCommit, ourBranch, refuseCheckedOut, trailersOf } from './commit.ts'
+import { createCommit, keyed, ourBranch, refuseCheckedOut, trailersOf } from './commit.ts'
 import type { Merged, MergeRequest, Oid } from './git.ts'
 import { withTrailers } from './message.ts'
 import { checkedOutIn, swapRef } from './refs.ts'
 import type { Repository } from './repository.ts'
 
 export async function mergeBack(repository: Repository, request: MergeRequest): Promise<Merged> {
-  const { plan, name, task, actor, at } = request
+  const { plan, name, task, at } = request
   const [from, into] = [await ourBranch(repository, request), await ourBranch(repository, { plan, name })]
+  const found = request.key === undefined ? null : await keyed(repository, into.base, into.tip, request.key)
+  const record = (before: Oid, after: Oid) => {
+    return { type: 'branch.merged', plan, task, ref: into.ref, before, after, at } as const
+  }
+  if (found !== null) return { status: 'found', commit: found.commit, operation: record(found.before, found.commit) }
   if (await repository.isAncestor(from.tip, into.tip)) return { status: 'already', commit: into.tip }
   const places = await checkedOutIn(repository, into.ref)
   if (places.length > 0 && request.whenCheckedOut !== 'leave-files') refuseCheckedOut(into.ref, places)
@@ -20,11 +25,10 @@ export async function mergeBack(repository: Repository, request: MergeRequest): 
     const hint = `Merge by hand: git switch ${into.branch} && git merge ${from.branch}. Both branches are as they were.`
     return { status: 'conflict', paths: merged.paths, hint }
   }
-  const message = withTrailers(request.message, trailersOf({ plan, name, task, actor }))
+  const message = withTrailers(request.message, trailersOf(request))
   const commit = await createCommit(repository, { tree: merged.tree, parents: [into.tip, from.tip], message, at })
   await swapRef(repository, { ref: into.ref, before: into.tip, after: commit, why: `merge ${from.branch}` })
-  const operation = { type: 'branch.merged', plan, task, ref: into.ref, before: into.tip, after: commit, at } as const
-  return { status: 'merged', commit, operation }
+  return { status: 'merged', commit, operation: record(into.tip, commit) }
 }
 
 export type MergedTrees =

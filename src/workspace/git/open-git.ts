@@ -11,6 +11,7 @@ import { InTheWay, removeWorktree } from './removal.ts'
 import { Repository, type RepositoryOptions } from './repository.ts'
 import { rollback } from './rollback.ts'
 import { planRollback } from './rollback-plan.ts'
+import { checkOutScratch, removeScratch } from './scratch.ts'
 import { addWorktree, listWorktrees } from './worktree.ts'
 
 export function openGit(options: RepositoryOptions): Git {
@@ -31,6 +32,8 @@ export function openGit(options: RepositoryOptions): Git {
     addWorktree: request => ask(repository => addWorktree(repository, request)),
     listWorktrees: plan => ask(repository => listWorktrees(repository, plan)),
     removeWorktree: request => ask(repository => removeWorktree(repository, request)),
+    checkOutScratch: request => ask(repository => checkOutScratch(repository, request)),
+    removeScratch: request => ask(repository => removeScratch(repository, request)),
     mergeBack: request => ask(repository => mergeBack(repository, request)),
     previewRollback: request => ask(repository => planRollback(repository, request)),
     rollback: async (request): Promise<RolledBack> => {

@@ -4,6 +4,7 @@
 //   refs/heads/plan/<plan>                    the branch of a plan
 //   refs/heads/plan/<plan>+<task>             the branch of one task; `+` stands in no name, and stands for `/`
 //   refs/planfold/made/<plan id>/<branch>     where we made the branch, so that it is known as ours after a crash
+//   refs/planfold/made/<plan id>/tags/<tag>   the same for a tag
 //   refs/planfold/backup/<plan>/<time>/…      what a rollback or removal took off its branch
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -35,6 +36,9 @@ export function isRef(ref: string): boolean {
     .split('/')
     .every(part => part !== '' && !part.startsWith('.') && !part.startsWith('-') && !part.endsWith('.lock'))
 }
+
+/** The mark of a branch or tag, by its full name. */
+export const markOf = (plan: PlanId, ref: string): string => madeRef(plan, ref.replace(/^refs\/(?:heads\/)?/, ''))
 
 export const madeRef = (plan: PlanId, branch: string): string => `refs/planfold/made/${plan}/${branch}`
 

@@ -73,6 +73,11 @@ export class Repository {
       refuse('policy', 'The configuration of the repository puts its working tree somewhere else.', hint)
     }
     const below = relative(top, root)
+    // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
+    if (below.split('/').includes('.planfold')) {
+      const hint = 'Plans commit from the workspace, or from a worktree: git: {worktree: plan}.'
+      refuse('logic', 'This folder is part of the state of Planfold and belongs to no repository.', hint)
+    }
     const prefix = below === '' ? '' : `${below}/`
     const places = { top, gitDir, commonDir, prefix, objectFormat, shallow: shallow === 'true' }
     return new Repository({ ...places, scratch: options.scratch }, settings, env)

@@ -10,10 +10,11 @@ import type { Oid, RollbackRequest, RollbackStep, RolledBack } from './git.ts'
 import { revertedTree } from './merge.ts'
 import { commitMessage, withTrailers } from './message.ts'
 import { chainOf, type GitOperation, type RefOperation } from './operation.ts'
-import { backupRef, madeRef, swapRef, tipOf } from './refs.ts'
+import { backupRef, markOf, swapRef, tipOf } from './refs.ts'
 import { removeWorktree } from './removal.ts'
 import type { Repository } from './repository.ts'
 import { isRevert, planRollback } from './rollback-plan.ts'
+import { stageInOurs } from './worktree.ts'
 
 export async function rollback(repository: Repository, request: RollbackRequest): Promise<RolledBack> {
   const done: GitOperation[] = []
@@ -49,9 +50,10 @@ async function carryOut(
     case 'move':
     case 'delete': {
       await swapRef(repository, { ref: backup, before: null, after: from!, why: 'backup' })
+      if (to !== null && !isTag) await stageInOurs(repository, plan, { ref, from: from!, to })
       await swapRef(repository, { ref, before: from, after: to, why: 'rollback' })
       // Last: until the branch is gone, the mark says that it is ours.
-      if (to === null && !isTag) await putAwayMark(repository, request, ref)
+      if (to === null) await putAwayMark(repository, request, ref)
       const type = to !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
       return [{ type, plan, ref, before: from, after: to, backup, at }]
     }
@@ -101,7 +103,7 @@ async function foundDone(
   const backup = backupRef(name, at, ref)
   if ((await tipOf(repository, backup)) !== told.after) return []
   const type = from !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
-  if (type === 'branch.deleted') await putAwayMark(repository, request, ref)
+  if (type !== 'branch.moved') await putAwayMark(repository, request, ref)
   return [{ ...record(type), backup }]
 }
 
@@ -111,7 +113,7 @@ function lastTold(request: RollbackRequest, ref: string): RefOperation | null {
 
 /** The mark of a deleted branch goes into the backup too, so that a later branch of that name is not taken for ours. */
 async function putAwayMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
-  const mark = madeRef(request.plan, ref.replace('refs/heads/', ''))
+  const mark = markOf(request.plan, ref)
   const made = await tipOf(repository, mark)
   if (made === null) return
   const backup = backupRef(request.name, request.at, mark)
@@ -120,9 +122,9 @@ async function putAwayMark(repository: Repository, request: RollbackRequest, ref
 }
 
 async function takeOutMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
-  const mark = madeRef(request.plan, ref.replace('refs/heads/', ''))
+  const mark = markOf(request.plan, ref)
   const backup = lastTold(request, ref)?.backup
-  if (backup === undefined || !ref.startsWith('refs/heads/') || (await tipOf(repository, mark)) !== null) return
+  if (backup === undefined || (await tipOf(repository, mark)) !== null) return
   const kept = `${backup.slice(0, -ref.replace('refs/', '').length)}${mark.replace('refs/', '')}`
   const made = await tipOf(repository, kept)
   if (made !== null) await swapRef(repository, { ref: mark, before: null, after: made, why: 'undo of a rollback' })
@@ -142,6 +144,7 @@ async function revert(repository: Repository, request: RollbackRequest, step: Ro
   const text = commitMessage({ kind: 'fix', title: `take back ${list.length} commits`, body })
   const message = withTrailers(text, trailersOf({ plan, name, actor }))
   const commit: Oid = await createCommit(repository, { tree: reverted.tree, parents: [tip], message, at })
+  await stageInOurs(repository, plan, { ref, from: tip, to: commit })
   await swapRef(repository, { ref, before: tip, after: commit, why: 'revert' })
   return { type: 'commit.reverted', plan, ref, before: tip, after: commit, at }
 }

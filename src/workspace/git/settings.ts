@@ -18,7 +18,7 @@ export interface Settings {
 }
 
 /** What changes how content is read, and runs nothing. */
-const HANDED_ON = new Set(['core.autocrlf', 'core.eol', 'core.excludesfile', 'core.attributesfile', 'safe.directory'])
+const HANDED_ON = new Set(['core.autocrlf', 'core.eol', 'core.excludesfile', 'core.attributesfile'])
 
 export async function readSettings(cwd: string, env: { readonly [name: string]: string }): Promise<Settings> {
   // `config --list` reads files and starts nothing, so here alone the person's own configuration is open.

@@ -7,7 +7,7 @@ import { isPlanId, type PlanId } from '../../domain/id.ts'
 import { ignoring, refuse } from '../../safety/refused.ts'
 import { pathText } from '../path-text.ts'
 import { ensureBranch } from './branch.ts'
-import { filteredPaths, told } from './content.ts'
+import { changesBetween, filteredPaths, indexChanges, indexInfo, told } from './content.ts'
 import { statusLines } from './describe.ts'
 import type { Oid, Worktree, WorktreeRequest } from './git.ts'
 import type { GitOperation } from './operation.ts'
@@ -84,6 +84,25 @@ export async function isOurs(repository: Repository, worktree: ListedWorktree, p
   return note === plan && worktree.reason === ''
 }
 
+/**
+ * Where a worktree of this plan has the branch checked out, its index goes along when the branch is moved, so that the next commit
+ * there finds nothing staged. What else somebody staged stays; so do all files. Done before the branch moves, and harmless alone.
+ */
+export async function stageInOurs(
+  repository: Repository,
+  plan: PlanId,
+  { ref, from, to }: { readonly ref: string; readonly from: Oid; readonly to: Oid },
+): Promise<void> {
+  const branch = ref.replace('refs/heads/', '')
+  for (const each of await allWorktrees(repository)) {
+    if (each.branch !== branch || !(await isOurs(repository, each, plan))) continue
+    const others = new Set((await indexChanges(repository, each.path, from)).map(({ path }) => path))
+    const moved = (await changesBetween(repository, from, to)).filter(({ path }) => !others.has(path))
+    if (moved.length > 0)
+      await repository.git(['update-index', '-z', '--index-info'], { cwd: each.path, stdin: indexInfo(moved) })
+  }
+}
+
 export const reasonOf = (plan: PlanId): string => `planfold ${plan}`
 
 export interface ListedWorktree {
@@ -114,7 +133,7 @@ export async function allWorktrees(repository: Repository): Promise<readonly Lis
 }
 
 /** A checkout would run a smudge filter for these, or leave them as pointers. */
-async function demandNoFilters(repository: Repository, commit: Oid): Promise<void> {
+export async function demandNoFilters(repository: Repository, commit: Oid): Promise<void> {
   if (repository.settings.filters.size === 0) return
   await repository.inScratch(async folder => {
     const env = { GIT_INDEX_FILE: join(folder, 'index') }

@@ -1,0 +1,63 @@
+// The places a plan can go back to, found in its journal: after each task, and wherever a checkpoint was taken. A place is an
+// entry; everything the plan knew there is the fold up to it.
+
+import type { Event } from '../event.ts'
+import { type CheckpointName, checkpointName, type Millis, type TaskName } from '../id.ts'
+import type { GitStanding, Standing } from '../result.ts'
+
+export interface Checkpoint {
+  readonly name: CheckpointName
+  /** The entry after which the plan stands there. */
+  readonly version: number
+  readonly at: Millis
+  readonly task: TaskName | null
+  /** `after`: by itself, when a task was done. */
+  readonly why: 'after' | 'asked' | 'task' | 'every' | 'risky'
+  /** Paths the task changed; null when it was not looked at. */
+  readonly paths: number | null
+  readonly standing: Standing
+}
+
+/** Another checkpoint of an entry is named before what the entry then started, so the entry before is where it stands. */
+interface Told {
+  readonly version: number
+  readonly now: Millis
+  readonly events: readonly Event[]
+}
+
+export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
+  const found: Checkpoint[] = []
+  for (const { version, now, events } of entries) {
+    for (const event of events) {
+      if (event.type === 'attempt.succeeded') {
+        const { wrote } = event.result
+        const { snapshot, git, left } = wrote ?? {}
+        const standing = { ...some('snapshot', snapshot), ...some('git', git), ...some('left', left) }
+        const paths = wrote === undefined ? null : wrote.paths
+        found.push({
+          name: checkpointName(event.task, now),
+          version,
+          at: now,
+          task: event.task,
+          why: 'after',
+          paths,
+          standing,
+        })
+      } else if (event.type === 'checkpoint.taken') {
+        const { name, why, task = null, standing } = event
+        found.push({ name, version, at: now, task, why, paths: null, standing })
+      }
+    }
+  }
+  return found
+}
+
+/** By its name (the last of that name), or as the number of an entry. */
+export function findCheckpoint(all: readonly Checkpoint[], reference: string): Checkpoint | null {
+  return all.findLast(one => one.name === reference) ?? null
+}
+
+const some = <K extends string, V>(key: K, value: V | undefined) =>
+  value === undefined ? {} : ({ [key]: value } as { readonly [key in K]: V })
+
+export type { GitStanding, Standing }

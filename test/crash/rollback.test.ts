@@ -1,0 +1,184 @@
+// A rollback and its undo, asked for and carried out by a real process that is killed at every commit and at system calls that
+// change files: whoever comes next finishes it, and files, tasks and journal are exact. Promise P31 for the whole engine;
+// regressions 26 and 28.
+
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Ended, endAll, Ground, inParallel, Real } from './harness.ts'
+import { counted, killing, tracing, whyNoStrace } from './strace.ts'
+
+const ALL = process.env.PLANFOLD_CRASH === 'all'
+const SPREAD = 24
+const KILLS_MAX = 500
+const DRIVER = join(import.meta.dirname, 'rollback-driver.mjs')
+const CALLS = [
+  'pwrite64',
+  'write',
+  'rename',
+  'unlink',
+  'link',
+  'mkdir',
+  'rmdir',
+  'symlink',
+  'fchmod',
+  'fsync',
+  'fdatasync',
+]
+const missing = whyNoStrace()
+if (missing !== null) console.warn(`SKIPPED: kills at system calls need strace, and ${missing}`)
+
+const plan = (outside: string) => `
+planfold: 1
+name: back
+tasks:
+  - id: shell
+    run: |
+      sed -i s/one/ONE/ src/a.txt
+      rm src/gone.txt
+      mkdir -p made/deep; printf 'x\\0y' > made/deep/bin
+      ln -s ../src/a.txt made/link
+      chmod 755 src/kept.txt
+  - id: edit
+    needs: [shell]
+    edit: [{ file: src/a.txt, find: two, replace: TWO }, { file: src/new.txt, create: "new\\n" }]
+  - id: push
+    needs: [edit]
+    run: echo push >> ${outside}
+    compensate: { run: echo pull >> ${outside} }
+`
+const FILES = { 'src/a.txt': 'one\ntwo\n', 'src/gone.txt': 'gone\n', 'src/kept.txt': 'kept\n', 'other.txt': 'mine\n' }
+
+interface Case {
+  readonly order: { readonly type: 'rollback' | 'undo' }
+  readonly tree: () => string
+  readonly tasks: Readonly<Record<string, string>>
+}
+
+let done: Ground
+let back: Ground
+const hashes = { before: '', after: '' }
+const CASES: readonly Case[] = [
+  {
+    order: { type: 'rollback' },
+    tree: () => hashes.before,
+    tasks: { shell: 'ready', edit: 'pending', push: 'pending' },
+  },
+  {
+    order: { type: 'undo' },
+    tree: () => hashes.after,
+    // What was compensated is to be done again.
+    tasks: { shell: 'completed', edit: 'completed', push: 'ready' },
+  },
+]
+
+beforeAll(async () => {
+  done = new Ground(plan('../outside'), FILES)
+  hashes.before = done.treeHash()
+  const ended = await done.runPlan().end()
+  if (ended.code !== 0) throw new Error(ended.out + ended.err)
+  hashes.after = done.treeHash()
+  expect(hashes.after).not.toBe(hashes.before)
+  back = copyOf(done)
+  expect(endOf(await go(back, CASES[0]!.order)).last.type).toBe('rollback.finished')
+})
+afterEach(endAll)
+afterAll(() => {
+  done?.remove()
+  back?.remove()
+})
+
+function copyOf(ground: Ground): Ground {
+  const copy = new Ground(plan('../outside'))
+  cpSync(ground.workspace, copy.workspace, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+  return copy
+}
+
+const go = (
+  ground: Ground,
+  order: object,
+  env: Record<string, string> = {},
+  wrap: readonly string[] = [],
+): Promise<Ended> =>
+  new Real([...wrap, process.execPath, DRIVER, ground.workspace, 'back', JSON.stringify(order)], {
+    cwd: ground.workspace,
+    env,
+  }).end()
+
+function endOf({ out, err, code, signal }: Ended) {
+  const line = out.trimEnd().split('\n').at(-1) ?? ''
+  if (code !== 0 || !line.startsWith('{"end"')) throw new Error(`no end (${code ?? signal}):\n${out}\n${err}`)
+  return (
+    JSON.parse(line) as { end: { status: string; tasks: object; check: { ok: boolean }; last: { type: string } } }
+  ).end
+}
+
+/** Killed once, and then left alone: is everything as it must be? */
+async function play({ order, tree, tasks }: Case, kill: (ground: Ground) => Promise<Ended>): Promise<boolean> {
+  const ground = copyOf(order.type === 'undo' ? back : done)
+  try {
+    const first = await kill(ground)
+    const fired = first.signal === 'SIGKILL'
+    const end = endOf(fired ? await go(ground, order) : first)
+    expect({ tree: ground.treeHash(), tasks: end.tasks, ok: end.check.ok, last: end.last.type }).toEqual({
+      tree: tree(),
+      tasks,
+      ok: true,
+      last: 'rollback.finished',
+    })
+    const outside = join(ground.base, 'outside')
+    const pulls = existsSync(outside)
+      ? readFileSync(outside, 'utf8')
+          .split('\n')
+          .filter(line => line === 'pull')
+      : []
+    // Never twice; not at all only where nobody could know whether it had happened.
+    expect(pulls.length).toBeLessThanOrEqual(1)
+    ground.remove()
+    return fired
+  } catch (error) {
+    throw new Error(`see ${ground.base}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+describe.each(CASES)('$order.type, killed', one => {
+  for (const point of ['store.commit:before', 'store.commit:after']) {
+    test(`at every ${point} it is finished by whoever comes next`, async () => {
+      let over = false
+      const jobs = function* () {
+        for (let k = 1; !over && k < KILLS_MAX; k++) {
+          const kill = (ground: Ground) => go(ground, one.order, { PLANFOLD_FAILPOINT: `${point}:${k}` })
+          yield async () => {
+            const fired = await play(one, kill)
+            over ||= !fired
+            return fired
+          }
+        }
+      }
+      const fired = await inParallel(jobs())
+      expect(fired.filter(Boolean).length).toBeGreaterThanOrEqual(3)
+    })
+  }
+
+  test.skipIf(missing !== null)(
+    `at ${ALL ? 'every' : `${SPREAD}`} system call(s) that change files`,
+    { timeout: 3_600_000 },
+    async () => {
+      const ground = copyOf(one.order.type === 'undo' ? back : done)
+      const out = join(ground.base, 'strace.out')
+      endOf(await go(ground, one.order, {}, tracing(CALLS.join(','), out)))
+      const calls = counted(out)
+      ground.remove()
+      const step = ALL ? 1 : Math.max(1, calls.length / SPREAD)
+      const chosen = Array.from({ length: Math.floor(calls.length / step) }, (_, at) => calls[Math.floor(at * step)]!)
+      const fired = await inParallel(
+        chosen.map(
+          ([call, k]) =>
+            () =>
+              play(one, place => go(place, one.order, {}, killing(call, k))),
+        ),
+      )
+      expect(fired.filter(Boolean).length).toBeGreaterThan(chosen.length / 2)
+    },
+  )
+})
