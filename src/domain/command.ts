@@ -4,7 +4,7 @@
 
 import type { GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
-import type { CheckpointName, PlanId, Sha256, TaskName } from './id.ts'
+import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json } from './json.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { Failure, Prepared, Result, Standing } from './result.ts'
@@ -63,11 +63,17 @@ export type Command =
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string }
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
   | { readonly type: 'checkpoint'; readonly name: CheckpointName; readonly standing: Standing }
+  /** The worktree the plan works in was made. */
+  | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
 
 /** Go back, or forward again, to where the plan stood at an entry. What it means was worked out from the journal before. */
 export interface Rollback {
   readonly type: 'rollback'
+  /** Made for it; a rollback that was cut off is known by it. */
+  readonly id: string
+  /** When it was asked for; refs that keep what is taken off a branch are named after it. */
+  readonly at: Millis
   /** `undo` takes back the last rollback. */
   readonly kind: 'rollback' | 'undo'
   /** The entry after which the plan stood as it shall stand again. */
@@ -78,6 +84,8 @@ export interface Rollback {
   readonly resets: readonly Reset[]
   /** Completed tasks whose declared compensation is to be run, last first. */
   readonly compensate: readonly TaskName[]
+  /** How the plan had ended there, when it had. */
+  readonly ends?: { readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
   /** Only these paths; all that were written since when absent. */
   readonly paths?: readonly string[]
   /** Only what these tasks wrote. */
@@ -86,8 +94,9 @@ export interface Rollback {
   readonly keepGit?: true
   /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
   readonly force?: true
-  /** What to do where somebody has worked since. */
+  /** What to do where somebody has worked since, path by path, and everywhere else. */
   readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  readonly every?: 'mine' | 'theirs' | 'merge'
   readonly reason?: string
 }
 
@@ -100,6 +109,8 @@ export interface Reset {
   readonly handled?: true
   readonly dormant?: true
   readonly routedBy?: readonly TaskName[]
+  /** How many visits count for it, so that a loop may go round as often as it could then. */
+  readonly visits?: number
 }
 
 /** Everything that became true since the last turn, in one command, one entry, one commit. */
@@ -121,11 +132,16 @@ export interface Turn {
     readonly operations: readonly GitOperation[]
     readonly failure?: Failure
   }[]
-  /** How the rollback under way ended. */
-  readonly rolledBack?: RollbackOutcome
+  /** How the rollback of this id ended; of another one it is told too late, or again. */
+  readonly rolledBack?: RolledBack
   readonly expanded?: readonly Expanded[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
+}
+
+export interface RolledBack {
+  readonly id: string
+  readonly outcome: RollbackOutcome
 }
 
 /** What was done to files and refs. With a `failure`, that is how far it came; no file was changed then. */

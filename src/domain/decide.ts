@@ -76,6 +76,9 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
       return people.skip(draft, command)
     case 'checkpoint':
       return takeCheckpoint(draft, command)
+    case 'place':
+      emit(draft, { type: 'place.made', operations: command.operations })
+      return undefined
     case 'rollback':
       return rollback(draft, command)
     case 'note':
@@ -103,6 +106,7 @@ const WAITS: ReadonlySet<Command['type']> = new Set([
   'decide',
   'retry',
   'skip',
+  'checkpoint',
   'rollback',
 ])
 

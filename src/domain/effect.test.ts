@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { decision, edit, external, gate, plan, task } from '../testing/index.ts'
-import { compensationEffect, effectOf, mayRunAgain, scopeOf } from './effect.ts'
+import { decision, edit, external, gate, Journal, name, plan, task } from '../testing/index.ts'
+import { compensationEffect } from './decisions/compensating.ts'
+import { effectOf, mayRunAgain, scopeOf } from './effect.ts'
 import { type Action, EFFECT_CLASSES, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from './plan.ts'
 
 const effect = (one: TaskDefinition, options: Omit<PlanDefinition, 'name' | 'tasks'> = {}) =>
@@ -37,13 +38,11 @@ it('effect classes have safe defaults', () => {
 it('of the actions of a later release, only those that reach outside are unsafe', () => {
   const later = LATER_ACTIONS.map(type => [type, effect(task('a', { action: { type, spec: null } as Action }))])
   expect(Object.fromEntries(later)).toEqual({
-    git: 'unsafe',
     http: 'unsafe',
     db: 'unsafe',
     model: 'model',
     agent: 'model',
     research: 'unsafe',
-    checkpoint: 'pure',
   })
 })
 
@@ -68,7 +67,24 @@ it('an edit writes what it names, both ends of a move included; a declared scope
   expect(scopeOf(plan('p', moving), task('a'))).toBeNull()
 })
 
-it('a compensation that edits may be made again, any other may not', () => {
-  expect(compensationEffect({ type: 'edit', edits: [] })).toBe('workspace')
-  expect(compensationEffect({ type: 'run', command: { argv: ['x'] } })).toBe('unsafe')
+it('a checkpoint only looks, and a commit bears the key of its task', () => {
+  expect(effect(task('a', { action: { type: 'checkpoint' } }))).toBe('pure')
+  expect(effect(task('a', { action: { type: 'git', git: { do: 'commit', message: 'x' } } }))).toBe('idempotent')
+})
+
+it('a compensation that edits may be made again, one by a task as often as that task, any other may not', () => {
+  const { state } = new Journal().create(
+    plan(
+      'p',
+      task('edits', { compensate: { type: 'edit', edits: [] } }),
+      task('runs', { compensate: { type: 'run', command: { argv: ['x'] } } }),
+      task('asks', { compensate: { type: 'task', task: name('undo') } }),
+      task('undo', { effect: 'idempotent' }),
+    ),
+  )
+  expect(['edits', 'runs', 'asks'].map(one => compensationEffect(state, name(one)))).toEqual([
+    'workspace',
+    'unsafe',
+    'idempotent',
+  ])
 })

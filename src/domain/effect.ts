@@ -67,7 +67,9 @@ function defaultEffect(
     case 'model':
     case 'agent':
       return 'model'
+    // Each commit bears the key of its task, so one that was made is found and not made again.
     case 'git':
+      return 'idempotent'
     case 'http':
     case 'db':
     case 'research':

@@ -146,6 +146,8 @@ export type Event =
       readonly operations: readonly GitOperation[]
       readonly failure?: Failure
     }
+  /** The worktree it works in was made. No part of what a rollback takes back. */
+  | { readonly type: 'place.made'; readonly operations: readonly GitOperation[] }
   | ({ readonly type: 'rollback.started' } & Omit<Rollback, 'type'>)
   /** Files and refs are as they were then, apart from what `left` names; each task is reset. */
   | ({ readonly type: 'rollback.finished' } & Omit<RollbackOutcome, 'failure' | 'conflicts'>)
@@ -173,9 +175,14 @@ export interface PlanSource {
 /** A task that had ended when the plan was written, by the word of whoever brought it. */
 export interface ImportedTask {
   readonly task: TaskName
-  readonly status: Extract<TaskStatus, 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
+  /** `pending`: it is open, and an outcome had led to it. */
+  readonly status: Extract<TaskStatus, 'pending' | 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
   /** What it left, when it ended in the plan this one goes on from. */
   readonly result?: Result
+  /** There, its failure was taken up by an outcome edge. */
+  readonly handled?: true
+  /** There, the outcomes of these tasks had led to it. */
+  readonly routedBy?: readonly TaskName[]
 }
 
 /** An agent's or person's hold on an external task; the lease itself lives beside the journal. */

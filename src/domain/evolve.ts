@@ -1,13 +1,13 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
-import type { Reset } from './command.ts'
 import type { Event } from './event.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
-import { ENDED, type TaskStatus } from './status.ts'
+import { ENDED } from './status.ts'
 import { allTasks, findDormant, index, NOBODY, newTask, relink, setStatus } from './task-graph.ts'
+import { complete, end, reopen, reset, without } from './visit.ts'
 
 export function evolve(state: PlanState, event: Event, now: Millis): void {
   state.updatedAt = now
@@ -32,10 +32,15 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.imported':
       // Ended, but not by us: there is nothing of ours to compensate.
-      for (const { task, status, result } of event.tasks) {
+      for (const { task, status, result, handled, routedBy } of event.tasks) {
         const imported = taskOf(state, task)
         if (result !== undefined) imported.result = result
-        end(state, imported, status, now, 'imported')
+        if (handled === true) imported.handled = true
+        if (routedBy !== undefined) {
+          imported.routedBy = routedBy
+          imported.dormant = false
+        }
+        if (status !== 'pending') end(state, imported, status, now, 'imported')
       }
       return
     case 'plan.started':
@@ -65,10 +70,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = event.status
       state.reason = event.reason
       state.endedAt = now
-      state.compensating = null
-      state.compensation = null
+      leaveRollback(state)
       state.ending = null
-      state.rollback = null
+      state.uncommitted = []
       if (event.status === 'cancelled') {
         for (const task of state.order) if (!ENDED.has(task.status)) end(state, task, 'cancelled', now)
       }
@@ -163,6 +167,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       const task = taskOf(state, event.task)
       task.result = event.result
       task.claim = null
+      endedMeanwhile(state, event.task)
       // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
       if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
       else complete(state, task, now)
@@ -173,6 +178,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       task.result = event.result
       task.failures++
       task.handled = false
+      endedMeanwhile(state, event.task)
       end(state, task, 'failed', now, event.result.failure.message)
       return
     }
@@ -235,8 +241,10 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensationFailures = 0
       if (event.result.status === 'failed') {
         const failed = `compensation of ${event.task} failed: ${event.result.failure.message}`
+        if (state.rules > 1 && event.result.failure.class === 'unknown')
+          state.unsureCompensated = [...without(state.unsureCompensated, event.task), event.task]
         state.reason = state.ending === 'failed' ? `${state.reason ?? ''}; ${failed}` : failed
-      } else if (state.rules > 1) {
+      } else if (state.rules > 1 || state.rollback !== null) {
         state.completedOrder = state.completedOrder.filter(name => name !== event.task)
         if (state.tasks.has(event.task)) state.compensated = [...without(state.compensated, event.task), event.task]
       }
@@ -247,16 +255,27 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'git.committed':
       state.uncommitted = state.uncommitted.filter(one => one.task !== event.task || one.visit !== event.visit)
       return
+    case 'place.made':
+      return
     case 'rollback.started': {
       const { type: _, ...asked } = event
-      state.rollback = { ...asked, was: { status: state.status, reason: state.reason } }
+      state.rollback = { ...asked, was: { status: state.status, reason: state.reason }, ended: [] }
       state.compensating = event.compensate.toReversed()
+      // Paused or ended, it is under way until the rollback is over.
+      state.status = 'active'
+      state.reason = null
+      state.endedAt = null
       return
     }
     case 'rollback.finished': {
       const { resets = [] } = state.rollback ?? {}
       leaveRollback(state)
-      for (const to of resets) reset(state, taskOf(state, to.task), to, now)
+      for (const to of resets) {
+        // A person has answered for it, or the rollback would not have come so far.
+        if (state.unsureCompensated.includes(to.task)) state.completedOrder = without(state.completedOrder, to.task)
+        state.unsureCompensated = without(state.unsureCompensated, to.task)
+        reset(state, taskOf(state, to.task), to, now)
+      }
       return
     }
     case 'rollback.stopped':
@@ -302,76 +321,19 @@ function define(state: PlanState, definition: PlanDefinition): void {
   for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy.length === 0
 }
 
-function complete(state: PlanState, task: TaskState, now: Millis): void {
-  end(state, task, 'completed', now)
-  if (state.rules > 1) {
-    state.sinceCheckpoint++
-    const changes = task.result?.wrote?.changes ?? null
-    if (changes !== null && state.definition.git?.commits === 'task')
-      state.uncommitted = [...state.uncommitted, { task: task.definition.id, visit: task.visit, changes }]
-  }
-  if (task.definition.compensate === undefined) return
-  state.completedOrder = [...without(state.completedOrder, task.definition.id), task.definition.id]
-  // It was still running when the plan was cancelled: what it did is undone too.
-  state.compensating?.push(task.definition.id)
-}
-
-function end(state: PlanState, task: TaskState, status: TaskStatus, now: Millis, reason: string | null = null): void {
-  task.endedAt = now
-  task.reason = reason
-  task.gate = null
-  task.claim = null
-  task.retryAt = null
-  setStatus(state, task, status)
-}
-
-const without = (names: readonly TaskName[], ...gone: readonly TaskName[]): TaskName[] =>
-  names.filter(name => !gone.includes(name))
-
 const toCompensate = (state: PlanState): TaskName[] =>
   state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
 
+/** Told to nobody before the rollback is over: it says first how the tasks stand. */
+function endedMeanwhile(state: PlanState, task: TaskName): void {
+  if (state.rollback !== null) state.rollback = { ...state.rollback, ended: [...state.rollback.ended, task] }
+}
+
+/** Nothing is being undone any more. */
 function leaveRollback(state: PlanState): void {
   state.rollback = null
   state.compensating = null
   state.compensation = null
   state.compensationFailures = 0
   state.compensationAt = null
-}
-
-/** A visit of its own for how the task stands after a rollback: open, or ended as an earlier one had. */
-function reset(state: PlanState, task: TaskState, to: Reset, now: Millis): void {
-  reopen(state, task, to.reason ?? 'rolled back')
-  task.goneBack++
-  task.dormant = to.dormant === true
-  task.routedBy = to.routedBy ?? NOBODY
-  task.result = to.result ?? null
-  state.uncommitted = state.uncommitted.filter(one => one.task !== to.task)
-  state.compensated = without(state.compensated, to.task)
-  if (to.status === 'pending') return
-  task.handled = to.handled === true
-  end(state, task, to.status, now, to.reason ?? null)
-  if (to.status === 'completed' && task.definition.compensate !== undefined)
-    state.completedOrder = [...without(state.completedOrder, to.task), to.task]
-}
-
-/** Opens the next visit: counters begin anew, what earlier visits did stays in the journal. */
-function reopen(state: PlanState, task: TaskState, reason: string): void {
-  task.visit++
-  task.attempt = 0
-  task.failures = 0
-  task.lost = 0
-  task.startedAt = null
-  task.endedAt = null
-  task.retryAt = null
-  task.claim = null
-  task.prepared = null
-  task.gate = null
-  task.handled = false
-  // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
-  task.dormant = task.definition.action.type === 'verify'
-  if (task.dormant) task.routedBy = NOBODY
-  task.reason = reason
-  // What an earlier visit did stays to be compensated, so `completedOrder` keeps it.
-  setStatus(state, task, 'pending')
 }

@@ -6,13 +6,16 @@
 //   fix (for_each: tasks.scan.outputs.files)  ->  fix   ← fix/items, then fix/1 …      fix/items finds out how many
 //
 // Children without `needs` take over those of their group. An outcome edge that leads to a group leads to the children
-// that begin it, so that a group that is gone back to is worked through again.
+// that begin it, so that a group that is gone back to is worked through again. A child that only compensates another task
+// is nobody's work: no group waits for it, and it waits for nothing.
 //
 // A child of a subplan takes from its group what it does not say itself: `optional priority milestone write read network
 // cwd timeout retry visits`; `env` is merged; `when` is joined by `&&`; `preconditions` go to the children that begin the
 // group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
 // group, because it is taken once, when all are done.
 
+import { compensatorOf, compensatorsAmong } from './compensator.ts'
+import { mergedBy, mergeOf } from './git-action.ts'
 import type { TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import { ITEMS_MAX, TASKS_MAX } from './limits.ts'
@@ -30,7 +33,11 @@ export function expandTasks(definition: PlanDefinition): readonly TaskDefinition
   const byName = new Map(flat.tasks.map(task => [task.id, task]))
   const sleeping = new Set<TaskName>()
   const routed = flat.tasks.map((task, at) => lead(task, flat.scopes[at]!, byName, flat.bare, sleeping))
-  return routed.map(task => (sleeping.has(task.id) && task.needs !== undefined ? { ...task, sleeps: true } : task))
+  const led = routed.map(task =>
+    sleeping.has(task.id) && task.needs !== undefined ? { ...task, sleeps: true as const } : task,
+  )
+  const referring = led.map((task, at) => refer(task, flat.scopes[at]!, byName))
+  return apart(referring, compensatorsAmong(referring))
 }
 
 /** Is it written as one task and carried out as several? */
@@ -78,7 +85,7 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
   const children = rows.map((_, at) => `${full}/${at + 1}` as TaskName)
   const finder = forEach?.in === undefined ? null : (`${full}/items` as TaskName)
   const awaited = finder === null ? children : [finder, ...children]
-  const leads = rows.length === 0 ? targetsOf(task) : []
+  const leads = rows.length === 0 ? [...targetsOf(task), ...undoersOf(task)] : []
   const join = { ...joinOfMany(task), ...(leads.length === 0 ? {} : { leads }) }
   push(flat, { ...join, id: full, action: { type: 'group', children } }, orElse(awaited, needs), scope)
   if (finder !== null) push(flat, finderOf(task, finder, full), needs, scope)
@@ -94,6 +101,15 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
 function targetsOf(task: TaskDefinition): readonly TaskName[] {
   const own = [...Object.values(task.on ?? {}).flat(), ...(task.failureModes ?? []).flatMap(mode => mode.recover ?? [])]
   return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(targetsOf)] : own
+}
+
+/** Everybody outside it who compensates one of its children. */
+function undoersOf(task: TaskDefinition): readonly TaskName[] {
+  const by = compensatorOf(task)
+  const own = by === null ? [] : [by]
+  if (task.action.type !== 'subplan') return own
+  const inside = new Set(task.action.tasks.map(({ id }) => id))
+  return [...own, ...task.action.tasks.flatMap(undoersOf).filter(name => !inside.has(name))]
 }
 
 function placeOne(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, scope: Scope): void {
@@ -278,4 +294,35 @@ function beginnings(name: TaskName, byName: ByName): readonly TaskName[] {
     child => child.startsWith(`${name}/`) && !byName.get(child)?.needs?.some(need => among.has(need)),
   )
   return first.length === 0 ? [name] : first.flatMap(child => beginnings(child, byName))
+}
+
+// ── other references ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Full names for the task that compensates it and for the branch it merges. */
+function refer(task: TaskDefinition, scope: Scope, byName: ByName): TaskDefinition {
+  const by = compensatorOf(task)
+  const merged = mergedBy(task.action)
+  if (by === null && merged === null) return task
+  const full = (name: TaskName): TaskName => resolveTarget(name, scope, one => byName.has(one)) ?? name
+  return {
+    ...task,
+    ...(merged === null ? {} : { action: mergeOf(task.action, full(merged)) }),
+    ...(by === null ? {} : { compensate: { type: 'task', task: full(by) } }),
+  }
+}
+
+/** What compensates others sleeps for itself: groups do not wait for it, and it does not wait for what they need. */
+function apart(tasks: readonly TaskDefinition[], undoers: ReadonlySet<TaskName>): readonly TaskDefinition[] {
+  if (undoers.size === 0) return tasks
+  const inherited = new Map<TaskName, readonly TaskName[]>()
+  for (const { id, needs } of tasks) if (undoers.has(id)) inherited.set(id, needs ?? [])
+  return tasks.map(task => {
+    const { needs, ...rest } = task
+    if (undoers.has(task.id)) return rest
+    if (task.action.type !== 'group' || needs === undefined || !needs.some(name => undoers.has(name))) return task
+    const others = needs.filter(name => !undoers.has(name))
+    const waits = others.length > 0 ? others : needs.flatMap(name => inherited.get(name) ?? [])
+    const children = task.action.children.filter(name => !undoers.has(name))
+    return { ...rest, action: { type: 'group', children }, ...(waits.length === 0 ? {} : { needs: waits }) }
+  })
 }

@@ -3,16 +3,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ClockFake, create, Journal, plan, started, task } from '../testing/index.ts'
-import { commandOf, kindCommand, moves, plans } from '../testing/random.ts'
+import { commandOf, kindCommand, type Move, moves, plans } from '../testing/random.ts'
+import type { Command } from './command.ts'
 import { decide } from './decide.ts'
 import type { Event } from './event.ts'
 import { evolve } from './evolve.ts'
 import { newState, packFold, unpackFold } from './fold.ts'
 import type { TaskName } from './id.ts'
-import type { JsonObject } from './json.ts'
 import { nextActions } from './next-actions.ts'
+import { checkState, stored } from './state.fixture.ts'
 import type { PlanState } from './state.ts'
-import { SATISFIES, TASK_STATUSES } from './status.ts'
+import { SATISFIES } from './status.ts'
 import { openNeeds } from './task-graph.ts'
 
 /** More of them on request: `PLANFOLD_RUNS=20000`. */
@@ -51,10 +52,10 @@ describe('every step of every run', () => {
             expect(actions(opened, now)).toEqual(actions(journal.state, now))
           }
           step(create(definition))
-          step({ type: 'start' })
+          step(startOf(list))
           for (const move of list) {
             journal.clock.advance(move.luck % 400)
-            step(commandOf(journal.state, move, journal.clock.now()))
+            step(commandOf(journal.state, move, journal.clock.now(), journal.entries))
           }
         }),
         { numRuns: RUNS },
@@ -69,10 +70,10 @@ describe('every step of every run', () => {
       fc.assert(
         fc.property(plans, moves, (definition, list) => {
           const journal = new Journal(new ClockFake()).create(definition)
-          journal.must({ type: 'start' })
+          journal.must(startOf(list))
           for (const move of list) {
             journal.clock.advance(move.luck % 400)
-            journal.submit(commandOf(journal.state, move, journal.clock.now()))
+            journal.submit(commandOf(journal.state, move, journal.clock.now(), journal.entries))
           }
           for (let steps = 0; ; steps++) {
             const command = kindCommand(journal.state, journal.clock.now())
@@ -96,6 +97,10 @@ describe('every step of every run', () => {
     TIMEOUT_MS,
   )
 })
+
+/** Most are started by this program, some by one of the first. */
+const startOf = (list: readonly Move[]): Command =>
+  (list[0]?.luck ?? 0) % 4 === 0 ? { type: 'start' } : { type: 'start', rules: 2, files: 'seen' }
 
 /** What an event may rely on, asked of the state before it. */
 function checkBefore(state: PlanState, event: Event): void {
@@ -125,29 +130,6 @@ function isInHandledGroup(state: PlanState, id: string): boolean {
   const groups = id.split('/').map((_, at, parts) => state.tasks.get(parts.slice(0, at).join('/') as TaskName))
   return groups.some(group => group?.definition.action.type === 'group' && group.handled)
 }
-
-function checkState(state: PlanState): void {
-  const counts = Object.fromEntries(
-    TASK_STATUSES.map(status => [status, state.order.filter(task => task.status === status).length]),
-  )
-  expect(state.counts).toEqual(counts)
-  const isUnderWay = (state.status === 'active' && state.compensating === null) || state.status === 'paused'
-  for (const task of state.order) {
-    const needs = [...new Set(task.definition.needs ?? [])].map(name => state.tasks.get(name)!)
-    const id = task.definition.id
-    expect({ id, unmet: task.unmet }).toEqual({ id, unmet: needs.filter(need => !SATISFIES.has(need.status)).length })
-    expect(state.running.has(task)).toBe(task.status === 'running' && task.claim === null)
-    expect({ id, gate: task.gate !== null }).toEqual({ id, gate: task.status === 'waiting' })
-    if (!isUnderWay) continue
-    const { unmet, blockers } = openNeeds(state, task)
-    if (task.status === 'ready') expect({ id, unmet, blockers }).toEqual({ id, unmet: 0, blockers: 0 })
-    if (task.status === 'pending') expect({ id, blockers }).toEqual({ id, blockers: 0 })
-    if (task.status === 'pending' && !task.dormant) expect({ id, waits: unmet > 0 }).toEqual({ id, waits: true })
-    if (task.status === 'blocked') expect({ id, held: blockers > 0 }).toEqual({ id, held: true })
-  }
-}
-
-const stored = (state: PlanState): JsonObject => JSON.parse(JSON.stringify(packFold(state))) as JsonObject
 
 function actions(state: PlanState, now: number): unknown {
   const { perform, prepare, compensate, ...rest } = nextActions(state, now)

@@ -21,19 +21,22 @@ import {
   succeeded,
   task,
 } from '../testing/index.ts'
+import type { CommandOf, RollbackOutcome } from './command.ts'
 import { decide } from './decide.ts'
 import type { EventType } from './event.ts'
 import { evolve } from './evolve.ts'
 import { newState, packFold } from './fold.ts'
+import type { CheckpointName } from './id.ts'
 import { bindItems } from './items.ts'
 import type { PlanDefinition } from './plan.ts'
+import { meaningOf } from './rollback.ts'
 
 const FOLDER = fileURLToPath(new URL('../../test/fixtures/journals/', import.meta.url))
 const undo = { type: 'run', command: { argv: ['git', 'push', 'origin', '--delete', 'x'] } } as const
 const retry = { attempts: 3, backoffMs: { min: 1_000, max: 30_000 } }
 
 /** A journal in which every entry is a second after the one before. */
-function begin(definition: PlanDefinition): Journal {
+function begin(definition: PlanDefinition, start: Omit<CommandOf<'start'>, 'type'> = {}): Journal {
   const journal = new Journal()
   const submit = journal.submit.bind(journal)
   journal.submit = (command, actor) => {
@@ -41,10 +44,26 @@ function begin(definition: PlanDefinition): Journal {
     return submit(command, actor)
   }
   journal.create(definition)
-  journal.must({ type: 'start' })
+  journal.must({ type: 'start', ...start })
   journal.turn()
   return journal
 }
+
+/** What the engine asks for when somebody wants to go to an entry. */
+function goTo(journal: Journal, to: number, more: Partial<CommandOf<'rollback'>> = {}): void {
+  const { entries, state, clock } = journal
+  const meaning = meaningOf(entries, state, to)
+  journal.must({ type: 'rollback', id: `r${to}`, at: clock.now(), kind: 'rollback', to, ...meaning, ...more })
+}
+
+function wentBack(journal: Journal, outcome: RollbackOutcome): void {
+  journal.turn({ rolledBack: { id: journal.state.rollback!.id, outcome } })
+}
+
+const beforeLast = ({ entries }: Journal): number =>
+  entries.findLast(({ events }) => events.some(({ type }) => type === 'rollback.started'))!.version - 1
+
+const RULES_2 = { rules: 2, files: 'seen' } as const
 
 const scenarios: Readonly<Record<string, () => Journal>> = {
   'build-and-review': () => {
@@ -331,6 +350,130 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.succeed('move')
     return journal
   },
+  'back-and-forth': () => {
+    const journal = begin(
+      plan(
+        'back-and-forth',
+        edit('write', 'src/core.ts', { visits: 2 }),
+        task('push', { needs: ['write'], effect: 'idempotent', compensate: undo, retry }),
+        task('check', { needs: ['push'], effect: 'pure', on: { failure: 'write' } }),
+        external('review', { needs: ['check'] }),
+        gate('ship', { needs: ['review'] }),
+        task('mark', { needs: ['ship'], action: { type: 'checkpoint', name: 'shipped' } }),
+        task('drop', { needs: ['mark'], risks: ['drops a table'] }),
+        {
+          git: { commits: 'task' },
+          done: [{ type: 'expect', expression: 'true' }],
+          policy: { onFailure: 'keep', checkpoints: { every: 3 } },
+        },
+      ),
+      RULES_2,
+    )
+    const wrote = (number: number) => ({ wrote: { changes: numberedSha(number), paths: 1 } })
+    const ref = 'refs/heads/plan/back-and-forth'
+    const commit = (visit: number, before: string | null, after: string): void => {
+      const operation = { type: 'commit.created', plan: numberedPlanId(1), ref, before, after, at: 1 } as const
+      journal.turn({ committed: [{ task: name('write'), visit, operations: [operation] }] })
+    }
+    const standing = {
+      snapshot: numberedSha(50),
+      files: 3,
+      left: 1,
+      git: { head: 'c0', branch: 'main', index: 't0', dirty: 2 },
+      about: 'planfold 0.1.0',
+    }
+    const path = '.planfold/places/1'
+    journal.must({
+      type: 'place',
+      operations: [{ type: 'worktree.added', plan: numberedPlanId(1), path, ref, commit: 'c0', at: 1 }],
+    })
+    journal.prepare('write', { preimage: numberedSha(40) })
+    journal.succeed('write', wrote(41))
+    commit(1, null, 'c1')
+    const written = journal.state.version
+    journal.prepare('push', { before: numberedSha(42) })
+    journal.succeed('push', { wrote: { changes: null, paths: 0, snapshot: numberedSha(43), left: 2 } })
+    journal.fail('check')
+    journal.prepare('write', { preimage: numberedSha(44) })
+    journal.succeed('write', wrote(45))
+    commit(2, 'c1', 'c2')
+    journal.prepare('push', { unwatched: 'too many files', checkpoint: standing })
+    journal.must({ type: 'checkpoint', name: 'by-hand' as CheckpointName, standing: { lacks: 'no disk' } })
+    journal.succeed('push')
+    // It cannot go back before somebody has chosen.
+    goTo(journal, written, { checkpoint: 'cp-write-20260101T000005000Z' as CheckpointName, reason: 'wrong way' })
+    journal.settle('check', interrupted('rolled back'))
+    journal.turn({ compensated: [{ task: name('push'), result: failed({ retryable: true, class: 'transient' }) }] })
+    journal.clock.advance(30_000)
+    journal.turn()
+    journal.must({ type: 'recover', reason: 'its owner stopped before it ended' })
+    goTo(journal, written, { force: true, choices: { 'src/core.ts': 'merge' }, every: 'theirs' })
+    journal.turn()
+    journal.turn({ compensated: [{ task: name('push'), result: succeeded() }] })
+    const failure = { class: 'policy', message: 'somebody has worked on src/core.ts', retryable: false } as const
+    wentBack(journal, { changes: null, paths: 0, failure, conflicts: ['src/core.ts'] })
+    goTo(journal, written)
+    wentBack(journal, {
+      changes: numberedSha(60),
+      paths: 1,
+      saved: numberedSha(61),
+      left: [{ path: 'dev', reason: 'a device' }],
+      kept: [{ path: 'src/core.ts', sha256: numberedSha(62) }],
+      git: [{ type: 'branch.moved', plan: numberedPlanId(1), ref, before: 'c2', after: 'c1', backup: 'b', at: 2 }],
+    })
+    journal.must({ type: 'resume' })
+    journal.prepare('push', { before: numberedSha(63) })
+    journal.succeed('push')
+    journal.succeed('check')
+    journal.must({ type: 'claim', token: 'k1', by: 'ana', prepared: { before: numberedSha(64) } })
+    goTo(journal, journal.state.version - 1, { keepGit: true })
+    wentBack(journal, { changes: null, paths: 0 })
+    journal.must({ type: 'resume' })
+    journal.must({ type: 'report', task: name('review'), by: 'ana', result: succeeded() })
+    journal.must({ type: 'decide', task: name('ship'), verdict: 'approved', rationale: 'go' })
+    journal.turn()
+    journal.succeed('mark', { checkpoint: standing })
+    journal.prepare('drop', { before: numberedSha(65), checkpoint: standing })
+    journal.succeed('drop')
+    journal.succeed('done')
+    goTo(journal, 3, { filesOnly: true, resets: [], compensate: [], paths: ['src'] })
+    wentBack(journal, { changes: numberedSha(66), paths: 1 })
+    // Back to the beginning, forward to the end, and once more.
+    for (const again of [numberedSha(67), numberedSha(68), numberedSha(69)]) {
+      if (journal.state.status === 'completed' && again === numberedSha(67)) goTo(journal, 2)
+      else goTo(journal, beforeLast(journal), { kind: 'undo' })
+      journal.turn()
+      journal.turn({ compensated: [{ task: name('push'), result: succeeded() }] })
+      wentBack(journal, { changes: again, paths: 1 })
+    }
+    return journal
+  },
+  saga: () => {
+    const journal = begin(
+      plan(
+        'saga',
+        task('book', { effect: 'idempotent', compensate: { type: 'task', task: name('unbook') } }),
+        task('pay', { needs: ['book'], effect: 'idempotent', compensate: undo }),
+        task('travel', { needs: ['pay'], effect: 'pure' }),
+        task('unbook', { effect: 'idempotent', retry }),
+      ),
+      { rules: 2 },
+    )
+    const undone = (one: string, result = succeeded()) => ({ compensated: [{ task: name(one), result }] })
+    journal.succeed('book')
+    journal.succeed('pay')
+    journal.fail('travel')
+    journal.turn()
+    journal.turn(undone('pay'))
+    journal.turn(undone('book', failed({ retryable: true, message: 'busy' }) as never))
+    journal.clock.advance(30_000)
+    journal.turn()
+    journal.turn(undone('book'))
+    journal.must({ type: 'retry', task: name('travel') })
+    journal.turn()
+    for (const one of ['book', 'pay', 'travel']) journal.succeed(one)
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -408,6 +551,14 @@ describe('the golden journals', () => {
       'workspace.restored': true,
       'compensation.started': true,
       'compensation.finished': true,
+      'compensation.retried': true,
+      'plan.compensating': true,
+      'checkpoint.taken': true,
+      'git.committed': true,
+      'place.made': true,
+      'rollback.started': true,
+      'rollback.finished': true,
+      'rollback.stopped': true,
       'note.added': true,
     }
     expect(Object.keys(all).filter(type => !seen.has(type as EventType))).toEqual([])

@@ -1,7 +1,10 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
 // path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
 
-import { expandTasks, resolveTarget } from './expand.ts'
+import { compensatorOf } from './compensator.ts'
+import { compensatorFaults } from './compensator-faults.ts'
+import { expandTasks, resolveTarget, type Scope } from './expand.ts'
+import { mergedBy } from './git-action.ts'
 import type { TaskName } from './id.ts'
 import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
@@ -15,10 +18,14 @@ export interface GraphFault {
   readonly hint?: string
   readonly task?: TaskName
   /** The key of the task that is at fault, for finding its place in the document. */
-  readonly key?: 'id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan'
+  readonly key?: FaultKey
   /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
+
+type FaultKey =
+  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
+  | ('compensate' | 'git')
 
 /** The name of the task made from the plan's `done` list. */
 export const DONE_TASK = 'done' as TaskName
@@ -54,10 +61,12 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   // Below a list that is empty so far nothing is expanded, and yet everything there has a name.
   const below = new Set(written?.map(({ name }) => name))
   const known = (name: TaskName) => byName.has(name) || below.has(name)
+  let compensates = false
   checkNames()
   for (const one of written ?? []) checkStranger(one)
   for (const one of written ?? writtenTasks(definition)) checkReferences(one)
   for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
+  if (compensates) faults.push(...compensatorFaults(written ?? [...writtenTasks(definition)], known))
   const cycle = findCycle(flat, byName)
   if (cycle !== null) {
     faults.push({
@@ -124,6 +133,27 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings)
     for (const target of (task.failureModes ?? []).flatMap(mode => mode.recover ?? []))
       if (resolveTarget(target, scope, known) === null) unknown(name, 'failure_modes', target, siblings)
+    const by = compensatorOf(task)
+    if (by !== null) compensates = true
+    if (by !== null && resolveTarget(by, scope, known) === null) unknown(name, 'compensate', by, siblings)
+    const merged = mergedBy(task.action)
+    if (merged !== null) checkMerged(name, merged, scope, siblings)
+  }
+
+  /** The branch of one task is merged; the children of a group have one each. */
+  function checkMerged(task: TaskName, name: TaskName, scope: Scope, siblings: readonly TaskDefinition[]): void {
+    const full = resolveTarget(name, scope, known)
+    if (full === null) return unknown(task, 'git', name, siblings)
+    const type = byName.get(full)?.action.type
+    if (full !== task && type !== 'group') return
+    faults.push({
+      code: 'structure',
+      message:
+        full === task ? `task '${task}' merges itself` : `task '${task}' merges '${name}', which is several tasks`,
+      hint: full === task ? 'name the task whose branch it merges' : 'merge each of them, beside it in its subplan',
+      task,
+      key: 'git',
+    })
   }
 
   function checkScope(task: TaskDefinition, name: TaskName): void {
@@ -139,12 +169,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     })
   }
 
-  function unknown(
-    task: TaskName,
-    key: 'needs' | 'on' | 'failure_modes',
-    name: TaskName,
-    siblings: readonly TaskDefinition[],
-  ): void {
+  function unknown(task: TaskName, key: keyof typeof VERBS, name: TaskName, siblings: readonly TaskDefinition[]): void {
     const near =
       faults.length < SUGGESTIONS_MAX
         ? suggest(
@@ -153,10 +178,9 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
           )
         : null
     const outside = key === 'needs' && siblings !== definition.tasks && byName.has(name)
-    const verb = key === 'needs' ? 'needs' : key === 'on' ? 'routes to' : 'recovers by'
     faults.push({
       code: 'unknown-reference',
-      message: `task '${task}' ${verb} '${name}', which does not exist${siblings === definition.tasks ? '' : ' beside it'}`,
+      message: `task '${task}' ${VERBS[key]} '${name}', which does not exist${siblings === definition.tasks ? '' : ' beside it'}`,
       hint: outside
         ? `let the task around it need '${name}'`
         : near === null
@@ -167,6 +191,14 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     })
   }
 }
+
+const VERBS = {
+  needs: 'needs',
+  on: 'routes to',
+  failure_modes: 'recovers by',
+  compensate: 'is compensated by',
+  git: 'merges',
+} as const
 
 /** Kahn's algorithm; what is left over holds a cycle, found by walking `needs` inside it. */
 function findCycle(tasks: readonly TaskDefinition[], byName: ReadonlyMap<TaskName, TaskDefinition>): TaskName[] | null {

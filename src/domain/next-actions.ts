@@ -1,6 +1,7 @@
 // What must the world do next? Asked after every change, answered from the indexes: the cost grows with what is under way,
 // never with the plan.
 
+import { isClear } from './decisions/going-back.ts'
 import { inLine, needsPreparing } from './decisions/starting.ts'
 import type { Millis } from './id.ts'
 import type { Action } from './plan.ts'
@@ -60,10 +61,6 @@ function restOf(state: PlanState, more: boolean): NextActions['rest'] {
   if (state.status === 'paused' || state.status === 'draft') return state.status
   return more ? null : 'waiting'
 }
-
-/** Before a rollback touches anything, all that runs has ended and all compensations are done. */
-const isClear = (state: PlanState): boolean =>
-  state.running.size === 0 && state.compensation === null && (state.compensating ?? []).length === 0
 
 const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)

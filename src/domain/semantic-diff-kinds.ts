@@ -34,8 +34,10 @@ const TASK_KEYS = keys({
 })
 
 const PLAN_KEYS = keys({
+  action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
   scope: 'policy policy.write policy.network',
   criteria: 'done',
+  route: 'policy.onFailure',
   budget: 'policy.budget concurrency defaults defaults.timeoutMs defaults.retry',
   data: 'session hypotheses memory artifacts',
   wording: 'name title goal owner stakeholders labels',

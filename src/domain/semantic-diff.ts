@@ -2,6 +2,8 @@
 // re-budgeted, re-routed or re-worded. Pure and total; equal definitions have an empty diff, and every key that differs is
 // in it, or is explained by a task that was renamed. Keys and values are those of the definition (durations in milliseconds).
 
+import { compensatorOf } from './compensator.ts'
+import { mergedBy, mergeOf } from './git-action.ts'
 import type { TaskName } from './id.ts'
 import type { Json } from './json.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from './plan.ts'
@@ -9,7 +11,7 @@ import { same, stableText } from './same.ts'
 import { type ChangeKind, kindOfPlanKey, kindOfTaskKey, rank } from './semantic-diff-kinds.ts'
 
 export interface SemanticDiff {
-  /** Keys of the plan itself; those of `policy` and `defaults` one by one, e.g. `policy.write`. */
+  /** Keys of the plan itself; those of `policy`, `defaults` and `git` one by one, e.g. `policy.write`. */
   readonly plan: readonly KeyChange[]
   readonly removed: readonly NamedTask[]
   readonly added: readonly NamedTask[]
@@ -108,7 +110,7 @@ function renamesAmong(
 function groups(tasks: readonly TaskDefinition[]): ReadonlyMap<string, readonly TaskName[]> {
   const found = new Map<string, TaskName[]>()
   for (const task of tasks) {
-    const { id, needs: _needs, on: _on, failureModes, ...rest } = task
+    const { id, needs: _needs, on: _on, failureModes, ...rest } = withReferences(task, NAMELESS)
     if (task.action.type === 'external' && Object.keys(rest).length === 1) continue
     const content = stableText([rest, failureModes?.map(({ recover: _, ...mode }) => mode)])
     const list = found.get(content)
@@ -118,11 +120,17 @@ function groups(tasks: readonly TaskDefinition[]): ReadonlyMap<string, readonly 
   return found
 }
 
+/** Whatever is referred to bears one name, so that no name tells two tasks apart. */
+const NAMELESS: Pick<ReadonlyMap<TaskName, TaskName>, 'get'> = { get: () => 'x' as TaskName }
+
 /** The task as it would read if only the names it refers to had changed. */
-function withReferences(task: TaskDefinition, renames: ReadonlyMap<TaskName, TaskName>): TaskDefinition {
+function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>): TaskDefinition {
   const named = (names: readonly TaskName[]): readonly TaskName[] => names.map(name => renames.get(name) ?? name)
+  const [by, merged] = [compensatorOf(task), mergedBy(task.action)]
   return {
     ...task,
+    ...(by === null ? {} : { compensate: { type: 'task', task: renames.get(by) ?? by } }),
+    ...(merged === null ? {} : { action: mergeOf(task.action, renames.get(merged) ?? merged) }),
     ...(task.needs === undefined ? {} : { needs: named(task.needs) }),
     ...(task.on === undefined
       ? {}
@@ -147,11 +155,12 @@ function parts(task: TaskDefinition, other: TaskDefinition): Parts {
 }
 
 function headOf(plan: PlanDefinition): Parts {
-  const { tasks: _, policy, defaults, ...rest } = plan
+  const { tasks: _, policy, defaults, git, ...rest } = plan
   return new Map<string, unknown>([
     ...Object.entries(rest),
     ...opened('policy', policy),
     ...opened('defaults', defaults),
+    ...opened('git', git),
   ])
 }
 

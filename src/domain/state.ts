@@ -49,6 +49,8 @@ export interface PlanState {
   ending: 'cancelled' | 'failed' | null
   /** Compensated since they completed; whoever takes the work up again does them again. */
   compensated: TaskName[]
+  /** Nobody knows whether their compensation happened; it is never run again by itself. */
+  unsureCompensated: TaskName[]
   /** The rollback under way. */
   rollback: RollbackUnderWay | null
   /** Done, and what they wrote is still to be committed on the plan's branch. */
@@ -78,6 +80,8 @@ export interface PlanState {
 /** What was asked for, and how the plan stood when it was. */
 export type RollbackUnderWay = Omit<Rollback, 'type'> & {
   readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
+  /** Attempts that ended by themselves meanwhile; what follows from that is decided when the rollback is over. */
+  readonly ended: readonly TaskName[]
 }
 
 /** A retry to come. It keeps its own time: a heap must not change its order behind its back. */

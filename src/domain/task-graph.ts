@@ -2,6 +2,7 @@
 // of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
 // and never on the size of the plan.
 
+import { compensatorOf } from './compensator.ts'
 import { expandTasks } from './expand.ts'
 import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
@@ -204,7 +205,7 @@ export function transitiveDependants(roots: readonly TaskState[]): readonly Task
 
 /**
  * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them.
- * The task made from `done` is dormant too, until everything else has ended.
+ * The task made from `done` is dormant too, until everything else has ended; what compensates others never wakes by itself.
  */
 export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): ReadonlySet<TaskName> {
   const dormant = new Set<TaskName>()
@@ -225,6 +226,10 @@ export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): Readonly
     // Two tasks that route to each other: the one written first is where it begins.
     const reached = strangers.every(source => source.ordinal > target.ordinal) ? reach(state, target) : null
     if (reached === null || strangers.some(source => !reached.has(source))) dormant.add(target.definition.id)
+  }
+  for (const task of state.order) {
+    const by = compensatorOf(task.definition)
+    if (by !== null && state.tasks.has(by)) dormant.add(by)
   }
   const done = state.tasks.get(DONE_TASK)
   if (done?.definition.action.type === 'verify') dormant.add(DONE_TASK)

@@ -12,6 +12,8 @@ import {
   EFFECT_CLASSES,
   type FailureMode,
   type ForEach,
+  type GitAction,
+  type GitUse,
   LATER_ACTIONS,
   type Matrix,
   type OutputSource,
@@ -146,7 +148,23 @@ const budget: fc.Arbitrary<Budget> = sparse({
   cost,
   attempts: fc.integer({ min: 1, max: 1_000_000 }),
 })
-const policy: fc.Arbitrary<Policy> = sparse({ write: lines, network: lines, budget })
+const policy: fc.Arbitrary<Policy> = sparse({
+  write: lines,
+  network: lines,
+  budget,
+  checkpoints: sparse({
+    every: fc.integer({ min: 1, max: 20_000 }),
+    before: fc.constantFrom('risky' as const, 'unsafe' as const, 'never' as const),
+    files: fc.constantFrom('seen' as const, 'declared' as const),
+  }),
+  onFailure: fc.constantFrom('compensate' as const, 'keep' as const),
+})
+const gitUse: fc.Arbitrary<GitUse> = sparse({
+  commits: fc.constant('task' as const),
+  worktree: fc.constantFrom('plan' as const, 'task' as const),
+  message: line,
+  base: fc.constantFrom('main', 'origin/main', 'HEAD~2', 'v1.0^{commit}'),
+})
 
 const mode = fc.integer({ min: 0, max: 0o777 })
 const pin = fc.option(fc.stringMatching(/^[0-9a-f]{64}$/), { nil: undefined })
@@ -171,6 +189,17 @@ const doing: fc.Arbitrary<Action> = fc.oneof(
   sparse({ stdin: templated }, { type: fc.constant('run' as const), command }),
   fc.record({ type: fc.constant('edit' as const), edits: fc.array(edit, { minLength: 1, maxLength: 3 }) }),
 ) as fc.Arbitrary<Action>
+const gitAction: fc.Arbitrary<GitAction> = fc.oneof(
+  sparse(
+    { paths: fc.array(line, { minLength: 1, maxLength: 2 }) },
+    { do: fc.constant('commit' as const), message: templated.filter(text => text.length > 0) },
+  ),
+  sparse(
+    { message: line },
+    { do: fc.constant('tag' as const), name: fc.constantFrom('v1', 'plan/done-2', 'v${{ inputs.x }}') },
+  ),
+  sparse({ message: line }, { do: fc.constant('merge' as const), task: taskName }),
+)
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
@@ -182,6 +211,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     ) as fc.Arbitrary<Action>,
   },
   { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
+  { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
@@ -250,7 +281,7 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
     probe: command,
     expect: expression,
     accept: fc.array(criterion, { maxLength: 3 }),
-    compensate: doing,
+    compensate: fc.oneof(doing, fc.record({ type: fc.constant('task' as const), task: taskName })),
     on: fc.dictionary(word, fc.array(taskName, { maxLength: 2 }), { maxKeys: 2, noNullPrototype: true }),
     visits: fc.integer({ min: 1, max: 100 }),
     assumptions: lines,
@@ -286,6 +317,7 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     goal: anyText,
     done: fc.array(criterion, { maxLength: 3 }),
     policy,
+    git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
     defaults: sparse({ timeoutMs: milliseconds, retry }),
     session: line,

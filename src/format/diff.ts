@@ -32,6 +32,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['failureModes', 'failure_modes'],
   ['forEach', 'for_each'],
   ['defaults.timeoutMs', 'defaults.timeout'],
+  ['policy.onFailure', 'policy.on_failure'],
 ])
 
 function typeOf(action: unknown): string {

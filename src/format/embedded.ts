@@ -103,7 +103,7 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   }
   yield* criteria(task.accept, [...path, 'accept'])
   yield* criteria(task.preconditions, [...path, 'preconditions'])
-  for (const key of ['run', 'stdin', 'edit', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
+  for (const key of ['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
     if (task[key] !== undefined) yield* strings(task[key], [...path, key])
   }
 }

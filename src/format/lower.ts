@@ -6,11 +6,15 @@ import { BACKOFF_DEFAULT_MS } from '../domain/limits.ts'
 import {
   type Action,
   type Budget,
+  type CheckpointPolicy,
   type CommandLine,
+  type CompensatingTask,
   type Criterion,
   type Edit,
   type FailureMode,
   type ForEach,
+  type GitAction,
+  type GitUse,
   LATER_ACTIONS,
   type OutputSource,
   type PlanDefinition,
@@ -18,17 +22,17 @@ import {
   type Retry,
   type TaskDefinition,
 } from '../domain/plan.ts'
-import type { CriterionDocument, EditDocument, PlanDocument, TaskDocument } from './schema.ts'
+import type { CriterionDocument, EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
 
 export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
-  const { policy, defaults, sequential, tasks } = plan
+  const { policy, defaults, git, sequential, tasks } = plan
   return sparse<PlanDefinition>({
     name,
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(lowerCriterion),
-    policy:
-      policy && sparse<Policy>({ write: policy.write, network: policy.network, budget: lowerBudget(policy.budget) }),
+    policy: policy && lowerPolicy(policy),
+    git: git && sparse<GitUse>({ ...git }),
     concurrency: plan.concurrency,
     defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
     session: plan.session,
@@ -40,6 +44,17 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     labels: plan.labels,
     extra: plan.extra,
     tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
+  })
+}
+
+function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
+  const { write, network, checkpoints } = document
+  return sparse<Policy>({
+    write,
+    network,
+    budget: lowerBudget(document.budget),
+    checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
+    onFailure: document.on_failure,
   })
 }
 
@@ -71,7 +86,7 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     accept: task.accept?.map(lowerCriterion),
     preconditions: task.preconditions?.map(lowerCriterion),
     failureModes: task.failure_modes?.map(lowerFailureMode),
-    compensate: task.compensate && lowerAction(task.compensate),
+    compensate: task.compensate && lowerUndo(task.compensate),
     on: task.on,
     visits: task.visits,
     assumptions: task.assumptions,
@@ -91,22 +106,41 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
   })
 }
 
+function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>): Action | CompensatingTask {
+  return task === undefined ? lowerAction(action) : { type: 'task', task }
+}
+
 type ActionDocument = Partial<
-  Pick<TaskDocument, 'run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | (typeof LATER_ACTIONS)[number]>
+  Pick<
+    TaskDocument,
+    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint')
+    | (typeof LATER_ACTIONS)[number]
+  >
 >
 
 function lowerAction(document: ActionDocument): Action {
-  const { run, edit, decide, gate, stdin, show } = document
+  const { run, edit, decide, gate, stdin, show, git, checkpoint } = document
   if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin })
   if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
   if (decide !== undefined) return { type: 'decide', expression: decide }
   if (gate !== undefined) return sparse<Action>({ type: 'gate', gate, show })
   if (document.subplan !== undefined) return { type: 'subplan', tasks: lowerSteps(document.subplan) }
+  if (git !== undefined) return { type: 'git', git: lowerGit(git) }
+  if (checkpoint === true) return { type: 'checkpoint' }
+  if (checkpoint !== undefined)
+    return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }
   }
   return { type: 'external' }
+}
+
+function lowerGit(document: GitDocument): GitAction {
+  if ('commit' in document) return sparse<GitAction>({ do: 'commit', message: document.commit, paths: document.paths })
+  const { message } = document
+  if ('tag' in document) return sparse<GitAction>({ do: 'tag', name: document.tag, message })
+  return sparse<GitAction>({ do: 'merge', task: document.merge, message })
 }
 
 /** Lines of prose become steps `1`, `2`, … each after the one before it. */

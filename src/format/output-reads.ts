@@ -57,6 +57,7 @@ function ofTask(task: TaskDefinition, note: Note): void {
     templates('run', action.stdin, note)
   }
   if (action.type === 'edit') templates('edit', action.edits, note)
+  if (action.type === 'git') templates('git', action.git, note)
   for (const key of ['inputs', 'env', 'cwd', 'probe', 'compensate'] as const) templates(key, task[key], note)
 }
 

@@ -1,16 +1,20 @@
 // The reverse of lowering: a definition as the document a person would write, keys in the order of the format.
 
+import { specOf } from '../domain/git-action.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type {
   Action,
   Budget,
   CommandLine,
+  CompensatingTask,
   Criterion,
   Edit,
   FailureMode,
   ForEach,
+  GitAction,
   OutputSource,
   PlanDefinition,
+  Policy,
   Retry,
   TaskDefinition,
 } from '../domain/plan.ts'
@@ -23,7 +27,8 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(raiseCriterion),
-    policy: plan.policy && written({ ...plan.policy, budget: plan.policy.budget && raiseBudget(plan.policy.budget) }),
+    policy: plan.policy && raisePolicy(plan.policy),
+    git: plan.git && written({ ...plan.git }),
     concurrency: plan.concurrency,
     defaults:
       plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
@@ -37,6 +42,15 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     extra: plan.extra,
     // The plan's own last task is made from `done`, so it is not written a second time.
     tasks: plan.tasks.filter(task => task.action.type !== 'verify').map(raiseTask),
+  })
+}
+
+function raisePolicy({ budget, checkpoints, onFailure, ...rest }: Policy): JsonObject {
+  return written({
+    ...rest,
+    budget: budget && raiseBudget(budget),
+    checkpoints: checkpoints && written({ ...checkpoints }),
+    on_failure: onFailure,
   })
 }
 
@@ -72,7 +86,7 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     accept: task.accept?.map(raiseCriterion),
     preconditions: task.preconditions?.map(raiseCriterion),
     failure_modes: task.failureModes?.map(raiseFailureMode),
-    compensate: task.compensate && written(raiseAction(task.compensate)),
+    compensate: task.compensate && raiseUndo(task.compensate),
     on: task.on,
     visits: task.visits,
     assumptions: task.assumptions,
@@ -102,6 +116,10 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
       return { gate: action.gate, show: action.show }
     case 'subplan':
       return { subplan: action.tasks.map(raiseTask) }
+    case 'git':
+      return { git: specOf(action) ?? raiseGit(action.git) }
+    case 'checkpoint':
+      return { checkpoint: specOf(action) ?? action.name ?? true }
     case 'external':
     case 'verify':
     case 'group':
@@ -109,6 +127,24 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
       return {}
     default:
       return { [action.type]: action.spec }
+  }
+}
+
+function raiseUndo(undo: Action | CompensatingTask): JsonObject {
+  return written(undo.type === 'task' ? { task: undo.task } : raiseAction(undo))
+}
+
+function raiseGit(git: GitAction): JsonObject {
+  switch (git.do) {
+    case 'commit':
+      return written({ commit: git.message, paths: git.paths })
+    case 'tag':
+      return written({ tag: git.name, message: git.message })
+    case 'merge':
+      return written({ merge: git.task, message: git.message })
+    default:
+      git satisfies never
+      return {}
   }
 }
 

@@ -1,6 +1,7 @@
 // A definition in which tasks bear other names, and everybody who refers to them uses the new ones: `needs`, `on`, `recover`,
-// and every expression, alone or inside `${{ … }}`. Nothing else changes, and the definition handed in stays as it was.
+// the task that compensates, the branch that is merged, and every expression, alone or inside `${{ … }}`. Nothing else changes, and the definition handed in stays as it was.
 
+import { gitOf, mergedBy, mergeOf } from '../domain/git-action.ts'
 import { NAME_MAX, type TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
@@ -92,8 +93,8 @@ class Words {
  * a sibling bears the name; its expressions name tasks in full.
  */
 function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskName> | null): TaskDefinition {
-  const names = (list: readonly TaskName[]) =>
-    list.map(name => (steps?.has(name) === true ? name : (words.name(name) as TaskName)))
+  const named = (name: TaskName) => (steps?.has(name) === true ? name : (words.name(name) as TaskName))
+  const names = (list: readonly TaskName[]) => list.map(named)
   return changed(task, {
     id: id => (steps === null ? (words.name(id) as TaskName) : id),
     needs: needs => (steps === null ? names(needs) : needs),
@@ -110,7 +111,7 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
     accept: list => list.map(one => criterion(words, one)),
     preconditions: list => list.map(one => criterion(words, one)),
     action: action => renameAction(words, action, steps),
-    compensate: action => renameAction(words, action, steps),
+    compensate: undo => (undo.type === 'task' ? { ...undo, task: named(undo.task) } : renameAction(words, undo, steps)),
     probe: command => words.value<CommandLine>(command),
     inputs: inputs => words.value(inputs),
     env: env => words.value(env),
@@ -123,6 +124,12 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
     case 'run':
     case 'edit':
       return words.value(action)
+    case 'git': {
+      if (gitOf(action) === null) return action
+      const merged = mergedBy(action)
+      const texts = words.value(action)
+      return merged === null || steps?.has(merged) === true ? texts : mergeOf(texts, words.name(merged) as TaskName)
+    }
     case 'decide':
       return { ...action, expression: words.expression(action.expression) }
     case 'subplan': {

@@ -4,7 +4,17 @@
 import { LATER_ACTIONS } from '../domain/plan.ts'
 import type { Complaint, Path } from './diagnostic.ts'
 
-export const ACTION_KEYS: readonly string[] = ['run', 'edit', 'decide', 'gate', 'subplan', ...LATER_ACTIONS]
+export const ACTION_KEYS: readonly string[] = [
+  'run',
+  'edit',
+  'decide',
+  'gate',
+  'git',
+  'checkpoint',
+  'subplan',
+  ...LATER_ACTIONS,
+]
+const UNDO_KEYS: readonly string[] = ['run', 'edit', 'task']
 
 type Raw = { readonly [key: string]: unknown }
 
@@ -14,6 +24,7 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
   return [
     ...recorded(value),
+    ...messageWords(value.git),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
   ]
 }
@@ -39,15 +50,15 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     )
   const undo = task.compensate
   if (isMap(undo)) {
-    yield* oneAction(undo, [...path, 'compensate'], ['run', 'edit'])
+    yield* oneAction(undo, [...path, 'compensate'], UNDO_KEYS)
     yield* beside(undo, [...path, 'compensate'], 'stdin', 'run')
     yield* modes(undo.edit, [...path, 'compensate', 'edit'], written)
-    if (!['run', 'edit'].some(key => Object.hasOwn(undo, key))) {
+    if (!UNDO_KEYS.some(key => Object.hasOwn(undo, key))) {
       yield {
         path: [...path, 'compensate'],
         atKey: true,
         message: "'compensate' says nothing to do",
-        hint: "give it 'run:' or 'edit:'",
+        hint: "give it 'run:', 'edit:' or 'task:'",
       }
     }
   }
@@ -87,6 +98,17 @@ function* recorded(plan: Raw): Generator<Complaint> {
   if (!isMap(policy)) return
   for (const key of ['budget', 'network']) if (Object.hasOwn(policy, key)) yield notEnforced(['policy', key])
 }
+
+/** What stands in braces and is no word of the template stays as it is. */
+function* messageWords(git: unknown): Generator<Complaint> {
+  const text = isMap(git) && typeof git.message === 'string' ? git.message : ''
+  const strange = [...text.matchAll(/\{(\w+)\}/g)].map(([, word]) => word).find(word => !MESSAGE_WORDS.has(word!))
+  if (strange === undefined) return
+  const hint = "the words of a commit message are '{type}' and '{title}'"
+  yield later(['git', 'message'], `'{${strange}}' is taken as it stands`, hint)
+}
+
+const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
 
 /** Words for whoever claims the task say nothing to a runner. */
 function* onlyForOthers(task: Raw, path: Path): Generator<Complaint> {

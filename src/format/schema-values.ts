@@ -2,7 +2,17 @@
 // what the domain keeps; each complaint carries a hint in `params.hint`.
 
 import { z } from 'zod'
-import { isPlanName, isSha256, isTaskName, NAME_MAX, type PlanName, type Sha256, type TaskName } from '../domain/id.ts'
+import {
+  type CheckpointName,
+  isCheckpointName,
+  isPlanName,
+  isSha256,
+  isTaskName,
+  NAME_MAX,
+  type PlanName,
+  type Sha256,
+  type TaskName,
+} from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../domain/limits.ts'
 import { type Read, readDuration, readDurationRange, readMoney } from './units.ts'
@@ -21,6 +31,11 @@ export const taskName = z.string().transform(named(isTaskName)).meta({
   pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
   maxLength: NAME_MAX,
 }) as z.ZodType<TaskName, string>
+export const checkpointName = z.string().transform(named(isCheckpointName)).meta({
+  description: 'Name of a checkpoint.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<CheckpointName, string>
 export const taskNames = z.union([taskName.transform(name => [name]), z.array(taskName)])
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
@@ -57,6 +72,15 @@ export const deadline = z
   .string()
   .transform(measure(readDate))
   .meta({ description: 'A date, 2026-01-31, or a date and time with zone, 2026-01-31T12:00:00Z.' })
+
+/** What stands under `refs/tags/`. One that is computed is checked when it is known. */
+export const tagName = line.transform(
+  measure(value => (value.includes('${{') || isRefName(value) ? { ok: true, value } : notRef(value, 'tag'))),
+)
+/** A branch, a tag or a commit; never an option. */
+export const revision = line.transform(
+  measure(value => (/^[^-\s][^\s]*$/.test(value) ? { ok: true, value } : notRef(value, 'revision'))),
+)
 
 /** Any JSON but null: a key without a value is a slip, not a statement. */
 export const json = z
@@ -102,6 +126,19 @@ function quote(value: string): string {
 
 const NAME_HINT = `use letters, digits and - _ . between them, at most ${NAME_MAX} characters, for instance retry-core`
 const NOT_SHA256 = { ok: false, message: 'this is not a SHA-256', hint: 'write its 64 hexadecimal digits' } as const
+
+/** The rules of git: no part is empty, hidden or called `.lock`, and no sign means something else in a revision. */
+function isRefName(text: string): boolean {
+  if (text.startsWith('-') || text === '@' || text.includes('..') || text.includes('@{')) return false
+  if (/[\p{Cc}\s~^:?*[\\]/u.test(text) || text.endsWith('.')) return false
+  return text.split('/').every(part => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
+}
+
+function notRef(value: string, word: 'tag' | 'revision'): Read<string> {
+  const hint =
+    word === 'tag' ? 'use letters, digits and - _ . /, for instance v1.2.0' : 'name a branch, a tag or a commit'
+  return { ok: false, message: `${quote(value)} cannot be a git ${word}`, hint }
+}
 
 function readMode(value: string | number): Read<number> {
   const hint = 'write it in octal and in quotes: "755" or "644"'

@@ -77,7 +77,61 @@ export const forEach = z.union([
 const axisName = z.string().regex(/^[A-Za-z_]\w{0,99}$/)
 export const matrix = z.record(axisName, z.array(value.item).min(1))
 
-const undo = { run: command.optional(), stdin: z.string().optional(), edit: edits.optional() }
+const undo = {
+  run: command.optional(),
+  stdin: z.string().optional(),
+  edit: edits.optional(),
+  task: value.taskName.optional().meta({ description: 'A task of the plan that sleeps until then.' }),
+}
+
+const message = value.line.optional()
+export const git = z
+  .union([
+    z.strictObject({ commit: value.line, paths: value.lines.min(1).optional() }),
+    z.strictObject({ tag: value.tagName, message }),
+    z.strictObject({ merge: value.taskName, message }),
+  ])
+  .meta({ description: "On the plan's own branch: commit what it has written, tag it, or merge the branch of a task." })
+
+export const checkpoint = z
+  .union([z.literal(true), value.checkpointName, z.strictObject({ name: value.checkpointName })])
+  .meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.' })
+
+const gitUse = z.strictObject({
+  commits: z
+    .literal('task')
+    .optional()
+    .meta({ description: "What a task wrote is committed on the plan's branch when it is done." }),
+  worktree: z
+    .enum(['plan', 'task'])
+    .optional()
+    .meta({ description: 'The plan, or each task that declares what it writes, works in a worktree of its own.' }),
+  message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
+  base: value.revision.optional().meta({ description: 'Where the branch begins; HEAD when not said.' }),
+})
+
+const policy = z.strictObject({
+  write: value.lines.optional(),
+  network: value.lines.optional(),
+  budget: budget.optional(),
+  checkpoints: z
+    .strictObject({
+      every: value.count(TASKS_MAX).optional().meta({ description: 'One after so many completed tasks.' }),
+      before: z
+        .enum(['risky', 'unsafe', 'never'])
+        .optional()
+        .meta({ description: 'One before each task that declares risks, or is unsafe to repeat.' }),
+      files: z
+        .enum(['seen', 'declared'])
+        .optional()
+        .meta({ description: 'Look at all files around a task without a scope, or at declared scopes only.' }),
+    })
+    .optional(),
+  on_failure: z
+    .enum(['compensate', 'keep'])
+    .optional()
+    .meta({ description: 'When the plan fails: undo what declared how, or leave all as it is.' }),
+})
 
 export const task = z.strictObject({
   id: value.taskName,
@@ -115,7 +169,7 @@ export const task = z.strictObject({
   assumptions: value.lines.optional(),
   risks: value.lines.optional(),
   rollback: value.text.optional(),
-  compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run or edit.' }),
+  compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run, edit or task.' }),
   on: z
     .record(outcomeName, value.taskNames)
     .optional()
@@ -138,13 +192,13 @@ export const task = z.strictObject({
   decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
   gate: z.literal('approval').optional(),
   show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
-  git: value.json.optional(),
+  git: git.optional(),
+  checkpoint: checkpoint.optional(),
   http: value.json.optional(),
   db: value.json.optional(),
   model: value.json.optional(),
   agent: value.json.optional(),
   research: value.json.optional(),
-  checkpoint: value.json.optional(),
   get subplan() {
     return subplan.optional()
   },
@@ -165,9 +219,8 @@ export const plan = z
     title: value.line.optional(),
     goal: value.text.optional(),
     done: z.array(criterion).optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
-    policy: z
-      .strictObject({ write: value.lines.optional(), network: value.lines.optional(), budget: budget.optional() })
-      .optional(),
+    policy: policy.optional(),
+    git: gitUse.optional().meta({ description: 'What the plan does in the repository around it.' }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),
@@ -186,4 +239,5 @@ export const plan = z
 export type PlanDocument = z.output<typeof plan>
 export type TaskDocument = z.output<typeof task>
 export type EditDocument = z.output<typeof edit>
+export type GitDocument = z.output<typeof git>
 export type CriterionDocument = z.output<typeof criterion>

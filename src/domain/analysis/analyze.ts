@@ -15,7 +15,7 @@ import type { AnalyzeOptions } from './look.ts'
 import { scheduleOf } from './schedule.ts'
 import { pathsOf } from './scope-index.ts'
 import { groupsOf, wavesOf } from './waves.ts'
-import { workGraph } from './work-graph.ts'
+import { isUndoing, workGraph } from './work-graph.ts'
 
 export type { Finding, FindingCode, Severity } from './finding.ts'
 export type { AnalyzeOptions, OutputRead, Scopes } from './look.ts'
@@ -31,6 +31,8 @@ export interface Analysis {
   readonly unplaced: readonly TaskName[]
   /** Tasks that run only when an outcome leads there. */
   readonly conditional: readonly TaskName[]
+  /** Tasks that run only when what another one did is to be undone. */
+  readonly compensating: readonly TaskName[]
   readonly criticalPath: { readonly tasks: readonly TaskName[]; readonly ms: number }
   readonly parallelism: Parallelism
   readonly estimate: Estimate
@@ -77,7 +79,7 @@ export function analyze(definition: PlanDefinition, options: AnalyzeOptions = {}
   const waves = wavesOf(graph)
   const lengths = lengthsOf(graph, options.assumedMs ?? ASSUMED_MS)
   const path = criticalPath(graph, waves, lengths.ms)
-  const scopes = graph.tasks.map(task => pathsOf(heldScope(definition, task)))
+  const scopes = graph.tasks.map((task, at) => pathsOf(isUndoing(graph, at) ? [] : heldScope(definition, task)))
   const schedule = scheduleOf(graph, waves, lengths.ms, scopes)
   const costs = costsOf(graph)
   const ancestry = new Ancestry(graph, waves)
@@ -88,8 +90,13 @@ export function analyze(definition: PlanDefinition, options: AnalyzeOptions = {}
     topLevel: definition.tasks.length,
     waves: waves.waves.map(named),
     groups: groupsOf(graph).map(named),
-    unplaced: named(graph.tasks.flatMap((_, task) => (waves.waveOf[task] === -1 ? [task] : []))),
-    conditional: named(graph.dormant.flatMap((sleeps, task) => (sleeps ? [task] : []))),
+    unplaced: named(
+      graph.tasks.flatMap((_, task) => (waves.waveOf[task] === -1 && !isUndoing(graph, task) ? [task] : [])),
+    ),
+    conditional: named(graph.dormant.flatMap((sleeps, task) => (sleeps && !isUndoing(graph, task) ? [task] : []))),
+    compensating: named(
+      graph.tasks.flatMap((_, task) => (isUndoing(graph, task) && waves.waveOf[task] === -1 ? [task] : [])),
+    ),
     criticalPath: { tasks: named(path.tasks), ms: path.ms },
     parallelism: {
       waves: waves.waves.reduce((most, wave) => Math.max(most, wave.length), 0),

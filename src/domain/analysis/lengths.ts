@@ -2,7 +2,7 @@
 // length that is assumed and said to be. What only waits for others (a join, a decision) takes no time of its own.
 
 import type { ActionType, TaskDefinition } from '../plan.ts'
-import type { WorkGraph } from './work-graph.ts'
+import { isUndoing, type WorkGraph } from './work-graph.ts'
 
 export const ASSUMED_MS = 60_000
 
@@ -27,7 +27,8 @@ export function lengthsOf(graph: WorkGraph, assumedMs: number): Lengths {
   const from: Record<LengthSource, number> = { estimate: 0, budget: 0, assumed: 0, none: 0 }
   const silent = silentChildren(graph)
   const ms = graph.tasks.map((_, index) => {
-    const { source, length } = silent.has(index) ? NONE : lengthOf(graph, index, silent, assumedMs)
+    const { source, length } =
+      silent.has(index) || isUndoing(graph, index) ? NONE : lengthOf(graph, index, silent, assumedMs)
     from[source]++
     return length
   })
@@ -77,6 +78,7 @@ export function costsOf(graph: WorkGraph): Costs {
   const sums = new Map<string, number>()
   let unsaid = 0
   for (const [index, { budget }] of graph.tasks.entries()) {
+    if (isUndoing(graph, index)) continue
     // A group may spend what its children may; where they say so, it is counted there.
     if (joins(graph, index) && graph.needs[index]!.some(need => graph.tasks[need]!.budget?.cost !== undefined)) continue
     if (budget?.cost === undefined) unsaid++

@@ -135,6 +135,7 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
   ['default-visits', plan('p', task('a', { visits: 2 }), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
   ['deadline-past', plan('p', task('a', { deadline: '1999-01-31' }))],
   ['no-rollback', plan('p', task('a', { rollback: 'git revert' }), task('b', { effect: 'pure' }))],
+  ['no-rollback', plan('p', edit('a', 'f'), task('b', { compensate: { type: 'task', task: name('c') } }), task('c'))],
   [
     'no-acceptance',
     plan('p', external('a', { accept: [{ type: 'prose', text: 'good' }] }), external('b', { kind: 'research' })),

@@ -14,6 +14,8 @@ export function outcomes(task: TaskDefinition): readonly string[] | null {
   switch (task.action.type) {
     case 'run':
     case 'edit':
+    case 'git':
+    case 'checkpoint':
     case 'verify':
     case 'subplan':
     case 'group':

@@ -1,6 +1,6 @@
 // Waves: the tasks of one wave could all run at once, after every task of the waves before. A task that sleeps until an
 // outcome leads to it stands in the wave after the first task that may lead there. What is in a circle, or behind one, or
-// where nothing leads, has no wave. Every task is looked at once, so a bad graph ends like a good one.
+// where nothing leads, has no wave; nor has what only undoes others. Every task is looked at once, so a bad graph ends like a good one.
 
 import { possible } from './outcomes.ts'
 import type { WorkGraph } from './work-graph.ts'
@@ -63,6 +63,8 @@ export function groupsOf(graph: WorkGraph): readonly (readonly number[])[] {
       for (const other of graph.dependants[task]!) join(other)
       for (const { to } of graph.leads[task]!) join(to)
       for (const { from } of graph.ledFrom[task]!) join(from)
+      for (const other of graph.undoes[task]!) join(other)
+      if (graph.undoneBy[task] !== -1) join(graph.undoneBy[task]!)
     }
     groups.push(group.sort((a, b) => a - b))
   }

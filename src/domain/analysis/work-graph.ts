@@ -1,6 +1,7 @@
 // The tasks of a plan as a graph of numbers, built once and read by every analysis. It takes whatever it is given: names
 // that are not there are left out, a task said twice counts once, circles stay circles for whoever walks to mind.
 
+import { compensatorOf } from '../compensator.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { findDormant, newTask } from '../task-graph.ts'
@@ -15,8 +16,11 @@ export interface WorkGraph {
   /** Outcome edges, by source and by target; those of failure modes are among them. */
   readonly leads: readonly (readonly Lead[])[]
   readonly ledFrom: readonly (readonly Lead[])[]
-  /** Reached only when an outcome leads there. */
+  /** Reached only when an outcome leads there, or when something is to be undone. */
   readonly dormant: readonly boolean[]
+  /** The task that undoes each, -1 for none; and whom each undoes: it sleeps until then. */
+  readonly undoneBy: readonly number[]
+  readonly undoes: readonly (readonly number[])[]
 }
 
 export interface Lead {
@@ -46,12 +50,27 @@ export function workGraph(definition: PlanDefinition, given: readonly TaskDefini
       else (ledFrom[lead.to] as Lead[]).push(lead)
     }
   }
-  const dormant = leadsAnywhere ? dormantOf(tasks, dependants) : tasks.map(() => false)
-  return { definition, tasks, at, needs, dependants, leads, ledFrom, dormant }
+  const undoneBy = tasks.map(task => {
+    const by = compensatorOf(task)
+    return by === null ? -1 : (at.get(by) ?? -1)
+  })
+  const undoes: (readonly number[])[] = tasks.map(() => NOBODY)
+  for (const [task, by] of undoneBy.entries()) {
+    if (by === -1) continue
+    if (undoes[by] === NOBODY) undoes[by] = [task]
+    else (undoes[by] as number[]).push(task)
+  }
+  const sleeps = leadsAnywhere || undoneBy.some(by => by !== -1)
+  const dormant = sleeps ? dormantOf(tasks, dependants) : tasks.map(() => false)
+  return { definition, tasks, at, needs, dependants, leads, ledFrom, undoneBy, undoes, dormant }
 }
 
 /** Most tasks lead nowhere; they share one list. */
 const NOWHERE: readonly Lead[] = []
+const NOBODY: readonly number[] = []
+
+/** Does it only undo what others did? */
+export const isUndoing = ({ undoes }: WorkGraph, task: number): boolean => undoes[task]!.length > 0
 
 /** Where a task may lead: its `on`, and the recoveries of its failure modes under their names. */
 export function outcomesOf(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {

@@ -27,7 +27,7 @@ export function conclude(draft: Draft): void {
     if (failed !== null) {
       if (compensates(state)) {
         emit(draft, { type: 'plan.compensating', reason: whyFailed(failed) })
-        return
+        continue
       }
       emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
       return
@@ -43,8 +43,9 @@ export function conclude(draft: Draft): void {
 }
 
 /** A plan that fails undoes what declared how, unless it says that all shall stay. */
-function compensates({ rules, definition, completedOrder }: PlanState): boolean {
-  return rules > 1 && definition.policy?.onFailure !== 'keep' && completedOrder.length > 0
+function compensates({ rules, definition, completedOrder, tasks }: PlanState): boolean {
+  if (rules === 1 || definition.policy?.onFailure === 'keep') return false
+  return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
 }
 
 /** While cancelling, only what still runs is waited for. */

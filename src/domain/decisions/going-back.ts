@@ -1,88 +1,130 @@
 // Going back to where the plan stood, and forward again. What it means for each task was worked out from the journal and is told
 // by the command; here it is checked, and carried out as events: the order, what became of it, each task in a visit of its own.
+//
+//   rollback.started ──► what runs is ended ──► compensations, last first ──► files and refs ──► rollback.finished ──► paused
+//                                                    └─ one fails ────────────────┴─ they cannot ──► rollback.stopped ──► paused
+//
+// A plan that had ended and is left as it was, or goes to where it had ended, ends again instead.
 
-import type { CommandOf, RollbackOutcome } from '../command.ts'
+import type { CommandOf, RollbackOutcome, RolledBack } from '../command.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
-import type { PlanState } from '../state.ts'
+import type { PlanState, RollbackUnderWay, TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
-import { conclude } from './conclude.ts'
+import { openNeeds, runningInOrder } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
 import { unknownTask } from './people.ts'
 import { blockHeld, refresh } from './readiness.ts'
+import { lose, settleLate } from './settle.ts'
 
 export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal | undefined {
   const { state } = draft
   if (state.status === 'draft') return illegal(state, 'roll back', 'nothing has been done yet')
   if (state.compensating !== null) return illegal(state, 'roll back', 'its tasks are being compensated')
-  for (const name of [...command.resets.map(({ task }) => task), ...command.compensate])
-    if (!state.tasks.has(name)) return unknownTask(draft, name)
-  const unsafe = [...state.running].find(task => !mayRunAgain(effectOf(state.definition, task.definition)))
+  const refusal = refuseUnknown(draft, command)
+  if (refusal !== undefined) return refusal
+  const unsafe = runningInOrder(state).find(task => !mayRunAgain(effectOf(state.definition, task.definition)))
   if (unsafe !== undefined && command.force !== true)
     return refuse(
       'not-allowed',
       `'${unsafe.definition.id}' is running and cannot be ended without losing track of what it did`,
       'wait for it or pause the plan first; --force ends it all the same',
     )
+  const ended = PLAN_ENDED.has(state.status)
   const { type: _, ...asked } = command
   emit(draft, { type: 'rollback.started', ...asked })
-  for (const { definition, claim, visit, attempt } of state.order) {
-    if (claim !== null && asked.resets.some(({ task }) => task === definition.id))
-      emit(draft, { type: 'attempt.lost', task: definition.id, visit, attempt, reason: 'rolled back', byUs: true })
-  }
-  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: nameOf(command) })
+  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(command) })
+  const reset = new Set(asked.resets.map(({ task }) => task))
+  for (const task of state.order)
+    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(command), 'by us')
   return undefined
 }
 
-export function finishRollback(draft: Draft, outcome: RollbackOutcome): void {
+function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
+  const { state } = draft
+  if (to < 1 || to > state.version)
+    return refuse('not-found', `the plan has no entry ${to}`, 'see `planfold checkpoints list`')
+  for (const name of [...resets.map(({ task }) => task), ...compensate])
+    if (!state.tasks.has(name)) return unknownTask(draft, name)
+  const bare = compensate.find(name => state.tasks.get(name)?.definition.compensate === undefined)
+  return bare === undefined ? undefined : refuse('invalid', `'${bare}' does not declare how it is compensated`)
+}
+
+/** Told of another rollback, or before all that runs has ended and all compensations are done, it changes nothing. */
+export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void {
   const { failure, conflicts: _, ...done } = outcome
   const { state } = draft
   const under = state.rollback
-  if (under === null) return
+  if (under?.id !== id || !isClear(state)) return
   if (failure !== undefined) {
     stopRollback(draft, { ...outcome, failure })
     return
   }
   emit(draft, { type: 'rollback.finished', ...done })
-  if (under.resets.length === 0) {
-    asItWas(draft, under.was)
-    return
-  }
-  const moved = under.resets.flatMap(({ task }) => state.tasks.get(task) ?? [])
-  refresh(draft, state.order)
-  blockHeld(draft, moved)
-  if (state.order.some(task => !ENDED.has(task.status) && !isIdle(state, task.definition.id)))
+  stand(draft, under)
+  const ends = isAtRest(state) ? (under.ends ?? null) : null
+  if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
+  else if (under.resets.length > 0 || !endAgain(draft, under))
     emit(draft, { type: 'plan.paused', reason: nameOf(under) })
-  else if (state.counts.cancelled > 0)
-    emit(draft, { type: 'plan.finished', status: 'cancelled', reason: nameOf(under) })
-  else {
-    if (state.status === 'paused') emit(draft, { type: 'plan.resumed' })
-    conclude(draft)
-  }
 }
 
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
 export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
-  const { rollback } = draft.state
-  if (rollback === null) return
+  const under = draft.state.rollback
+  if (under === null) return
   emit(draft, { type: 'rollback.stopped', ...outcome })
-  if (rollback.was.status === 'active')
+  stand(draft, { ...under, resets: [], filesOnly: undefined })
+  if (!endAgain(draft, under))
     emit(draft, { type: 'plan.paused', reason: `the rollback was stopped: ${outcome.failure.message}` })
-  else asItWas(draft, rollback.was)
 }
 
-function asItWas(draft: Draft, was: NonNullable<PlanState['rollback']>['was']): void {
-  const { status, reason } = was
-  if (status === 'completed' || status === 'failed' || status === 'cancelled')
-    emit(draft, { type: 'plan.finished', status, reason: reason ?? '' })
+type Stands = Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint' | 'resets' | 'ended'> & {
+  readonly filesOnly?: true | undefined
 }
 
-/** Waits for nobody: dormant, or the judging of the definition of done, which comes by itself. */
-function isIdle(state: PlanState, name: PlanState['order'][number]['definition']['id']): boolean {
-  const task = state.tasks.get(name)
-  return task !== undefined && (task.dormant || task.status === 'blocked')
+/** Whoever may go on goes on, whoever may not does not, and what ended meanwhile has its consequences. */
+function stand(draft: Draft, under: Stands): void {
+  const { state } = draft
+  const reset = new Set(under.resets.map(({ task }) => task))
+  const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
+  if (stray.length > 0)
+    emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(under) })
+  refresh(draft, state.order)
+  blockHeld(draft, state.order)
+  for (const name of under.ended) {
+    const task = state.tasks.get(name)
+    if (task !== undefined && !reset.has(name)) settleLate(draft, task)
+  }
+}
+
+/** It had come so far, and what it needs is open again; or its next attempt would bring back the files of a time that is gone. */
+function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 'filesOnly'>): boolean {
+  if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
+  if (openNeeds(state, task).unmet === 0) return false
+  if (task.status === 'ready') return true
+  return (
+    task.status === 'waiting' &&
+    task.gate?.asks.type !== 'unknown-outcome' &&
+    mayRunAgain(effectOf(state.definition, task.definition))
+  )
+}
+
+const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'
+
+/** Before a rollback touches anything, all that runs has ended and all compensations are done. */
+export const isClear = ({ running, compensation, compensating }: PlanState): boolean =>
+  running.size === 0 && compensation === null && (compensating ?? []).length === 0
+
+/** Nothing is left to be done, by anybody. */
+const isAtRest = (state: PlanState): boolean =>
+  state.order.every(task => !isOpen(task) || (task.dormant && task.definition.action.type === 'verify'))
+
+function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): boolean {
+  if (status !== 'completed' && status !== 'failed' && status !== 'cancelled') return false
+  emit(draft, { type: 'plan.finished', status, reason: reason ?? '' })
+  return true
 }
 
 function nameOf({ kind, checkpoint, to }: Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to'>): string {

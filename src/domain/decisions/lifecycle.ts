@@ -3,6 +3,7 @@
 import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
 import { expandTasks } from '../expand.ts'
+import { gitOf } from '../git-action.ts'
 import { checkGraph, type GraphFault } from '../graph.ts'
 import type { TaskName } from '../id.ts'
 import { LATER_ACTIONS, type PlanDefinition } from '../plan.ts'
@@ -55,7 +56,7 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
   }
   for (const { task, status } of all.values()) {
     const action = known.get(task)?.action
-    if (action?.type !== 'group') continue
+    if (action?.type !== 'group' || status === 'pending') continue
     // A map that grows while it is walked: the children of children come later.
     for (const child of known.get(task)?.needs ?? [])
       if (child.startsWith(`${task}/`) && !all.has(child)) all.set(child, { task: child, status })
@@ -98,7 +99,7 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
   const { state } = draft
   if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan has ended')
   const force = command.force === true
-  if (state.compensating === null || (force && state.compensating.length > 0)) {
+  if (state.compensating === null || (force && (state.compensating.length > 0 || state.rollback !== null))) {
     emit(draft, { type: 'plan.cancelled', reason: command.reason ?? 'cancelled', force })
   }
   if (force) {
@@ -172,7 +173,7 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
   for (const task of expandTasks(definition)) {
     const { type } = task.action
-    if ((LATER_ACTIONS as readonly string[]).includes(type)) {
+    if ((LATER_ACTIONS as readonly string[]).includes(type) || (type === 'git' && gitOf(task.action) === null)) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,

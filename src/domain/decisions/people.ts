@@ -7,7 +7,7 @@ import { isBefore } from '../evolve.ts'
 import type { TaskName } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Result } from '../result.ts'
-import type { TaskState } from '../state.ts'
+import type { PlanState, TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { suggest } from '../suggest.ts'
 import { isClaimable, isUncleared, isUnjudged, openNeeds, transitiveDependants, worksOf } from '../task-graph.ts'
@@ -184,7 +184,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
   const { id } = task.definition
   if (state.status === 'draft' || state.status === 'cancelled')
     return illegal(state, 'retry', 'there is nothing to try again')
-  if (state.compensating !== null) return illegal(state, 'retry', 'the plan is being cancelled')
+  if (state.compensating !== null) return illegal(state, 'retry', beingUndone(state))
   if (task.status === 'ready' && task.retryAt !== null) {
     emit(draft, { type: 'task.readied', tasks: [id] })
     return undefined
@@ -227,7 +227,7 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan has ended')
-  if (state.compensating !== null) return illegal(state, 'skip', 'the plan is being cancelled')
+  if (state.compensating !== null) return illegal(state, 'skip', beingUndone(state))
   if (task.status === 'running')
     return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
   if (task.status === 'completed' || task.status === 'skipped')
@@ -248,6 +248,9 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
   }
   return undefined
 }
+
+const beingUndone = ({ ending }: PlanState): string =>
+  ending === 'failed' ? 'the plan has failed and its tasks are being undone' : 'the plan is being cancelled'
 
 /** What was undone when the plan failed is done again when its work is taken up. */
 function withCompensated({ state }: Draft, works: readonly TaskState[]): readonly TaskState[] {

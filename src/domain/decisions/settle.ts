@@ -25,7 +25,7 @@ export function lose(draft: Draft, task: TaskState, reason: string, hand: 'by us
   const startedAt = task.startedAt ?? draft.now
   const lost = { type: 'attempt.lost', ...attemptOf(task), reason } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
-  if (draft.state.compensating !== null) return
+  if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)
   if (!mayRunAgain(effect)) {
     emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
@@ -42,7 +42,7 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
     fail(draft, task, noEdge(result.outcome ?? 'success'))
     return
   }
-  const over = taken === null || draft.state.compensating !== null ? null : exhausted(task, taken.to)
+  const over = taken === null || isEnding(draft) ? null : exhausted(task, taken.to)
   if (taken !== null && over !== null) {
     fail(draft, task, tooOften(taken.outcome, over))
     return
@@ -52,8 +52,18 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
   if (unjudged.length > 0) {
     const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
     emit(draft, { type: 'gate.opened', task: task.definition.id, asks, hash: draft.state.hash })
-  } else afterSuccess(draft, task)
+  } else if (draft.state.rollback === null) afterSuccess(draft, task)
 }
+
+/** It ended while a rollback was under way, which said nothing else of it: now it has the consequences it always has. */
+export function settleLate(draft: Draft, task: TaskState): void {
+  const { status, result } = task
+  if (status === 'completed') afterSuccess(draft, task)
+  else if (status === 'failed' && result?.status === 'failed') goOnAfter(draft, task, result)
+}
+
+/** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
+const isEnding = ({ state }: Draft): boolean => state.compensating !== null && state.rollback === null
 
 /** A completed task takes its outcome edge, then lets its dependants go on. */
 export function afterSuccess(draft: Draft, task: TaskState): void {
@@ -70,9 +80,12 @@ export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof ex
 
 function fail(draft: Draft, task: TaskState, result: Failed): void {
   emit(draft, { type: 'attempt.failed', ...attemptOf(task), result })
+  if (draft.state.rollback === null) goOnAfter(draft, task, result)
+}
+
+function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
   const retry = retryOf(draft.state.definition, task.definition)
-  const cancelling = draft.state.compensating !== null
-  if (result.failure.retryable && task.failures < retry.attempts && !cancelling) {
+  if (result.failure.retryable && task.failures < retry.attempts && !isEnding(draft)) {
     // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
     if (openNeeds(draft.state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
     const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)

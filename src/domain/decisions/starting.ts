@@ -30,7 +30,9 @@ export function inLine(state: PlanState): readonly TaskState[] {
     looked.add(task)
     const scope = writeScope(state, task)
     const inTheWay = (other: TaskState) => other !== task && scopesOverlap(scope, writeScope(state, other))
-    if (scope.length > 0 && [...state.running, ...state.holding, ...line].some(inTheWay)) {
+    // What it commits, tags or merges is what was written before it.
+    const waits = task.definition.action.type === 'git' && state.uncommitted.length > 0
+    if (waits || (scope.length > 0 && [...state.running, ...state.holding, ...line].some(inTheWay))) {
       past++
       continue
     }

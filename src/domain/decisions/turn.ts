@@ -32,7 +32,7 @@ export function turn(draft: Draft, command: Turn): void {
     if (state.uncommitted.some(one => one.task === task && one.visit === visit))
       emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
   }
-  if (command.rolledBack !== undefined && state.rollback !== null) finishRollback(draft, command.rolledBack)
+  if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
   readyDue(draft)
   if (command.start !== false) {
     expandFound(draft, command.expanded ?? [])

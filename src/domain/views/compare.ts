@@ -23,6 +23,8 @@ export interface Tried {
 export interface Run {
   readonly state: PlanState
   readonly attempts: readonly Tried[]
+  /** What the run was seen to leave, by path: a SHA-256, what else stands there, or null for nothing. */
+  readonly files?: ReadonlyMap<string, string | null>
 }
 
 export interface Comparison {
@@ -31,13 +33,15 @@ export interface Comparison {
   readonly definition: { readonly same: boolean; readonly summary: string; readonly diff: SemanticDiff }
   /** In the order of the first plan, then what only the second has. */
   readonly tasks: readonly TaskPair[]
-  /** Files whose content after the run is recorded, and differs. Edits record them; what commands write is not known. */
+  /** Files whose content after the run is recorded, and differs. */
   readonly files: readonly FilePair[]
 }
 
 export interface RunFacts {
   readonly id: PlanId
   readonly name: string
+  /** The plan it was made from. */
+  readonly origin: PlanId | null
   readonly status: PlanStatus
   readonly reason: string | null
   readonly revision: number
@@ -69,6 +73,8 @@ export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'atte
 
 export interface TaskFacts {
   readonly status: TaskStatus
+  /** It had ended in the plan this one was made from. */
+  readonly brought: boolean
   readonly outcome: string | null
   readonly visits: number
   /** Over all visits. */
@@ -80,7 +86,7 @@ export interface TaskFacts {
 
 export interface FilePair {
   readonly path: string
-  /** SHA-256 after the run; null where it was removed, absent where the run did not touch it. */
+  /** SHA-256 after the run, `folder` or `link to …`; null where it was removed, absent where the run did not touch it. */
   readonly a?: string | null
   readonly b?: string | null
 }
@@ -106,16 +112,17 @@ export function compareRuns(a: Run, b: Run): Comparison {
     b: runFacts(b),
     definition: { same: isEmpty(diff), summary: summarise(diff), diff },
     tasks,
-    files: filesOf(a.state, b.state),
+    files: filesOf(leftBy(a), leftBy(b)),
   }
 }
 
 function runFacts({ state, attempts }: Run): RunFacts {
-  const { id, definition, reason, revision, hash, startedAt, endedAt, order } = state
+  const { id, definition, origin, reason, revision, hash, startedAt, endedAt, order } = state
   const count = (status: Tried['status']): number => attempts.filter(one => one.status === status).length
   return {
     id,
     name: definition.name,
+    origin,
     status: planStatus(state),
     reason,
     revision,
@@ -147,7 +154,8 @@ const tookMs = ({ durationMs, startedAt, endedAt }: Tried): number =>
 function factsOf({ definition, status, visit, result, reason }: TaskState, sum: Sum): TaskFacts {
   const { attempts, durationMs } = sum.get(definition.id) ?? { attempts: 0, durationMs: 0 }
   const outcome = result?.status === 'succeeded' ? (result.outcome ?? null) : null
-  return { status, outcome, visits: visit, attempts, durationMs, exit: result?.exit ?? null, reason }
+  const brought = reason === 'imported' && attempts === 0
+  return { status, brought, outcome, visits: visit, attempts, durationMs, exit: result?.exit ?? null, reason }
 }
 
 function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin: TaskState | undefined): TaskPair {
@@ -166,7 +174,9 @@ function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin:
 const OUTPUTS = ['outputs'] as const
 const COMPARED = ['status', 'outcome', 'visits', 'attempts', 'exit'] as const
 
-const unequal = (a: TaskFacts, b: TaskFacts): readonly TaskDifference[] => COMPARED.filter(key => a[key] !== b[key])
+/** How often it was tried is told only where it was done. */
+const unequal = (a: TaskFacts, b: TaskFacts): readonly TaskDifference[] =>
+  COMPARED.filter(key => a[key] !== b[key] && !((a.brought || b.brought) && (key === 'attempts' || key === 'visits')))
 
 const outputsOf = ({ result }: TaskState): JsonObject => result?.outputs ?? {}
 
@@ -176,8 +186,12 @@ function differing(a: JsonObject, b: JsonObject): readonly string[] {
   return names.filter(name => Object.hasOwn(a, name) !== Object.hasOwn(b, name) || !same(a[name], b[name]))
 }
 
-function filesOf(a: PlanState, b: PlanState): readonly FilePair[] {
-  const [left, right] = [editedIn(a), editedIn(b)]
+type Left = ReadonlyMap<string, string | null>
+
+/** What was seen, and what edits said in times when nobody looked. */
+const leftBy = ({ state, files }: Run): Left => new Map([...editedIn(state), ...(files ?? [])])
+
+function filesOf(left: Left, right: Left): readonly FilePair[] {
   return [...new Set([...left.keys(), ...right.keys()])]
     .sort()
     .filter(path => left.get(path) !== right.get(path))
@@ -189,7 +203,7 @@ function filesOf(a: PlanState, b: PlanState): readonly FilePair[] {
 }
 
 /** What edits left behind, by path; the last one to touch a file has the last word. */
-function editedIn({ order }: PlanState): ReadonlyMap<string, string | null> {
+function editedIn({ order }: PlanState): Left {
   const files = new Map<string, string | null>()
   const edits = order.filter(({ definition, result }) => definition.action.type === 'edit' && result !== null)
   edits.sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))

@@ -2,7 +2,7 @@
 
 import type { GateAsks } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
-import type { PlanState } from '../state.ts'
+import type { PlanState, RollbackUnderWay } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
 import { type Progress, progress } from './progress.ts'
@@ -16,6 +16,10 @@ export interface Summary {
   readonly reason: string | null
   readonly revision: number
   readonly version: number
+  /** The plan it was made from, when it is a clone or a fork. */
+  readonly origin: PlanId | null
+  /** The folder it works in, relative to the workspace; null for the workspace itself. */
+  readonly place: string | null
   readonly createdAt: Millis
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
@@ -25,6 +29,8 @@ export interface Summary {
   readonly failed: readonly { readonly task: TaskName; readonly reason: string; readonly handled: boolean }[]
   /** How many open external tasks nobody has claimed. */
   readonly claimable: number
+  /** The rollback under way; whoever drives the plan next finishes it. */
+  readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
 
 /** Something a person must decide. */
@@ -56,6 +62,8 @@ export function summary(state: PlanState): Summary {
     reason: state.reason,
     revision: state.revision,
     version: state.version,
+    origin: state.origin,
+    place: state.place,
     createdAt: state.createdAt,
     startedAt: state.startedAt,
     endedAt: state.endedAt,
@@ -64,7 +72,14 @@ export function summary(state: PlanState): Summary {
     waiting,
     failed,
     claimable,
+    ...underWay(state),
   }
+}
+
+function underWay({ rollback }: PlanState): Pick<Summary, 'rollback'> {
+  if (rollback === null) return {}
+  const { kind, to, checkpoint } = rollback
+  return { rollback: { kind, to, ...(checkpoint === undefined ? {} : { checkpoint }) } }
 }
 
 /** `blocked` is derived, never stored: an active plan in which nothing can move until a person decides. */

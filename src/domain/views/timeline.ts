@@ -104,6 +104,8 @@ export function sentence(event: Event): string {
       return event.failure === undefined
         ? `${event.task} committed`
         : `${event.task} could not be committed: ${event.failure.message}`
+    case 'place.made':
+      return 'a worktree was made for it'
     case 'rollback.started':
       return event.kind === 'undo'
         ? 'undoing the last rollback'

@@ -16,7 +16,7 @@ import {
 import type { Event, EventType } from '../event.ts'
 import { taskOf } from '../evolve.ts'
 import { newState } from '../fold.ts'
-import { taskId } from '../id.ts'
+import { type CheckpointName, taskId } from '../id.ts'
 import { board } from './board.ts'
 import { explain } from './explain.ts'
 import { progress } from './progress.ts'
@@ -314,6 +314,35 @@ describe('timeline', () => {
     'compensation.finished': [
       { type: 'compensation.finished', task: a, result: { status: 'failed', failure } },
       'compensation of a failed',
+    ],
+    'compensation.retried': [
+      { type: 'compensation.retried', task: a, result: { status: 'failed', failure }, at: 5 },
+      'compensation of a failed and is tried again: it said no',
+    ],
+    'plan.compensating': [
+      { type: 'plan.compensating', reason: "task 'a' failed" },
+      "the plan fails: task 'a' failed; what declared how is undone",
+    ],
+    'checkpoint.taken': [
+      { type: 'checkpoint.taken', name: 'good' as CheckpointName, why: 'asked', standing: { lacks: 'no disk' } },
+      'checkpoint good without files: no disk',
+    ],
+    'git.committed': [
+      { type: 'git.committed', task: a, visit: 1, operations: [], failure },
+      'a could not be committed: it said no',
+    ],
+    'place.made': [{ type: 'place.made', operations: [] }, 'a worktree was made for it'],
+    'rollback.started': [
+      { type: 'rollback.started', id: 'r', at: 5, kind: 'rollback', to: 4, resets: [], compensate: [] },
+      'rolling back to entry 4',
+    ],
+    'rollback.finished': [
+      { type: 'rollback.finished', changes: numberedSha(1), paths: 3 },
+      'rolled back, 3 path(s) changed',
+    ],
+    'rollback.stopped': [
+      { type: 'rollback.stopped', changes: null, paths: 0, failure },
+      'the rollback was stopped: it said no',
     ],
     'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
   }

@@ -85,7 +85,7 @@ function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefiniti
   if (dialect === taskYaml) return { name, tasks }
   if (dialect === planDsl)
     return { name, ...(definition.title === undefined ? {} : { title: definition.title }), tasks }
-  const { extra: _, ...plan } = definition
+  const { extra: _, git: _git, ...plan } = definition
   if (dialect === planNodes) return { ...plan, tasks }
   const {
     done: __,

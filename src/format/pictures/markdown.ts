@@ -2,8 +2,18 @@
 // must fulfil, and where it stands. It is a picture: nothing is read back from it. Whatever a plan says is shown as text and
 // never becomes markup.
 
+import { gitOf } from '../../domain/git-action.ts'
 import type { TaskName } from '../../domain/id.ts'
-import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type {
+  Action,
+  CommandLine,
+  CompensatingTask,
+  Criterion,
+  GitUse,
+  PlanDefinition,
+  Policy,
+  TaskDefinition,
+} from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { printDuration } from '../units.ts'
 import { type Item, oneLine, type Scene, type Statuses, sceneOf } from './scene.ts'
@@ -12,7 +22,7 @@ const LINE_MAX = 400
 
 export function markdown(definition: PlanDefinition, statuses: Statuses = new Map()): string {
   const scene = sceneOf(definition, statuses)
-  const { title, goal, owner, stakeholders, done, policy } = definition
+  const { title, goal, owner, stakeholders, done, policy, git } = definition
   const lines = [`# ${text(title ?? definition.name)}`, '']
   if (goal !== undefined) lines.push(...quote(goal), '')
   const facts = [
@@ -21,6 +31,9 @@ export function markdown(definition: PlanDefinition, statuses: Statuses = new Ma
     ['Stakeholders', stakeholders === undefined ? null : stakeholders.map(text).join(', ')],
     ['May write', policy?.write === undefined ? null : codes(policy.write)],
     ['May reach', policy?.network === undefined ? null : codes(policy.network)],
+    ['Git', git === undefined ? null : gitUse(git)],
+    ['Checkpoints', checkpoints(policy)],
+    ['When it fails', policy?.onFailure === undefined ? null : FAILING[policy.onFailure]],
     ['Progress', progress(scene.items)],
   ] as const
   for (const [name, value] of facts) if (value !== null && value !== '') lines.push(`- **${name}:** ${value}`)
@@ -32,10 +45,30 @@ export function markdown(definition: PlanDefinition, statuses: Statuses = new Ma
   return `${lines.join('\n').trimEnd()}\n`
 }
 
+function gitUse({ commits, worktree, message, base }: GitUse): string {
+  return [
+    ...(commits === undefined ? [] : ['commits what each task wrote']),
+    ...(worktree === undefined ? [] : [worktree === 'plan' ? 'works in a worktree' : 'a worktree for each task']),
+    ...(message === undefined ? [] : [`messages ${code(message)}`]),
+    ...(base === undefined ? [] : [`begins at ${code(base)}`]),
+  ].join(', ')
+}
+
+function checkpoints(policy: Policy | undefined): string {
+  const { every, before, files } = policy?.checkpoints ?? {}
+  return [
+    ...(every === undefined ? [] : [`every ${every} tasks`]),
+    ...(before === undefined ? [] : [before === 'never' ? 'none before risky tasks' : `before ${before} tasks`]),
+    ...(files === 'declared' ? ['declared files only'] : []),
+  ].join(', ')
+}
+
+const FAILING = { compensate: 'what was done is undone', keep: 'all stays as it is' } as const
+
 function leadsOf({ edges }: Scene): ReadonlyMap<TaskName, readonly string[]> {
   const leads = new Map<TaskName, string[]>()
-  for (const { from, to, outcome } of edges) {
-    if (outcome === null) continue
+  for (const { from, to, outcome, isUndo } of edges) {
+    if (outcome === null || isUndo) continue
     const shown = `${text(outcome)} → ${code(to)}`
     if (leads.has(from)) leads.get(from)!.push(shown)
     else leads.set(from, [shown])
@@ -56,7 +89,7 @@ function section({ task, status }: Item, number: number, leads: readonly string[
     ['Estimate', task.estimateMs === undefined ? null : printDuration(task.estimateMs)],
     ['Milestone', task.milestone === undefined ? null : text(task.milestone)],
     ['Due', task.deadline === undefined ? null : text(task.deadline)],
-    ['Undone by', task.compensate === undefined ? null : action(task.compensate)],
+    ['Undone by', task.compensate === undefined ? null : undo(task.compensate)],
     ['Rollback', task.rollback === undefined ? null : text(task.rollback)],
     ['Assumes', (task.assumptions ?? []).map(text).join('; ')],
     ['Risks', (task.risks ?? []).map(text).join('; ')],
@@ -103,6 +136,22 @@ function does({ action: what }: TaskDefinition): string {
   return what.type === 'group' ? 'waits for its children' : action(what)
 }
 
+const undo = (by: Action | CompensatingTask): string => (by.type === 'task' ? `the task ${code(by.task)}` : action(by))
+
+function gitText(what: Action): string {
+  const git = gitOf(what)
+  switch (git?.do) {
+    case 'commit':
+      return `commits ${git.paths === undefined ? 'what the plan has written' : codes(git.paths)}: ${text(git.message)}`
+    case 'tag':
+      return `tags ${code(git.name)}`
+    case 'merge':
+      return `merges the branch of ${code(git.task)}`
+    default:
+      return 'git'
+  }
+}
+
 function action(what: Action): string {
   switch (what.type) {
     case 'run':
@@ -113,6 +162,10 @@ function action(what: Action): string {
       return `decides by ${code(what.expression)}`
     case 'gate':
       return 'asks a person for approval'
+    case 'git':
+      return gitText(what)
+    case 'checkpoint':
+      return what.name === undefined ? 'takes a checkpoint' : `takes the checkpoint ${code(what.name)}`
     case 'external':
       return 'is done by an agent or a person'
     case 'verify':

@@ -1,6 +1,7 @@
 // What every picture of a plan shows: the tasks that will run, which of them belong together, who needs whom, and where
 // outcomes lead. Names that are not there are left out, so a bad plan can be looked at too.
 
+import { compensatorOf, compensatorsAmong } from '../../domain/compensator.ts'
 import { expandTasks } from '../../domain/expand.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -31,6 +32,8 @@ export interface Edge {
   readonly outcome: string | null
   /** From a child to the group around it: whoever draws the group as a frame need not draw it. */
   readonly isInside: boolean
+  /** To the task that compensates it, drawn like the outcome `compensate`. */
+  readonly isUndo: boolean
 }
 
 export function sceneOf(definition: PlanDefinition, statuses: Statuses): Scene {
@@ -38,10 +41,12 @@ export function sceneOf(definition: PlanDefinition, statuses: Statuses): Scene {
   const items = new Map<TaskName, Item>()
   for (const task of tasks)
     if (!items.has(task.id)) items.set(task.id, { task, status: statuses.get(task.id) ?? null, children: [] })
+  const undoing = undoersByGroup(items)
   const inside = new Set<TaskName>()
   for (const { task, children } of items.values()) {
     if (task.action.type !== 'group') continue
-    for (const need of task.needs ?? []) {
+    const members = [...(task.needs ?? []), ...(undoing.get(task.id) ?? [])]
+    for (const need of members) {
       const child = items.get(need)
       if (child === undefined || !need.startsWith(`${task.id}/`) || inside.has(need)) continue
       inside.add(need)
@@ -53,13 +58,29 @@ export function sceneOf(definition: PlanDefinition, statuses: Statuses): Scene {
     for (const need of new Set(task.needs ?? [])) {
       if (!items.has(need)) continue
       const isInside = task.action.type === 'group' && need.startsWith(`${task.id}/`)
-      edges.push({ from: need, to: task.id, outcome: null, isInside })
+      edges.push({ from: need, to: task.id, outcome: null, isInside, isUndo: false })
     }
     for (const [outcome, targets] of outcomes(task))
-      for (const to of new Set(targets)) if (items.has(to)) edges.push({ from: task.id, to, outcome, isInside: false })
+      for (const to of new Set(targets))
+        if (items.has(to)) edges.push({ from: task.id, to, outcome, isInside: false, isUndo: false })
+    const by = compensatorOf(task)
+    if (by !== null && items.has(by))
+      edges.push({ from: task.id, to: by, outcome: 'compensate', isInside: false, isUndo: true })
   }
   const all = [...items.values()]
   return { definition, items: all, top: all.filter(({ task }) => !inside.has(task.id)), edges }
+}
+
+/** A task of a group that only compensates others: the group does not wait for it, and still it stands there. */
+function undoersByGroup(items: ReadonlyMap<TaskName, Item>): ReadonlyMap<TaskName, readonly TaskName[]> {
+  const found = new Map<TaskName, TaskName[]>()
+  for (const name of compensatorsAmong([...items.values()].map(({ task }) => task))) {
+    const group = name.slice(0, Math.max(0, name.lastIndexOf('/'))) as TaskName
+    if (items.get(group)?.task.action.type !== 'group') continue
+    if (found.has(group)) found.get(group)!.push(name)
+    else found.set(group, [name])
+  }
+  return found
 }
 
 function outcomes(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {

@@ -46,6 +46,7 @@ const STEPS: { readonly [place in Place]: Step } = {
       cwd: 'argument',
       env: 'argument',
       edit: 'live',
+      git: 'argument',
       inputs: 'live',
       when: 'expression',
       expect: 'expression',

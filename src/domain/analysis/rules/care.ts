@@ -5,6 +5,7 @@ import type { EffectClass, TaskDefinition } from '../../plan.ts'
 import type { Finding } from '../finding.ts'
 import { joins } from '../lengths.ts'
 import type { Look } from '../look.ts'
+import { isUndoing } from '../work-graph.ts'
 
 const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
 /** Their result is a judgement already. */
@@ -14,7 +15,7 @@ const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|
 export function* accepted({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     const isJudged = (task.accept?.length ?? 0) > 0 || task.expect !== undefined
-    if (isJudged || joins(graph, at) || JUDGING.test(task.kind ?? '')) continue
+    if (isJudged || joins(graph, at) || isUndoing(graph, at) || JUDGING.test(task.kind ?? '')) continue
     const isReported = task.action.type === 'external'
     if (!isReported && !changes(graph.definition, task)) continue
     yield {
@@ -30,19 +31,18 @@ export function* accepted({ graph }: Look): Iterable<Finding> {
   }
 }
 
+/** Files go back by themselves; what a task did elsewhere only its own word can undo. */
 export function* rolledBack({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
-    if (task.compensate !== undefined || (task.rollback ?? '') !== '' || joins(graph, at)) continue
-    if (!changes(graph.definition, task)) continue
-    const isFiles = effectOf(graph.definition, task) === 'workspace'
+    if (task.compensate !== undefined || (task.rollback ?? '') !== '') continue
+    if (joins(graph, at) || isUndoing(graph, at)) continue
+    if (!changes(graph.definition, task) || effectOf(graph.definition, task) === 'workspace') continue
     yield {
       code: 'no-rollback',
-      severity: isFiles ? 'info' : 'warning',
+      severity: 'warning',
       task: task.id,
       key: 'id',
-      message: isFiles
-        ? `'${task.id}' changes files and does not say how that is undone`
-        : `'${task.id}' may change the world outside its files and does not say how that is undone`,
+      message: `'${task.id}' may change the world outside its files and does not say how that is undone`,
       hint: "add 'compensate:' with what undoes it, or 'rollback:' with how a person would; 'effect: pure' if it only reads",
     }
   }

@@ -1,10 +1,12 @@
 // Contracts between tasks: what one reads, another must make, and before. An external task without declared outputs may
-// report anything; an edit always tells its files.
+// report anything; an edit always tells its files, and a git task what it made.
 
+import { gitOf } from '../../git-action.ts'
 import type { TaskDefinition } from '../../plan.ts'
 import { suggest } from '../../suggest.ts'
 import type { Finding } from '../finding.ts'
 import type { Look, OutputRead } from '../look.ts'
+import { isUndoing } from '../work-graph.ts'
 
 export function* contracts({ graph, ancestry, options }: Look): Iterable<Finding> {
   for (const read of options.reads ?? []) {
@@ -28,7 +30,9 @@ export function* contracts({ graph, ancestry, options }: Look): Iterable<Finding
       continue
     }
     const reader = read.reader === null ? undefined : graph.at.get(read.reader)
-    if (reader === undefined || reader === at || ancestry.before(at, reader, 'any') !== false) continue
+    // What undoes others comes after all of them.
+    if (reader === undefined || reader === at || isUndoing(graph, reader)) continue
+    if (ancestry.before(at, reader, 'any') !== false) continue
     yield finding(read, {
       code: 'output-too-early',
       severity: 'warning',
@@ -37,6 +41,12 @@ export function* contracts({ graph, ancestry, options }: Look): Iterable<Finding
     })
   }
 }
+
+const OF_GIT = {
+  commit: ['branch', 'commit', 'status', 'paths', 'ignored'],
+  tag: ['tag', 'target'],
+  merge: ['commit', 'status'],
+} as const
 
 /** Null when anything may be reported. */
 function outputsOf(task: TaskDefinition): readonly string[] | null {
@@ -49,6 +59,10 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
       return declared
     case 'edit':
       return [...declared, 'files']
+    case 'git': {
+      const git = gitOf(task.action)
+      return git === null ? null : [...declared, ...OF_GIT[git.do]]
+    }
     case 'external':
       return declared.length === 0 ? null : declared
     default:

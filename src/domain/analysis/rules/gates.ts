@@ -72,7 +72,6 @@ const LINE_MAX = 10_000
 
 function commandOf({ action }: TaskDefinition): string | null {
   if (action.type === 'run') return textOf(action.command).slice(0, LINE_MAX)
-  if (action.type === 'git') return `git ${wordsOf(action.spec)}`.slice(0, LINE_MAX)
   return action.type === 'db' ? wordsOf(action.spec).slice(0, LINE_MAX) : null
 }
 

@@ -8,6 +8,7 @@ import { circles } from '../circles.ts'
 import type { Finding } from '../finding.ts'
 import type { Look } from '../look.ts'
 import { outcomes, possible } from '../outcomes.ts'
+import { isUndoing } from '../work-graph.ts'
 
 export const TOP_LEVEL_MAX = 7
 /** One finding for each of so many names is more than anyone reads. */
@@ -31,7 +32,7 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
   if (waves.order.length === graph.tasks.length) return
   const stuck = circles(graph.needs).behind
   for (const [task, { id }] of graph.tasks.entries()) {
-    if (waves.waveOf[task] !== -1 || stuck[task]) continue
+    if (waves.waveOf[task] !== -1 || stuck[task] || isUndoing(graph, task)) continue
     const sleeps = graph.dormant[task]
     yield {
       code: 'unreachable',
