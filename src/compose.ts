@@ -17,12 +17,16 @@ import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
+import { gitRunner } from './runners/git/git-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
 import type { Runner } from './runners/runner.ts'
 import { thisHost } from './stores/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
+import type { Git } from './workspace/git/git.ts'
 import { openWorkspace } from './workspace/scope-workspace.ts'
+import type { SnapshotsOptions } from './workspace/snapshots.ts'
+import type { Snapshots } from './workspace/workspace.ts'
 
 export interface ComposeOptions {
   /** Where the person stands; the workspace root is found upwards from here. */
@@ -34,6 +38,8 @@ export interface ComposeOptions {
   readonly as?: string
   /** False: do not create `.planfold` when there is none; throws NoState instead. */
   readonly create?: boolean
+  /** Only look: the state is opened so that nothing in it can change, and must be there. */
+  readonly reading?: boolean
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -46,6 +52,8 @@ export interface Composed {
   readonly stateDir: string
   readonly actor: Actor
   readonly now: () => number
+  /** The repository around the workspace, for what is no part of a plan. */
+  readonly git: Git
   close(): Promise<void>
 }
 
@@ -56,34 +64,45 @@ export class NoState extends Error {
 
 /** How long a silent owner keeps its plans; it renews three times as often. */
 const LEASE_MS = 15_000
+/** Who only looks leaves no name behind. */
+const NOBODY = 'nobody' as Actor
 /** A lease shorter than this would be lost to a slow disk. */
 const LEASE_MIN_MS = 500
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
-  if (!existsSync(join(stateDir, 'planfold.db')) && options.create === false) {
+  const reading = options.reading === true
+  if (!existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
     throw new NoState(`there is no Planfold state at ${stateDir}`)
   }
-  makeStateDir(stateDir)
+  if (!reading) makeStateDir(stateDir)
   const clock = systemClock
+  const opening = {
+    folder: stateDir,
+    clock,
+    host: thisHost(process.pid),
+    newId: randomUUID,
+    failpoint: failpointOf(environment),
+  }
   const [store, actor] = await Promise.all([
-    StoreSqlite.open({
-      folder: stateDir,
-      clock,
-      host: thisHost(process.pid),
-      newId: randomUUID,
-      failpoint: failpointOf(environment),
-    }),
-    whoActs(options, root),
+    reading
+      ? import('./stores/sqlite/store-reading.ts').then(({ StoreReading }) => StoreReading.open(opening))
+      : StoreSqlite.open(opening),
+    reading ? NOBODY : whoActs(options, root),
   ])
   const tree = processTree()
   const runners = new Map<ActionType, Runner>(
-    [runRunner({ tree }), editRunner(), decideRunner()].map(runner => [runner.action, runner]),
+    [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
   )
+  const files = (folder: string) => filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment })
   const rooms: Rooms = {
     store,
-    workspace: openWorkspace({ root, stateDir, blobs: store.blobs, now: clock.now }),
+    ...files(root),
+    at: onceEach(place => {
+      const folder = join(root, place)
+      return { ...rooms, ...files(folder), root: folder, environment: { ...environment, ...ownGit(stateDir) } }
+    }),
     runners,
     processes: tree,
     clock,
@@ -103,12 +122,57 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     actor,
     now: clock.now,
+    git: rooms.git as Git,
     async close() {
       await worker.close()
       await engine.close()
     },
   }
 }
+
+/** The rooms of the files in a folder. Snapshots and git are opened when somebody asks them: few commands do. */
+function filesIn(
+  root: string,
+  { environment, ...options }: Omit<SnapshotsOptions, 'root'> & { readonly environment: Environment },
+): Required<Pick<Rooms, 'workspace' | 'snapshots' | 'git'>> {
+  const scratch = join(options.stateDir, 'scratch')
+  return {
+    workspace: openWorkspace({ root, ...options }),
+    snapshots: whenAsked<Snapshots>(async () =>
+      (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options }),
+    ),
+    git: whenAsked<Git>(async () =>
+      (await import('./workspace/git/open-git.ts')).openGit({ root, scratch, environment }),
+    ),
+  }
+}
+
+/** A room whose every method answers later, opened at the first of them. */
+function whenAsked<T extends { readonly [K in keyof T]: (...args: never[]) => Promise<unknown> }>(
+  open: () => Promise<T>,
+): T {
+  let opened: Promise<T> | null = null
+  const ask =
+    (method: keyof T) =>
+    async (...args: never[]) => {
+      opened ??= open()
+      return await (await opened)[method](...args)
+    }
+  // Nobody who awaits the room itself may take it for a promise.
+  return new Proxy({} as T, { get: (_, name) => (name === 'then' ? undefined : ask(name as keyof T)) })
+}
+
+function onceEach<T>(make: (key: string) => T): (key: string) => T {
+  const made = new Map<string, T>()
+  return key => {
+    const found = made.get(key) ?? make(key)
+    made.set(key, found)
+    return found
+  }
+}
+
+/** In a folder of our own, commands see its repository or none: never the one our state folder stands in. */
+const ownGit = (stateDir: string): Environment => ({ GIT_CEILING_DIRECTORIES: stateDir })
 
 /** Somebody else's database, by its first bytes; and its tables, only read. Loaded late: few ever bring one. */
 export async function foreignTables(): Promise<typeof import('./stores/sqlite/foreign-tables.ts')> {

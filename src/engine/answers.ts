@@ -12,9 +12,9 @@ import { explain } from '../domain/views/explain.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
-import type { AttemptRow, Page } from '../stores/store.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
+import { roomsOf } from './places.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -93,18 +93,45 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
-    return await preview(rooms, state, found)
+    return await preview(roomsOf(rooms, state), state, found)
   },
   replay: async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./replay.ts')).replay(rooms.store, found.plan, found.name)
   },
+  checkpoints: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./checkpoint-answers.ts')).checkpoints(rooms, state)
+  },
+  checkpoint: async (rooms, { plan, checkpoint }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./checkpoint-answers.ts')).checkpoint(rooms, state, checkpoint)
+  },
+  checkpointDiff: async (rooms, { plan, from, to }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    return await (await import('./checkpoint-answers.ts')).difference(roomsOf(rooms, state), state, from, to)
+  },
+  blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
+  rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { workOut } = await import('./rollback-asking.ts')
+    const worked = await workOut(roomsOf(rooms, state), state, undo === true ? 'undo' : 'rollback', ask)
+    if (!worked.ok) return worked
+    const { command: _, version: __, unsure: ___, ...preview } = worked
+    return preview
+  },
   compare: async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null
-    const [tried, triedToo] = [await allAttempts(rooms, a.id), await allAttempts(rooms, b.id)]
-    const { compareRuns } = await import('../domain/views/compare.ts')
-    return compareRuns({ state: a, attempts: tried }, { state: b, attempts: triedToo })
+    const [{ compareRuns }, { runOf }] = [await import('../domain/views/compare.ts'), await import('./comparing.ts')]
+    return compareRuns(await runOf(rooms, a), await runOf(rooms, b))
+  },
+  pullRequest: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    return await (await import('./pull-request.ts')).pullRequest(roomsOf(rooms, state), state)
   },
   check: (rooms, options) => rooms.store.check(options),
   prune: (rooms, options) => rooms.store.prune(options),
@@ -148,16 +175,6 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
     if (last === undefined) return finder.found
     after = last.version
   }
-}
-
-async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly AttemptRow[]> {
-  const rows: AttemptRow[] = []
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Page<AttemptRow> = await rooms.store.attempts({ plan, limit: 1_000, ...(cursor && { cursor }) })
-    rows.push(...page.items)
-    cursor = page.next
-  }
-  return rows
 }
 
 async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise<{ readonly text: string } | null> {

@@ -2,18 +2,37 @@
 // commands carry, and holds no state of its own.
 
 import type { Command } from '../domain/command.ts'
-import { type Actor, type PlanId, type PlanName, planId } from '../domain/id.ts'
+import {
+  type Actor,
+  checkpointName,
+  isCheckpointName,
+  type PlanId,
+  type PlanName,
+  planId,
+  type TaskName,
+} from '../domain/id.ts'
 import { keepItems } from '../domain/items.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS, NAME_TRIES_MAX } from '../domain/limits.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { refuse } from '../domain/refusal.ts'
+import type { Result } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import { isClaimable } from '../domain/task-graph.ts'
 import { definitionHash } from '../format/hash.ts'
 import type { Updated } from '../stores/store.ts'
 import { answer } from './answers.ts'
-import type { AnswerOf, Engine, Order, QueryOf, QueryType, Submitted } from './engine.ts'
+import type { AnswerOf, Engine, Order, QueryOf, QueryType, RollbackAsk, Submitted } from './engine.ts'
+import { lookAfter, lookBeforeClaim, standingNow } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { roomsOf } from './places.ts'
+import { placeFor } from './placing.ts'
 import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
+
+/** The rules plans are started under from now on; what older ones did stays as they said. */
+const RULES = 2
+const CLAIM_TRIES_MAX = 20
+const ROLLBACK_TRIES_MAX = 5
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
@@ -35,13 +54,30 @@ export class EngineLocal implements Engine {
     if (found === null)
       return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
     switch (order.type) {
+      case 'start': {
+        const files = this.#rooms.snapshots === undefined ? {} : { files: 'seen' as const }
+        return await this.#update(found.plan, { type: 'start', rules: RULES, ...files }, actor, options)
+      }
+      case 'checkpoint':
+        return await this.#checkpoint(found.plan, order, actor)
+      case 'rollback':
+        return await this.#rollback(found.plan, found.name, 'rollback', order, actor)
+      case 'undo':
+        return await this.#rollback(found.plan, found.name, 'undo', order, actor)
+      case 'fork': {
+        const state = await this.#rooms.store.state(found.plan)
+        if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+        const forking = await (await import('./forking.ts')).fork(this.#rooms, state, order, actor)
+        const made = forking.ok ? submitted(forking.updated) : forking
+        return made.ok && forking.ok ? { ...made, fork: forking.fork } : made
+      }
       case 'claim':
         return await this.#claim(found.plan, order, actor)
       case 'heartbeat':
         return await this.#heartbeat(found.plan, found.name, order)
       case 'report': {
         const state = await this.#rooms.store.state(found.plan)
-        const result = state === null ? order.result : await judgeReport(this.#rooms, state, order)
+        const result = state === null ? order.result : await this.#reported(state, order)
         return await this.#update(found.plan, { ...order, by: actor, result }, actor, options)
       }
       case 'revise': {
@@ -86,6 +122,7 @@ export class EngineLocal implements Engine {
           ...(goal === undefined ? {} : { goal }),
           ...(source === undefined ? {} : { source }),
           ...(imported === undefined ? {} : { imported }),
+          ...placeFor(this.#rooms, definition),
         },
         actor,
       )
@@ -101,21 +138,84 @@ export class EngineLocal implements Engine {
     }
   }
 
-  async #claim(plan: PlanId, order: OrderOf<'claim'>, actor: Actor): Promise<Submitted> {
+  async #claim(plan: PlanId, order: OrderOf<'claim'>, actor: Actor, tries = 1): Promise<Submitted> {
     const { store } = this.#rooms
     const leaseMs = leaseOf(order.leaseMs)
     const token = this.#token()
     await sweepClaims(store, plan)
+    const state = await store.state(plan)
+    const wanted = order.task === undefined ? state?.claimable.peek(isClaimable) : state?.tasks.get(order.task)
+    const look =
+      state === null || wanted === undefined ? {} : await lookBeforeClaim(roomsOf(this.#rooms, state), state, wanted)
+    // Files are looked at for one task; when another is faster, the next try looks again.
+    const task = order.task ?? (Object.keys(look).length === 0 ? undefined : wanted?.definition.id)
     const updated = await this.#update(
       plan,
-      { type: 'claim', token, by: actor, ...(order.task === undefined ? {} : { task: order.task }) },
+      {
+        type: 'claim',
+        token,
+        by: actor,
+        ...(task === undefined ? {} : { task }),
+        ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
+      },
       actor,
     )
+    if (!updated.ok && order.task === undefined && task !== undefined && tries < CLAIM_TRIES_MAX)
+      return await this.#claim(plan, order, actor, tries + 1)
     if (!updated.ok) return updated
     const started = updated.events.find(event => event.type === 'attempt.started')
     if (started === undefined) return updated
     await store.claims.touch(plan, started.task, token, leaseMs)
     return { ...updated, claim: { task: started.task, token, expiresInMs: leaseMs } }
+  }
+
+  /** Judged like an attempt of ours, and what was written since the claim is seen. */
+  async #reported(state: PlanState, order: OrderOf<'report'>): Promise<Result> {
+    const task = state.tasks.get(order.task)
+    const look = task?.claim == null ? null : task.prepared
+    const own = roomsOf(this.#rooms, state)
+    const [result, wrote] = [await judgeReport(own, state, order), await lookAfter(own, state, look)]
+    return wrote === null ? result : { ...result, wrote }
+  }
+
+  async #checkpoint(plan: PlanId, order: OrderOf<'checkpoint'>, actor: Actor): Promise<Submitted> {
+    const { store, clock } = this.#rooms
+    const state = await store.state(plan)
+    if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+    const name = order.name ?? checkpointName(state.definition.name as string as TaskName, clock.now())
+    if (!isCheckpointName(name))
+      return {
+        ok: false,
+        refusal: refuse('invalid', `'${name}' is no name for a checkpoint`, 'use letters, digits, dots and dashes'),
+      }
+    return await this.#update(
+      plan,
+      { type: 'checkpoint', name, standing: await standingNow(roomsOf(this.#rooms, state), state) },
+      actor,
+    )
+  }
+
+  /** Worked out from the journal as it is; when the plan moves meanwhile, worked out again. */
+  async #rollback(
+    plan: PlanId,
+    name: string,
+    kind: 'rollback' | 'undo',
+    order: RollbackAsk,
+    actor: Actor,
+  ): Promise<Submitted> {
+    const { workOut, objection } = await import('./rollback-asking.ts')
+    for (let tries = 1; ; tries++) {
+      const state = await this.#rooms.store.state(plan)
+      if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+      const worked = await workOut(roomsOf(this.#rooms, state), state, kind, order)
+      if (!worked.ok) return worked
+      const refusal = objection(worked, name)
+      if (refusal !== null) return { ok: false, refusal }
+      const command = { ...worked.command, id: this.#token(), at: this.#rooms.clock.now() }
+      const updated = await this.#update(plan, command, actor, { expectedVersion: worked.version })
+      const hasMoved = !updated.ok && updated.refusal.code === 'conflict'
+      if (!hasMoved || tries >= ROLLBACK_TRIES_MAX) return updated
+    }
   }
 
   async #heartbeat(plan: PlanId, name: string, order: OrderOf<'heartbeat'>): Promise<Submitted> {

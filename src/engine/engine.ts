@@ -4,7 +4,7 @@
 import type { CommandOf, Reset } from '../domain/command.ts'
 import type { Event, GateVerdict, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
@@ -34,8 +34,10 @@ import type {
 } from '../stores/store.ts'
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
+import type { PullRequest } from './pull-request.ts'
 import type { Replay } from './replay.ts'
 
+export type { PullRequest } from './pull-request.ts'
 export type { Replay, ReplayFault } from './replay.ts'
 
 export interface Engine {
@@ -90,8 +92,52 @@ export type Order =
   | { readonly type: 'checkpoint'; readonly name?: string }
   /** Refused where somebody has worked since and nobody chose. Whoever drives the plan carries it out. */
   | ({ readonly type: 'rollback' } & RollbackAsk)
+  /** A new plan that goes on from where this one stood; this one and its files stay as they are. */
+  | ({ readonly type: 'fork' } & ForkAsk)
   /** Takes back the last rollback; twice is a redo. */
   | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
+
+/** From where, and with what else. */
+export interface ForkAsk {
+  /** A task (where it had ended), a checkpoint by name, or the number of an entry. */
+  readonly from: string
+  /** `<plan>-fork`, numbered, when absent. */
+  readonly name?: string
+  /** By `task.key`, for tasks that are open there. */
+  readonly inputs?: { readonly [place: string]: Json }
+  /** Another definition than that of then. */
+  readonly definition?: PlanDefinition
+  readonly source?: PlanSource
+  /** For open tasks that ask a model. */
+  readonly model?: string
+  /** Work in the workspace as it is, instead of in a folder of its own. */
+  readonly here?: true
+}
+
+/** What a fork begins with. */
+export interface Forked {
+  /** The entry of the other plan it goes on from. */
+  readonly from: number
+  /** Brought along with what they left. */
+  readonly ended: readonly TaskName[]
+  readonly open: readonly TaskName[]
+  readonly works:
+    | { readonly in: 'workspace' }
+    | {
+        readonly in: 'folder' | 'worktree'
+        /** Relative to the workspace. */
+        readonly place: string
+        readonly files: number
+        /** What is not there: ignored, or never stored. */
+        readonly left: { readonly paths: number; readonly first: readonly LeftOut[] }
+        /** Files the plan never wrote: as they were at that entry, or as they are now. */
+        readonly others: 'then' | 'now'
+        /** Tasks that worked since without anybody looking at what they wrote: their files are as they are now. */
+        readonly unseen: readonly TaskName[]
+        /** Why it is no worktree although there is a repository. */
+        readonly why?: string
+      }
+}
 
 /** Where to, and how much of it. */
 export interface RollbackAsk {
@@ -124,7 +170,7 @@ export type RollbackPreview =
       /** Whose compensation would be run, last completed first. */
       readonly compensate: readonly TaskName[]
       /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
-      readonly stays: readonly { readonly task: TaskName; readonly why: string }[]
+      readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
       readonly git: readonly RollbackStep[]
       /** Edits somebody made between two tasks, kept under their hash. */
       readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
@@ -147,6 +193,8 @@ export type Submitted =
       readonly version: number
       readonly events: readonly Event[] /** For `claim`. */
       readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number }
+      /** For `fork`; the plan told of is the new one. */
+      readonly fork?: Forked
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
@@ -187,8 +235,12 @@ export interface Queries {
   checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
   /** Paths that differ between two checkpoints, or one and now. */
   checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
+  /** Stored bytes by their hash; null where there are none. */
+  blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
   rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
   compare: { ask: { plan: string; with: string }; answer: Comparison | null }
+  /** Title and body for what the plan did, from its journal and its branch. */
+  pullRequest: { ask: { plan: string }; answer: PullRequest | null }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }

@@ -10,6 +10,8 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
 import { inScope } from '../safety/scope.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
+import { type Look, lookAfter, standingNow } from './footprint.ts'
+import { gitHand } from './git-hand.ts'
 import { gather } from './items.ts'
 import { contextAfter, judge } from './judge.ts'
 import { Logbook } from './logbook.ts'
@@ -40,7 +42,9 @@ export async function perform(
   const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? (() => {}))
   let result: Result | Interrupted
   try {
+    const look = await looking(rooms, state, task, options)
     result = await carryOut(rooms, state, task, options, logbook)
+    if (result.status !== 'interrupted') result = await withFootprint(rooms, state, task, look, result)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
   } catch (error) {
@@ -98,7 +102,7 @@ async function carryOut(
   if (!(await options.isHeld())) return { status: 'interrupted', reason: 'the plan is no longer ours' }
   const runner = rooms.runners.get(attempt.action.type)
   const outcome: Outcome =
-    attempt.action.type === 'verify'
+    attempt.action.type === 'verify' || attempt.action.type === 'checkpoint'
       ? { type: 'done' }
       : attempt.action.type === 'group'
         ? { type: 'done', outputs: gather(state, attempt.action) }
@@ -113,7 +117,7 @@ async function carryOut(
               },
             }
           : await runner.attempt(attempt, tools, options.signal)
-  const classified = await classify(rooms, state, attempt, tools, options, outcome)
+  const classified = withGit(await classify(rooms, state, attempt, tools, options, outcome), outcome)
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
     classified.status === 'failed' && options.action === undefined
@@ -121,6 +125,46 @@ async function carryOut(
       : classified
   const { inputHash } = attempt
   return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
+}
+
+/** What was done to the repository is recorded, however it ended. */
+function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
+  const git = 'git' in outcome ? outcome.git : undefined
+  return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
+}
+
+/** How the files stood before. A compensation has no visit of its own, so they are looked at here. */
+async function looking(
+  rooms: Rooms,
+  state: PlanState,
+  { prepared }: TaskState,
+  { action }: PerformOptions,
+): Promise<Look | null> {
+  if (action === undefined) return prepared
+  if (state.files !== 'seen' || rooms.snapshots === undefined) return null
+  const taken = await rooms.snapshots.snapshot()
+  return taken.ok ? { before: taken.manifest } : null
+}
+
+/** What it wrote, and what stood when a checkpoint task was carried out. */
+async function withFootprint(
+  rooms: Rooms,
+  state: PlanState,
+  { definition }: TaskState,
+  look: Look | null,
+  result: Result,
+): Promise<Result> {
+  const wrote = await lookAfter(rooms, state, look)
+  const whole = wrote === null ? result : { ...result, wrote }
+  if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
+  const checkpoint = await standingNow(rooms, state)
+  if (checkpoint.lacks === undefined) return { ...whole, checkpoint }
+  return failed({
+    class: 'resource',
+    message: `no checkpoint could be taken: ${checkpoint.lacks}`,
+    hint: 'make room, or leave the checkpoint out',
+    retryable: true,
+  })
 }
 
 /** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
@@ -265,6 +309,7 @@ async function toolsFor(
     environment: rooms.environment,
     about: rooms.about,
     evaluate,
+    ...gitHand(rooms, state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }

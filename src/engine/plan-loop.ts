@@ -11,7 +11,7 @@
 //
 // What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
 
-import type { Settlement, Turn } from '../domain/command.ts'
+import type { RolledBack, Settlement, Turn } from '../domain/command.ts'
 import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
@@ -19,7 +19,9 @@ import { scopesOverlap } from '../domain/scope.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { CommitUnknown, type Lease } from '../stores/store.ts'
 import { Bell } from './bell.ts'
+import { commit } from './committing.ts'
 import type { Driven, DriveOptions } from './engine.ts'
+import { rollBack } from './going-back.ts'
 import { perform } from './perform.ts'
 import { PlanTime } from './plan-time.ts'
 import { type Preparation, prepare } from './prepare.ts'
@@ -41,7 +43,14 @@ interface Flight {
 export interface Hands {
   readonly perform: typeof perform
   readonly prepare: typeof prepare
+  /** Commits what a task wrote on the plan's branch; the same item never commits twice. */
+  readonly commit: typeof commit
+  /** Carries out the rollback under way, or finishes it. */
+  readonly rollBack: typeof rollBack
 }
+
+type Committed = NonNullable<Turn['committed']>[number]
+type Chore = 'commit' | 'rollback'
 
 export class PlanLoop {
   readonly #rooms: Rooms
@@ -55,6 +64,11 @@ export class PlanLoop {
   #settled: Settlement[] = []
   #prepared: Preparation[] = []
   #compensated: NonNullable<Turn['compensated']>[number][] = []
+  #committed: Committed[] = []
+  #rolledBack: RolledBack | null = null
+  /** Begun, and not yet durably told. */
+  readonly #chores = new Set<Chore>()
+  #working = 0
   /** Fires when nothing new is to begin; a precondition being checked is then not waited for. */
   readonly #leaving = new AbortController()
   #stale = false
@@ -65,7 +79,7 @@ export class PlanLoop {
   readonly #time: PlanTime
   readonly #hands: Hands
 
-  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = { perform, prepare }) {
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
     this.#hands = hands
     this.#rooms = rooms
     this.#plan = plan
@@ -107,7 +121,7 @@ export class PlanLoop {
         state = await this.#turn(stopping)
         continue
       }
-      if (this.#flights.size === 0 && this.#preparing.size === 0) {
+      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0) {
         if (stopping) return { status: 'stopped' }
         if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true))
           return { status: 'rested', rest: next.rest }
@@ -141,15 +155,30 @@ export class PlanLoop {
       })
     }
     if (next.compensate !== null && !this.#flights.has(COMPENSATION)) {
-      const { task, action } = next.compensate
+      const { task, action, by = task } = next.compensate
       const flight = this.#takeOff(COMPENSATION, task, true)
-      void this.#perform(state, task, flight, action).then(result => {
+      void this.#perform(state, by, flight, action).then(result => {
         // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
         if (result.status !== 'interrupted') this.#compensated.push({ task: task.definition.id, result })
         this.#end(flight)
       })
     }
     if (stopping) return
+    if (next.commit !== null) {
+      const { commit } = next
+      this.#doChore('commit', async () => {
+        // Awaited first: a turn meanwhile begins a new list.
+        const done = await this.#hands.commit(this.#rooms, state, commit)
+        this.#committed.push(done)
+      })
+    }
+    // Nobody may be reading or writing files then.
+    if (next.rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0) {
+      const { id } = next.rollback
+      this.#doChore('rollback', async () => {
+        if (await this.#isHeld()) this.#rolledBack = { id, outcome: await this.#hands.rollBack(this.#rooms, state) }
+      })
+    }
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
@@ -161,6 +190,16 @@ export class PlanLoop {
           this.#bell.ring()
         })
     }
+  }
+
+  #doChore(chore: Chore, work: () => Promise<void>): void {
+    if (this.#chores.has(chore)) return
+    this.#chores.add(chore)
+    this.#working++
+    void work().finally(() => {
+      this.#working--
+      this.#bell.ring()
+    })
   }
 
   /** Something given up has not ended yet, and would act beside this task or write the same files. Its end rings the bell. */
@@ -233,7 +272,13 @@ export class PlanLoop {
   }
 
   #hasNews(): boolean {
-    return this.#settled.length > 0 || this.#prepared.length > 0 || this.#compensated.length > 0
+    return (
+      this.#settled.length > 0 ||
+      this.#prepared.length > 0 ||
+      this.#compensated.length > 0 ||
+      this.#committed.length > 0 ||
+      this.#rolledBack !== null
+    )
   }
 
   /** One turn: everything that became true by the time the store writes is one entry. */
@@ -241,6 +286,7 @@ export class PlanLoop {
     let taken: Turn = { type: 'turn' }
     let prepared: readonly Preparation[] = []
     let ended: readonly Flight[] = []
+    let isKnown = true
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
       prepared = this.#prepared
@@ -255,21 +301,34 @@ export class PlanLoop {
         ...(expanded.length === 0 ? {} : { expanded }),
         ...(restored.length === 0 ? {} : { restored }),
         ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
+        ...(this.#committed.length === 0 ? {} : { committed: this.#committed }),
+        ...(this.#rolledBack === null ? {} : { rolledBack: this.#rolledBack }),
         ...(stopping ? { start: false as const } : {}),
       }
       this.#settled = []
       this.#prepared = []
       this.#compensated = []
+      this.#committed = []
+      this.#rolledBack = null
       return taken
     }
     const state = await this.#submit(gather, () => {
       // Nobody knows whether it was written. Saying it again is harmless: what is settled already stays settled.
       this.#settled = [...(taken.settled ?? []), ...this.#settled]
       this.#compensated = [...(taken.compensated ?? []), ...this.#compensated]
+      this.#committed = [...(taken.committed ?? []), ...this.#committed]
+      this.#rolledBack ??= taken.rolledBack ?? null
+      isKnown = false
       this.#prepared = [...prepared, ...this.#prepared]
       prepared = []
       ended = []
     })
+    if (isKnown && taken.committed !== undefined) this.#chores.delete('commit')
+    if (isKnown && taken.rolledBack !== undefined) {
+      this.#chores.delete('rollback')
+      // It is in the journal now, and need not be told again.
+      await this.#rooms.snapshots?.settled()
+    }
     for (const { task, visit } of prepared) this.#preparing.delete(`${task}/${visit}`)
     for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
     return state
@@ -312,10 +371,11 @@ export class PlanLoop {
     for (const flight of this.#flights.values()) flight.controller.abort()
     const { clock } = this.#rooms
     const deadline = clock.monotonic() + 10_000
-    while ([...this.#flights.values()].some(flight => !flight.ended) && clock.monotonic() < deadline)
-      await this.#bell.wait(clock, 1_000)
+    const isBusy = () => [...this.#flights.values()].some(flight => !flight.ended) || this.#working > 0
+    while (isBusy() && clock.monotonic() < deadline) await this.#bell.wait(clock, 1_000)
   }
 }
 
+const HANDS: Hands = { perform, prepare, commit, rollBack }
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5

@@ -3,12 +3,14 @@
 // begins from the same files. Recorded before it starts.
 
 import type { Expanded } from '../domain/command.ts'
+import { dueBefore } from '../domain/decisions/checkpoints.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
+import { lookBefore, standingNow } from './footprint.ts'
 import { findItems } from './items.ts'
 import { recognise } from './modes.ts'
 import { judgePreconditions } from './preconditions.ts'
@@ -96,7 +98,15 @@ async function made(
     const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
     if (asks) return { prepared: judged, restored: null }
   }
-  if (!capturesScope(state, task)) return { prepared: judged, restored: null }
+  const due = dueBefore(state, task)
+  if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state) }
+  if (!capturesScope(state, task)) {
+    const { snapshot } = judged.checkpoint ?? {}
+    const isFirst = task.prepared?.before === undefined && task.attempt === 0
+    const look =
+      !isFirst || task.definition.action.type === 'external' ? {} : await lookBefore(rooms, state, task, snapshot)
+    return { prepared: { ...judged, ...look }, restored: null }
+  }
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
     if (!(await isHeld())) throw new Error('the plan is no longer ours')

@@ -7,8 +7,8 @@
 // The loop stands still when it asks to write, waits for its bell, or has returned; it does nothing else that takes time. An
 // owner that died leaves no last word, so a loop may want more than the journal holds; it may never want something else.
 
-import type { Command, Interrupted, Turn } from '../domain/command.ts'
-import type { PlanId } from '../domain/id.ts'
+import type { Command, Interrupted, RollbackOutcome, Turn } from '../domain/command.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { type Asked, type Entry, LeaseLost, type Updated } from '../stores/store.ts'
@@ -28,6 +28,8 @@ interface Pending<T> {
   readonly answer: (value: T) => void
 }
 
+type Committed = NonNullable<Turn['committed']>[number]
+
 export interface Mismatch extends Difference {
   readonly message: string
 }
@@ -42,6 +44,8 @@ export class ReplayLoop {
   readonly #stop = new AbortController()
   readonly #attempts = new Map<string, Pending<Result | Interrupted>>()
   readonly #preparations = new Map<string, Pending<Preparation>>()
+  readonly #commits = new Map<string, Pending<Committed>>()
+  readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
   #listener: (() => void) | null = null
   #returned = false
@@ -52,7 +56,7 @@ export class ReplayLoop {
   /** What the last turn said was set back. Nothing else may be said again. */
   #restored: NonNullable<Turn['restored']> = []
   /** How much was answered from the record. */
-  readonly answered = { attempts: 0, preparations: 0, compensations: 0 }
+  readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0 }
 
   constructor(plan: PlanId, state: PlanState, fence: number, now: number) {
     this.#plan = plan
@@ -135,6 +139,8 @@ export class ReplayLoop {
     this.#asked?.refuse(new LeaseLost(ENDS))
     this.#asked = null
     for (const { answer } of this.#attempts.values()) answer({ status: 'interrupted', reason: ENDS })
+    for (const { answer } of this.#commits.values()) answer(NO_COMMIT)
+    for (const { answer } of this.#rollbacks.values()) answer(NOTHING)
     await this.#running
   }
 
@@ -147,6 +153,8 @@ export class ReplayLoop {
     this.#returned = false
     this.#attempts.clear()
     this.#preparations.clear()
+    this.#commits.clear()
+    this.#rollbacks.clear()
     this.#lost = new AbortController()
     const lost = this.#lost.signal
     const lease = { owner: 'replay', fence: this.fence }
@@ -162,7 +170,7 @@ export class ReplayLoop {
       { now: () => this.#now, monotonic: () => this.#now, after: () => () => {} },
       lease,
     )
-    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands())
+    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands(lost))
     try {
       await loop.run(lost)
     } catch (error) {
@@ -172,12 +180,13 @@ export class ReplayLoop {
   }
 
   /** They touch nothing: what they are asked to do waits here until the record says how it ended. */
-  #hands(): Hands {
+  #hands(lost: AbortSignal): Hands {
     return {
       perform: (_rooms, _state, task, { action, signal }) => {
         const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
         const own = action === undefined
-        const matters = () => (own ? isOpen(this.#state, of) : this.#state.compensation === of.task)
+        const { compensation } = this.#state
+        const matters = () => (own ? isOpen(this.#state, of) : this.#state.compensation === compensation)
         return new Promise(answer =>
           this.#attempts.set(own ? attemptKey(of) : COMPENSATION, { signal, matters, answer }),
         )
@@ -186,6 +195,13 @@ export class ReplayLoop {
         const key = `${task.definition.id}/${task.visit}`
         return new Promise(answer => this.#preparations.set(key, { signal, matters: () => true, answer }))
       },
+      commit: (_rooms, _state, { task, visit }) =>
+        new Promise(answer => this.#commits.set(`${task}/${visit}`, { ...STAYS, answer })),
+      rollBack: (_rooms, { rollback }) =>
+        // The loop looks at its lease before it asks for this, and may have lost it by then.
+        lost.aborted
+          ? Promise.resolve(NOTHING)
+          : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
     }
   }
 
@@ -209,11 +225,15 @@ export class ReplayLoop {
 
   /** Hands over what the turn says had ended, to whom was asked for it. */
   #deliver(turn: Turn): number {
-    const before = this.answered.attempts + this.answered.preparations + this.answered.compensations
+    const before = this.#answers()
     for (const { result, ...settled } of turn.settled ?? [])
       if (give(this.#attempts, attemptKey(settled), result)) this.answered.attempts++
     for (const { result } of turn.compensated ?? [])
       if (give(this.#attempts, COMPENSATION, result)) this.answered.compensations++
+    for (const committed of turn.committed ?? [])
+      if (give(this.#commits, `${committed.task}/${committed.visit}`, committed)) this.answered.commits++
+    if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
+      this.answered.rollbacks++
     for (const { task, visit, prepared } of turn.prepared ?? []) {
       const restored = turn.restored?.find(one => one.task === task)
       const expanded = turn.expanded?.find(one => one.task === task && one.visit === visit)
@@ -226,15 +246,21 @@ export class ReplayLoop {
       } as Preparation
       if (give(this.#preparations, `${task}/${visit}`, preparation)) this.answered.preparations++
     }
-    return this.answered.attempts + this.answered.preparations + this.answered.compensations - before
+    return this.#answers() - before
+  }
+
+  #answers(): number {
+    return Object.values(this.answered).reduce((sum, count) => sum + count, 0)
   }
 
   /** Does the turn tell of something that matters, and that the loop has not under way? */
   #misses(turn: Turn): boolean {
-    const { settled, prepared } = this.#effective(turn)
+    const { settled, prepared, committed, rolledBack } = this.#effective(turn)
     return (
       settled?.some(one => !this.#attempts.has(attemptKey(one))) === true ||
-      prepared?.some(({ task, visit }) => !this.#preparations.has(`${task}/${visit}`)) === true
+      prepared?.some(({ task, visit }) => !this.#preparations.has(`${task}/${visit}`)) === true ||
+      committed?.some(({ task, visit }) => !this.#commits.has(`${task}/${visit}`)) === true ||
+      (rolledBack !== undefined && !this.#rollbacks.has(rolledBack.id))
     )
   }
 
@@ -257,6 +283,11 @@ export class ReplayLoop {
 
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
+/** What is not given up in the middle. */
+const STAYS = { signal: undefined, matters: () => true }
+/** Said to a loop that writes no more. */
+const NOTHING: RollbackOutcome = { changes: null, paths: 0 }
+const NO_COMMIT: Committed = { task: '' as TaskName, visit: 0, operations: [] }
 
 /** Everything that is asked of promises is done when the next round of the event loop begins. */
 const standsStill = (): Promise<void> => new Promise(resolve => setImmediate(resolve))

@@ -3,6 +3,7 @@
 // same when what matters in them is.
 
 import type { Command, Settlement, Turn } from '../domain/command.ts'
+import { isClear } from '../domain/decisions/going-back.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
 import { firstDifference } from './replay-difference.ts'
@@ -12,7 +13,7 @@ type Restored = NonNullable<Turn['restored']>
 /** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and what `before` told. */
 export function effective(state: PlanState, command: Command, before: Restored): Partial<Turn> {
   if (command.type !== 'turn') return {}
-  const { settled, prepared, restored, expanded, compensated, ...rest } = command
+  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, ...rest } = command
   const waits = (name: TaskName, visit: number): boolean => {
     const task = state.tasks.get(name)
     return task?.status === 'ready' && task.visit === visit
@@ -41,6 +42,11 @@ export function effective(state: PlanState, command: Command, before: Restored):
       'compensated',
       compensated?.filter(({ task }) => state.compensation === task),
     ),
+    ...some(
+      'committed',
+      committed?.filter(one => state.uncommitted.some(({ task, visit }) => task === one.task && visit === one.visit)),
+    ),
+    ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isClear(state) ? { rolledBack } : {}),
   }
 }
 

@@ -42,6 +42,8 @@ const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
   prepared: true,
   restored: true,
   compensated: true,
+  committed: true,
+  rolledBack: true,
   expanded: true,
   start: true,
 }
@@ -63,6 +65,9 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   retry: true,
   skip: true,
   note: true,
+  checkpoint: true,
+  place: true,
+  rollback: true,
 }
 
 const EVENTS: Readonly<Record<EventType, true>> = {
@@ -96,5 +101,13 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'workspace.restored': true,
   'compensation.started': true,
   'compensation.finished': true,
+  'compensation.retried': true,
+  'plan.compensating': true,
+  'checkpoint.taken': true,
+  'git.committed': true,
+  'place.made': true,
+  'rollback.started': true,
+  'rollback.finished': true,
+  'rollback.stopped': true,
   'note.added': true,
 }

@@ -88,14 +88,20 @@ const run = (id: string, more: Partial<TaskDefinition> = {}): Partial<TaskDefini
   ...more,
 })
 
-/** Retries, a route back, a condition, captured files, a gate, an agent, a note, a revision, an interruption and a resume. */
+/**
+ * Retries, a route back, a condition, captured files, a gate, an agent, a note, a revision, an interruption and a resume; then a
+ * checkpoint, a rollback with a compensation that needs two tries, its undoing, another rollback, and a cancel.
+ */
 export async function lively(open?: (rooms: Rooms) => Promise<Store>) {
   const tries = new Map<string, number>()
-  const script: Script = async ({ definition: { id }, visit }) => {
+  let unpushed = 0
+  const script: Script = async ({ definition: { id }, action, visit }) => {
     const count = (tries.get(id) ?? 0) + 1
     tries.set(id, count)
     if (id === 'flaky' && count < 3) return exited(75, '', 'busy')
     if (id === 'judge' && visit === 1) return exited(1, '', 'no')
+    if (id === 'push' && action.type === 'run' && 'argv' in action.command && action.command.argv[0] === 'unpush')
+      return unpushed++ === 0 ? exited(75, '', 'busy') : exited(0)
     return exited(0, `{"from":"${id}","count":${count}}`)
   }
   const scene = setup(script)
@@ -112,6 +118,12 @@ export async function lively(open?: (rooms: Rooms) => Promise<Store>) {
     run('judge', { needs: [name('flaky')], on: { failure: [name('flaky')] } }),
     run('ask', { needs: [name('judge')], action: { type: 'gate', gate: 'approval' } }),
     run('agent', { needs: [name('first')], action: { type: 'external' } }),
+    run('push', {
+      needs: [name('first')],
+      effect: 'idempotent',
+      retry,
+      compensate: { type: 'run', command: { argv: ['unpush'] } },
+    }),
     run('last', { needs: [name('ask'), name('agent'), name('files')] }),
   ]
   const definition = { name: 'lively' as never, tasks: tasks.map(task => ({ action: RUN, ...task }) as TaskDefinition) }
@@ -131,6 +143,14 @@ export async function lively(open?: (rooms: Rooms) => Promise<Store>) {
   await engine.submit(plan, { type: 'decide', task: name('ask'), verdict: 'approved', rationale: 'it is right' }, ME)
   const more = { ...definition, tasks: [...definition.tasks, { action: RUN, ...run('extra') } as TaskDefinition] }
   await engine.submit(plan, { type: 'revise', definition: more, rationale: 'one more' }, ME)
+  await drive()
+  await engine.submit(plan, { type: 'checkpoint', name: 'finished' }, ME)
+  for (const order of [{ type: 'rollback' }, { type: 'undo' }, { type: 'rollback', to: 'finished' }] as const) {
+    const asked = await engine.submit(plan, order, ME)
+    if (!asked.ok) throw new Error(asked.refusal.message)
+    await drive()
+  }
+  await engine.submit(plan, { type: 'cancel', reason: 'enough' }, ME)
   await drive()
   return { ...scene2, plan, close: () => worker.close() }
 }

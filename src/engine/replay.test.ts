@@ -45,7 +45,7 @@ describe('a replay', () => {
       ok: true,
       fault: null,
       entries: entries.length,
-      reenacted: { entries: turns.length, owners: 2, attempts: attempts.length },
+      reenacted: { entries: turns.length, owners: 5, attempts: attempts.length, compensations: 2, rollbacks: 3 },
       redecidedOnly: [{ why: 'commands of people and agents', entries: entries.length - turns.length, first: 1 }],
       head: entries.at(-1)!.hash,
     })
@@ -83,6 +83,25 @@ describe('a replay', () => {
       reenacted: { entries: 1, owners: 1, attempts: 0 },
     })
     await owner.stop()
+  })
+
+  it('answers commits from the record', async () => {
+    const scene = setup()
+    const after = { type: 'file', mode: 0o644, size: 1, sha256: 'c'.repeat(64) as Sha256 } as const
+    const changes = [{ path: 'out/a', before: null, after }]
+    Object.assign(scene.rooms.workspace, { changesSince: async () => ({ ok: true, changes, left: [] }) })
+    const files = { effect: 'workspace', write: ['out/**'], network: [] } as const
+    const id = await scene.define({
+      tasks: [
+        { id: name('a'), ...files },
+        { id: name('b'), needs: [name('a')], ...files },
+      ] as never,
+      git: { commits: 'task' },
+    })
+    await scene.drive(id)
+    const told = await scene.engine.ask({ type: 'replay', plan: id })
+    expect(told).toMatchObject({ ok: true, reenacted: { attempts: 2, commits: 2, rollbacks: 0 } })
+    await scene.worker.close()
   })
 
   it('knows nothing of a plan that is not there', async () => {

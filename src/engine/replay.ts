@@ -30,6 +30,8 @@ export interface Replay {
     readonly attempts: number
     readonly preparations: number
     readonly compensations: number
+    readonly commits: number
+    readonly rollbacks: number
   }
   /** Entries that were decided again and not re-enacted, and why. */
   readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
@@ -105,7 +107,7 @@ class Replaying {
   readonly #state: PlanState = newState()
   readonly #trace = createHash('sha256')
   readonly #only = new Map<string, { entries: number; first: number }>()
-  readonly #sum = { entries: 0, owners: 0, attempts: 0, preparations: 0, compensations: 0 }
+  readonly #sum = { entries: 0, owners: 0, attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0 }
   #loop: ReplayLoop | null = null
   #last: { readonly position: Position; readonly now: Millis; readonly fence: number } = {
     position: 0,
@@ -153,7 +155,8 @@ class Replaying {
 
   async close(): Promise<void> {
     if (this.#loop === null) return
-    for (const key of ['attempts', 'preparations', 'compensations'] as const) this.#sum[key] += this.#loop.answered[key]
+    const { answered } = this.#loop
+    for (const key of Object.keys(answered) as (keyof typeof answered)[]) this.#sum[key] += answered[key]
     await this.#loop.close()
     this.#loop = null
   }

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { Sha256 } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
-import type { Action, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { GivenInputs, UnresolvedInput } from '../domain/views/briefing.ts'
 import { canonicalJson } from '../format/hash.ts'
@@ -94,6 +94,12 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     return edits.ok
       ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
       : edits
+  }
+  if (action.type === 'git') {
+    const git = resolve(action.git as unknown as Json, evaluate)
+    return git.ok
+      ? { ok: true, value: { action: { ...action, git: git.value as unknown as GitAction }, env: {} } }
+      : git
   }
   return { ok: true, value: { action, env: {} } }
 }

@@ -62,6 +62,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
         asked.push('restore')
         return { ok: true, saved: SAVED, changed: ['a'], left: [] }
       },
+      changesSince: async () => ({ ok: true, changes: [], left: [] }),
     },
     runners: new Map<ActionType, Runner>([
       ['run', run],

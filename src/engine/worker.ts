@@ -1,9 +1,12 @@
 // Drives plans in this process, each in a loop of its own, all under one lease.
 
 import { setMaxListeners } from 'node:events'
-import type { PlanId } from '../domain/id.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { PlanState } from '../domain/state.ts'
 import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
 import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
+import { isGone, roomsOf } from './places.ts'
+import { ensurePlace } from './placing.ts'
 import { PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import type { Rooms } from './rooms.ts'
@@ -97,8 +100,10 @@ export class WorkerLocal implements Worker {
     const claimed = await this.#claim(plan, owner, over?.owner ?? null)
     if (claimed === null) return { status: 'lost' }
     if (!claimed.ok) return { status: 'held', holder: claimed.holder }
-    const loop = new PlanLoop(this.#rooms, plan, claimed.lease, options)
     try {
+      const rooms = await this.#roomsFor(plan)
+      if (rooms === null) return { status: 'rested', rest: 'paused' }
+      const loop = new PlanLoop(rooms, plan, claimed.lease, options)
       return await loop.run(owner.lost)
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
@@ -107,4 +112,22 @@ export class WorkerLocal implements Worker {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
     }
   }
+  /** Null when the folder the plan works in is gone: it is paused before anything fails for want of it. */
+  async #roomsFor(plan: PlanId): Promise<Rooms | null> {
+    const { store } = this.#rooms
+    const state = await store.state(plan)
+    if (state === null || state.place === null) return this.#rooms
+    const rooms = roomsOf(this.#rooms, state)
+    const placed = isMoving(state) ? await ensurePlace(this.#rooms, state) : { ok: true as const }
+    if (placed.ok && (!isMoving(state) || !isGone(rooms))) return rooms
+    const reason = placed.ok
+      ? `its folder ${state.place} is gone; bring it back, then resume`
+      : `its worktree could not be made: ${placed.failure.message} ${placed.failure.hint ?? ''}`
+    const paused = await store.update(plan, { type: 'pause', reason }, { actor: 'engine' as Actor })
+    return paused.ok ? null : rooms
+  }
 }
+
+/** A plan that is being undone goes on: what then fails is told for each task. */
+const isMoving = ({ status, compensating, rollback }: PlanState): boolean =>
+  status === 'active' && compensating === null && rollback === null

@@ -1,6 +1,7 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `signal` fires. It reports what it saw; `engine/perform` judges it.
 
+import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, ActionType, TaskDefinition } from '../domain/plan.ts'
@@ -47,6 +48,8 @@ export interface RunnerTools {
   readonly about: string
   /** Evaluates an expression over the plan's outputs; null where expressions make no sense. */
   readonly evaluate: (expression: string) => Evaluated
+  /** The repository, as far as a `git` task may touch it; absent where git is not used. */
+  readonly git?: GitHand
   /** Live output, in order. */
   readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Buffer) => void
   /** Milliseconds from a monotonic clock. */
@@ -56,6 +59,21 @@ export interface RunnerTools {
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string; readonly hint?: string }
+
+/** What a `git` task may do, on the branches of its plan. The same attempt does it once, however often it is asked. */
+export interface GitHand {
+  /** All that the plan wrote and no commit holds yet, or what these patterns match of it. */
+  commit(request: { readonly message: string; readonly paths?: readonly string[] }): Promise<GitDone>
+  /** The last commit of the plan's branch gets a name. */
+  tag(request: { readonly name: string; readonly message?: string }): Promise<GitDone>
+  /** The branch of a task goes into that of the plan. */
+  merge(request: { readonly task: TaskName; readonly message?: string }): Promise<GitDone>
+}
+
+export type GitDone =
+  | { readonly ok: true; readonly operations: readonly GitOperation[]; readonly outputs: JsonObject }
+  /** `operations` is what happened before the no. */
+  | { readonly ok: false; readonly failure: Failure; readonly operations: readonly GitOperation[] }
 
 /** What the runner saw. `exited` leaves judging exit codes to `perform`. */
 export type Outcome =
@@ -69,8 +87,14 @@ export type Outcome =
       readonly stderr: string
       readonly truncated: boolean
     }
-  | { readonly type: 'done'; readonly outcome?: string; readonly outputs?: JsonObject }
-  | { readonly type: 'failed'; readonly failure: Failure }
+  | {
+      readonly type: 'done'
+      readonly outcome?: string
+      readonly outputs?: JsonObject
+      /** What was done to the repository. */
+      readonly git?: readonly GitOperation[]
+    }
+  | { readonly type: 'failed'; readonly failure: Failure; readonly git?: readonly GitOperation[] }
   /** Ended because `signal` fired. */
   | { readonly type: 'interrupted' }
 

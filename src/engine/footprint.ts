@@ -1,0 +1,116 @@
+// What a visit of a task changes in the workspace: its files are looked at before and after. Where it declares what it writes,
+// only that scope is; else all files are. The change set is stored as a blob and named in the result.
+
+import { isWatched } from '../domain/effect.ts'
+import type { Sha256 } from '../domain/id.ts'
+import type { GitStanding, Prepared, Standing, Wrote } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import type { Change, LeftOut } from '../workspace/workspace.ts'
+import type { Rooms } from './rooms.ts'
+
+export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
+
+/** All files as they are before a task that declares no scope; nothing where they are not looked at. */
+export async function lookBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
+  if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
+  if (just !== undefined) return { before: just }
+  const taken = await rooms.snapshots.snapshot({ scopes: scopesOf(state) })
+  return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
+}
+
+/** Before an agent begins with a task it has claimed. */
+export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
+  const { write } = task.definition
+  if (!isWatched(state, task.definition)) return {}
+  if (write === undefined || write.length === 0) return await lookBefore(rooms, state, task)
+  const captured = await rooms.workspace.capture(write)
+  return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
+}
+
+/** What is different since; null when nobody looked before. */
+export async function lookAfter(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
+  const { preimage, before } = look ?? {}
+  if (preimage === undefined && before === undefined) return null
+  const [found, git] = await Promise.all([
+    preimage === undefined ? seenSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
+    gitStanding(rooms),
+  ])
+  // What cannot be looked at now is known when somebody asks: the snapshot before it is kept, and named in the journal.
+  if (!found.ok) return null
+  const { changes, left } = found
+  return {
+    changes: await keepChanges(rooms, changes),
+    paths: changes.length,
+    ...(left.length === 0 ? {} : { left: left.length }),
+    ...('snapshot' in found ? { snapshot: found.snapshot } : {}),
+    ...(git === null ? {} : { git }),
+  }
+}
+
+export async function keepChanges(rooms: Rooms, changes: readonly Change[]): Promise<Sha256 | null> {
+  return changes.length === 0 ? null : await rooms.store.blobs.put(Buffer.from(JSON.stringify(changes)))
+}
+
+/** A change set that was stored; throws when it is missing, since nothing can be said without it. */
+export async function readChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[]> {
+  const stored = await rooms.store.blobs.get(id)
+  if (stored === null) throw new MissingChanges(id)
+  return JSON.parse(Buffer.from(stored).toString()) as readonly Change[]
+}
+
+/** A change set that the journal names is not in the content store. */
+export class MissingChanges extends Error {
+  override readonly name = 'MissingChanges'
+  constructor(id: Sha256) {
+    super(`the list of changes ${id} is missing from the content store`)
+  }
+}
+
+/** Everything a checkpoint holds besides the plan itself. */
+export async function standingNow(rooms: Rooms, state: PlanState): Promise<Standing> {
+  const [taken, git] = await Promise.all([
+    rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
+    gitStanding(rooms),
+  ])
+  const files =
+    taken === null
+      ? { lacks: 'files are not looked at here' }
+      : taken.ok
+        ? {
+            snapshot: taken.manifest,
+            files: taken.files,
+            ...(taken.left.length === 0 ? {} : { left: taken.left.length }),
+          }
+        : { lacks: taken.failure.message }
+  return { ...files, ...(git === null ? {} : { git }), about: rooms.about }
+}
+
+/** What tasks declare to write is captured even where it is ignored. */
+function scopesOf({ definition }: PlanState): readonly string[] {
+  const written = definition.tasks.flatMap(({ write }) => write ?? [])
+  return [...new Set([...(definition.policy?.write ?? []), ...written])]
+}
+
+async function seenSince(
+  { snapshots }: Rooms,
+  state: PlanState,
+  before: Sha256,
+): Promise<{ ok: true; changes: readonly Change[]; left: readonly LeftOut[]; snapshot: Sha256 } | { ok: false }> {
+  const taken = await snapshots?.snapshot({ scopes: scopesOf(state) })
+  if (snapshots === undefined || taken?.ok !== true) return { ok: false }
+  const found = await snapshots.diff(before, taken.manifest)
+  return found.ok ? { ok: true, changes: found.changes, left: found.left, snapshot: taken.manifest } : { ok: false }
+}
+
+async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
+  const described = await git?.describe()
+  if (described?.ok !== true) return null
+  const { head, index, dirty } = described.value
+  const { staged, unstaged, untracked, conflicted } = dirty
+  return {
+    head: head.commit,
+    branch: head.branch,
+    index: index.tree,
+    dirty: staged + unstaged + untracked + conflicted,
+  }
+}

@@ -1,0 +1,255 @@
+// The files of a fork: what stood in the plan's folder at an entry, written into a folder of its own. Whatever the plan wrote is
+// known exactly, from the change sets of its journal; all other files are as they were when somebody last stored all of them at
+// that entry, or else as they are now. Where there is a repository, the folder is a worktree with a branch of its own.
+
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import type { Event } from '../domain/event.ts'
+import type { GitOperation } from '../domain/git-operation.ts'
+import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
+import type { Failure } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import type { Entry } from '../stores/store.ts'
+import type { Git, GitAnswer } from '../workspace/git/git.ts'
+import type { LeftOut, Snapshots, TreeEntry } from '../workspace/workspace.ts'
+import { readChanges, standingNow } from './footprint.ts'
+import type { ForkPoint } from './fork-point.ts'
+import type { Rooms } from './rooms.ts'
+import { changesOf, entriesAfter, gitOperations } from './written.ts'
+
+export interface FilesThen {
+  /** A snapshot of everything. */
+  readonly base: Sha256
+  /** What stands at every path the plan ever wrote, instead. */
+  readonly instead: ReadonlyMap<string, TreeEntry | null>
+  /** All other files: as they were then, or as they are now. */
+  readonly others: 'then' | 'now'
+  /** Tasks that worked since, and nobody looked at what they wrote. */
+  readonly unseen: readonly TaskName[]
+  /** The commit a worktree begins at. */
+  readonly commit: string
+}
+
+type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly failure: Failure }
+
+/** `own` are the rooms of the plan that is forked. Nothing of its files is changed. */
+export async function filesThen(
+  own: Rooms,
+  now: PlanState,
+  entries: readonly Entry[],
+  { version, then }: ForkPoint,
+): Promise<Answer<{ readonly files: FilesThen }>> {
+  const stored = storedAt(entries, version)
+  const standing = stored === null ? await standingNow(own, now) : { snapshot: stored }
+  if (standing.snapshot === undefined)
+    return {
+      ok: false,
+      failure: { class: 'resource', message: `the files cannot be stored: ${standing.lacks}`, retryable: true },
+    }
+  // What was written while the snapshot was taken is in the journal by now, or belongs to a visit that is still open.
+  const all = [...entries, ...(await entriesAfter(own.store, now.id, entries.at(-1)?.version ?? 0))]
+  const instead = await writtenThen(own, all, version, then)
+  const commit = headThen(all, version, now.definition.name)
+  const unseen = unseenSince(all, version, now)
+  return {
+    ok: true,
+    files: { base: standing.snapshot, instead, others: stored === null ? 'now' : 'then', unseen, commit },
+  }
+}
+
+/** All files, when they were stored at this very entry. */
+function storedAt(entries: readonly Entry[], version: number): Sha256 | null {
+  const events = entries.find(entry => entry.version === version)?.events ?? []
+  for (const event of events.toReversed()) {
+    if (event.type === 'checkpoint.taken' && event.standing.snapshot !== undefined) return event.standing.snapshot
+    if (event.type === 'attempt.succeeded' && event.result.wrote?.snapshot !== undefined)
+      return event.result.wrote.snapshot
+  }
+  return null
+}
+
+/** At every path the plan wrote: what it left by then, or else what stood there before it came. */
+async function writtenThen(
+  own: Rooms,
+  entries: readonly Entry[],
+  version: number,
+  then: PlanState,
+): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  const at = new Map<string, TreeEntry | null>()
+  const open = new Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>()
+  for (const entry of entries) {
+    for (const event of entry.events) {
+      followVisit(open, event)
+      const changes = changesOf(event)
+      if (changes === null) continue
+      // A visit that was open then is begun anew: what it had captured before it began is what it will find.
+      const stands = entry.version <= version && !isBegunAnew(then, event)
+      for (const { path, before, after } of await readChanges(own, changes)) {
+        if (stands) at.set(path, after)
+        else if (!at.has(path)) at.set(path, before)
+      }
+    }
+  }
+  for (const { preimage, before } of open.values()) {
+    const found =
+      preimage !== undefined
+        ? await own.workspace.changesSince(preimage)
+        : before !== undefined
+          ? await own.snapshots?.diff(before, 'now')
+          : undefined
+    if (found?.ok !== true) continue
+    for (const { path, before: was } of found.changes) if (!at.has(path)) at.set(path, was)
+  }
+  return at
+}
+
+/** Visits that began and of which nobody has said what they wrote. */
+function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>, event: Event): void {
+  if (event.type === 'attempt.started') {
+    const { preimage, before } = event
+    const key = `${event.task}/${event.visit}`
+    if (open.has(key) || (preimage === undefined && before === undefined)) return
+    open.set(key, { ...(preimage && { preimage }), ...(before && { before }) })
+  } else if (
+    (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') &&
+    event.result.wrote !== undefined
+  )
+    open.delete(`${event.task}/${event.visit}`)
+}
+
+function isBegunAnew(then: PlanState, event: Event): boolean {
+  if (event.type !== 'attempt.failed' && event.type !== 'attempt.succeeded') return false
+  const task = then.tasks.get(event.task)
+  const isOpen = task?.status === 'ready' || task?.status === 'running' || (task?.status === 'failed' && !task.handled)
+  return isOpen && task?.visit === event.visit && task.prepared?.preimage !== undefined
+}
+
+/** The last of its own commits by then, or where HEAD stood when somebody last looked. */
+function headThen(entries: readonly Entry[], version: number, name: PlanName): string {
+  const until = entries.filter(entry => entry.version <= version)
+  const own = gitOperations(until).findLast(one => 'ref' in one && one.ref === `refs/heads/plan/${name}`)
+  if (own !== undefined && 'after' in own && own.after !== null) return own.after
+  const heads = until.flatMap(({ events }) =>
+    events.flatMap(event => {
+      if (event.type === 'checkpoint.taken') return event.standing.git?.head ?? []
+      return 'result' in event ? (event.result.wrote?.git?.head ?? []) : []
+    }),
+  )
+  return heads.at(-1) ?? 'HEAD'
+}
+
+function unseenSince(entries: readonly Entry[], version: number, now: PlanState): readonly TaskName[] {
+  const names = entries
+    .filter(entry => entry.version > version)
+    .flatMap(({ events }) => events)
+    .flatMap(event => {
+      if (event.type !== 'attempt.succeeded' && event.type !== 'attempt.failed') return []
+      const definition = now.tasks.get(event.task)?.definition
+      const mayWrite = definition?.action.type === 'run' || definition?.action.type === 'external'
+      return event.result.wrote === undefined && mayWrite && definition.effect !== 'pure' ? [event.task] : []
+    })
+  return [...new Set(names)]
+}
+
+export interface Settled {
+  readonly kind: 'folder' | 'worktree'
+  /** Relative to the workspace. */
+  readonly place: string
+  readonly files: number
+  /** What could not be brought: ignored places, files that were never stored. */
+  readonly left: readonly LeftOut[]
+  readonly operations: readonly GitOperation[]
+  /** Why it is no worktree although there is a repository. */
+  readonly why?: string
+}
+
+export interface Settling {
+  /** Those of the workspace. */
+  readonly rooms: Rooms
+  readonly own: Rooms
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly actor: Actor
+  readonly at: Millis
+}
+
+export const folderOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: string): string => join(stateDir, 'work', name)
+
+export const isFree = (rooms: Rooms, name: string): boolean =>
+  lstatSync(folderOf(rooms, name), { throwIfNoEntry: false }) === undefined
+
+export async function settle(settling: Settling, files: FilesThen): Promise<Answer<{ readonly settled: Settled }>> {
+  const { own, rooms, name } = settling
+  const described = await own.git?.describe()
+  const isRepository = own.git !== undefined && described?.ok === true && described.value.head.commit !== null
+  const worktree = isRepository ? await inWorktree(settling, own.git, described.value.top, files) : null
+  if (worktree?.ok === true) return worktree
+  if (worktree !== null && !worktree.insteadAFolder) return worktree
+  if (own.snapshots === undefined)
+    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+  const folder = folderOf(rooms, name)
+  const made = await own.snapshots.materialise(files.base, folder, files.instead)
+  if (!made.ok) return made
+  const why = worktree === null ? {} : { why: worktree.failure.message }
+  const place = relative(rooms.root, folder)
+  return { ok: true, settled: { kind: 'folder', place, files: made.files, left: made.left, operations: [], ...why } }
+}
+
+type NoWorktree = { readonly ok: false; readonly failure: Failure; readonly insteadAFolder: boolean }
+
+async function inWorktree(
+  { rooms, own, plan, name, actor, at }: Settling,
+  git: Git,
+  top: string,
+  files: FilesThen,
+): Promise<{ readonly ok: true; readonly settled: Settled } | NoWorktree> {
+  const folder = folderOf(rooms, name)
+  const branch = await withBase(files.commit, base => git.ensureBranch({ plan, name, base, at }))
+  if (!branch.ok) return { ...branch, insteadAFolder: false }
+  const added = await git.addWorktree({ plan, name, base: branch.value.tip, folder: dirname(folder), at })
+  if (!added.ok) {
+    // Filters that are never run from here, for instance. The branch is of no use then.
+    await git.rollback({ plan, name, actor, operations: [branch.value.operation], at })
+    return { ...added, insteadAFolder: true }
+  }
+  // The workspace may be a folder of the repository, and then it is that folder of the worktree.
+  const inside = join(folder, relative(top, realpathSync(own.root)))
+  mkdirSync(inside, { recursive: true })
+  const place = relative(rooms.root, inside)
+  const there = rooms.at?.(place)
+  const laid = there?.snapshots === undefined ? null : await layOver(there.snapshots, files)
+  if (laid === null) throw new Error('bug: these rooms cannot look at the files of a place')
+  if (!laid.ok) return { ...laid, insteadAFolder: false }
+  const { operations } = added.value
+  return { ok: true, settled: { kind: 'worktree', place, files: laid.files, left: laid.left, operations } }
+}
+
+/** From the commit that stood there then; from HEAD where that is gone. */
+async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAnswer<T>>): Promise<GitAnswer<T>> {
+  const answer = await ask(commit)
+  return answer.ok || commit === 'HEAD' ? answer : await ask('HEAD')
+}
+
+/** Makes the files of a fresh worktree what they were; what is ignored stays as it was checked out. */
+async function layOver(
+  snapshots: Snapshots,
+  { base, instead }: FilesThen,
+): Promise<Answer<{ readonly files: number; readonly left: readonly LeftOut[] }>> {
+  const taken = await snapshots.snapshot()
+  if (!taken.ok) return taken
+  const found = await snapshots.diff(taken.manifest, base)
+  if (!found.ok) return found
+  const have = new Map(found.changes.map(({ path, before }) => [path, before] as const))
+  const want = new Map<string, TreeEntry | null>(found.changes.map(({ path, after }) => [path, after] as const))
+  const others = [...instead.keys()].filter(path => !have.has(path))
+  const looked = await snapshots.entries(taken.manifest, others)
+  if (!looked.ok) return looked
+  for (const { path, entry } of looked.entries) have.set(path, entry)
+  for (const [path, entry] of instead) want.set(path, entry)
+  const target = await snapshots.compose(want)
+  if (!target.ok) return target
+  const laid = await snapshots.rollback(target.manifest, have)
+  if (!laid.ok) return laid
+  await snapshots.settled()
+  return { ok: true, files: taken.files, left: [...found.left, ...laid.left] }
+}

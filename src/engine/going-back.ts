@@ -1,0 +1,153 @@
+// Carries out the rollback that the journal says was started: files first, then refs. Whatever stands in a file and is not what
+// the plan left there stops it before anything is changed, unless somebody chose. A rollback that was cut off is finished, not
+// begun again.
+
+import type { RollbackOutcome } from '../domain/command.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { Failure } from '../domain/result.ts'
+import type { PlanState, RollbackUnderWay } from '../domain/state.ts'
+import { gitOperationsSince } from '../domain/views/git-operations.ts'
+import type { Entry } from '../stores/store.ts'
+import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
+import { keepChanges, MissingChanges } from './footprint.ts'
+import type { Rooms } from './rooms.ts'
+import { composeSince, entriesAfter, type Written } from './written.ts'
+
+const ENGINE = 'engine' as Actor
+/** So many paths are named in the journal. */
+const TOLD_MAX = 100
+
+export async function rollBack(rooms: Rooms, state: PlanState): Promise<RollbackOutcome> {
+  const under = state.rollback
+  if (under === null) throw new Error('bug: no rollback is under way')
+  // The state is live; what is asked for is taken before the first wait.
+  const { id: plan, definition } = state
+  try {
+    const entries = await entriesAfter(rooms.store, plan, under.to)
+    const beside = { plan, since: entries[0]?.now ?? 0 }
+    const written = await composeSince(rooms, entries, { ...under, beside })
+    const rolled = await files(rooms, plan, under, written)
+    if (rolled !== null && !rolled.ok)
+      return stopped(
+        rolled.failure,
+        rolled.conflicts?.map(({ path }) => path),
+      )
+    const git = await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
+    const left = [...(rolled?.left ?? []), ...git.left]
+    const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
+    return {
+      changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
+      paths: rolled?.changed.length ?? 0,
+      ...(rolled === null ? {} : { saved: rolled.saved }),
+      ...(left.length === 0 ? {} : { left: left.slice(0, TOLD_MAX) }),
+      // However many: what somebody wrote is stored, and only this names it.
+      ...(kept.length === 0 ? {} : { kept }),
+      ...(git.done.length === 0 ? {} : { git: git.done }),
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const hint = error instanceof MissingChanges ? 'run `planfold check --read-data`' : 'nothing was changed; try again'
+    return stopped({ class: 'resource', message: `cannot roll back: ${message}`, hint, retryable: false })
+  }
+}
+
+type Kept = Written['kept'][number]
+
+/** What stood there was not what the plan had left: somebody's work, replaced because somebody chose so. */
+function writtenOver({ changes }: Written, changed: readonly Change[]): readonly Kept[] {
+  const left = new Map(changes.map(({ path, after }) => [path, after]))
+  return changed.flatMap(({ path, before }) => {
+    const ours = left.get(path)
+    if (before?.type !== 'file' || (ours?.type === 'file' && ours.sha256 === before.sha256)) return []
+    return [{ path, sha256: before.sha256 }]
+  })
+}
+
+const distinct = (all: readonly Kept[]): readonly Kept[] => [
+  ...new Map(all.map(one => [`${one.sha256}${one.path}`, one])).values(),
+]
+
+const stopped = (failure: Failure, conflicts?: readonly string[]): RollbackOutcome => ({
+  changes: null,
+  paths: 0,
+  failure,
+  ...(conflicts === undefined ? {} : { conflicts: conflicts.slice(0, TOLD_MAX) }),
+})
+
+/** Null when the plan wrote nothing since. */
+async function files(
+  rooms: Rooms,
+  plan: PlanId,
+  under: RollbackUnderWay,
+  { changes }: Written,
+): Promise<RolledBack | null> {
+  const { snapshots } = rooms
+  const about = JSON.stringify({ plan, rollback: under.id })
+  const begun = await snapshots?.resume()
+  if (begun?.ok === true && begun.about === about) return begun
+  if (begun?.ok === false) return begun
+  if (changes.length === 0) return null
+  if (snapshots === undefined)
+    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+  const other = begun?.ok === true ? await unfinished(rooms, begun.about) : null
+  if (other !== null)
+    return {
+      ok: false,
+      failure: {
+        class: 'transient',
+        message: `a rollback of '${other}' was cut off in this workspace`,
+        hint: `finish it first: planfold resume ${other}`,
+        retryable: true,
+      },
+    }
+  await snapshots.settled()
+  const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
+  if (!target.ok) return target
+  const writeSet = changes.map(({ path, after }) => [path, after] as const)
+  const previewed = await snapshots.preview(target.manifest, writeSet)
+  if (!previewed.ok) return previewed
+  const choices: [string, Choice][] = []
+  for (const { path, conflict } of previewed.paths) {
+    const choice = conflict === undefined ? undefined : choiceFor(under, path)
+    if (choice !== undefined) choices.push([path, choice])
+  }
+  return await snapshots.rollback(target.manifest, writeSet, { choices, about })
+}
+
+/** What to do where somebody has worked since; undefined when nobody said. */
+export function choiceFor(
+  { choices, every, force }: Pick<RollbackUnderWay, 'choices' | 'every' | 'force'>,
+  path: string,
+): Choice | undefined {
+  const own = choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined
+  return own ?? every ?? (force === true ? 'theirs' : undefined)
+}
+
+/** The plan whose rollback ended here and has not been recorded yet; its name. */
+async function unfinished(rooms: Rooms, about: string | null): Promise<string | null> {
+  const { plan, rollback } = JSON.parse(about ?? '{}') as { readonly plan?: PlanId; readonly rollback?: string }
+  const state = plan === undefined ? null : await rooms.store.state(plan)
+  return state?.rollback?.id === rollback && state !== null ? state.definition.name : null
+}
+
+/** A rollback of some files or some tasks leaves refs alone. */
+export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>
+  under.keepGit !== true && under.filesOnly !== true && under.paths === undefined && under.tasks === undefined
+
+async function refs(
+  rooms: Rooms,
+  owner: { readonly plan: PlanId; readonly name: PlanState['definition']['name']; readonly actor: Actor },
+  under: RollbackUnderWay,
+  entries: readonly Entry[],
+) {
+  const operations = touchesGit(under) ? gitOperationsSince(entries) : []
+  if (operations.length === 0 || rooms.git === undefined) return { done: [], left: [] }
+  const rolled = await rooms.git.rollback({ ...owner, operations, at: under.at, whenCheckedOut: 'leave-files' })
+  const refused = rolled.steps
+    .filter(step => step.do === 'refuse')
+    .map(({ target, why }) => ({ path: target, reason: why }))
+  return {
+    done: rolled.done,
+    left: rolled.ok ? refused : [...refused, { path: '.git', reason: rolled.failure.message }],
+  }
+}

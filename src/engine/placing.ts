@@ -1,0 +1,64 @@
+// The worktree of a plan that works in one (`git: {worktree: plan}`): a folder below the state folder with the plan's branch
+// checked out. It is named when the plan is created and made when somebody drives it; made again when it was removed in good
+// order, since everything in it was committed then. What was done is recorded once.
+
+import { dirname, join, relative } from 'node:path'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Failure } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import { isRefRecorded } from '../domain/views/git-operations.ts'
+import { failure } from '../safety/refused.ts'
+import type { Entry } from '../stores/store.ts'
+import { isGone } from './places.ts'
+import type { Rooms } from './rooms.ts'
+import { entriesAfter } from './written.ts'
+
+const ENGINE = 'engine' as Actor
+const PAGE = 100
+
+export type Placed = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
+
+/** For `create`: the folder a plan with a worktree of its own will work in, relative to the workspace. */
+export function placeFor(
+  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+  { name, git }: Pick<PlanDefinition, 'name' | 'git'>,
+): { readonly place?: string } {
+  return git?.worktree === 'plan' ? { place: relative(root, join(stateDir, 'work', name)) } : {}
+}
+
+/** `rooms` are those of the workspace. Nothing to do for a plan whose place is no worktree of ours. */
+export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Placed> {
+  const { id, place, definition } = state
+  if (place === null || definition.git?.worktree !== 'plan') return { ok: true }
+  const path = join(rooms.root, place)
+  const isRecorded = await isPlaceRecorded(rooms, id)
+  if (isRecorded && !isGone({ root: path })) return { ok: true }
+  if (rooms.git === undefined)
+    return { ok: false, failure: failure('logic', 'git is not used here.', 'Open the engine with git.') }
+  const added = await rooms.git.addWorktree({
+    plan: id,
+    name: definition.name,
+    base: definition.git.base ?? 'HEAD',
+    folder: dirname(path),
+    at: rooms.clock.now(),
+  })
+  if (!added.ok) return added
+  const [branch, worktree] = added.value.operations
+  const known = isRecorded && isRefRecorded(await entriesAfter(rooms.store, id, 0), branch?.ref ?? '')
+  const operations = [known ? [] : (branch ?? []), worktree ?? []].flat()
+  const recorded = await rooms.store.update(id, { type: 'place', operations }, { actor: ENGINE })
+  if (recorded.ok) return { ok: true }
+  return { ok: false, failure: failure('logic', recorded.refusal.message, recorded.refusal.hint) }
+}
+
+/** It is among the first entries, or not there yet. */
+async function isPlaceRecorded({ store }: Rooms, plan: PlanId): Promise<boolean> {
+  for (let after = 0; ; ) {
+    const page: readonly Entry[] = await store.read(plan, { after, limit: PAGE })
+    if (page.some(({ events }) => events.some(({ type }) => type === 'place.made'))) return true
+    const last = page.at(-1)
+    if (last === undefined) return false
+    after = last.version
+  }
+}

@@ -1,0 +1,57 @@
+// Carries out what a `git` task says on the branches of its plan: a commit, a tag, a merge. The repository itself is behind the
+// hand that comes with the attempt; nothing here pushes, and HEAD, index and files of the person are left alone.
+
+import type { GitAction } from '../../domain/plan.ts'
+import { failure } from '../../safety/refused.ts'
+import type { GitDone, GitHand, Runner } from '../runner.ts'
+
+export function gitRunner(): Runner {
+  return {
+    action: 'git',
+    async preview({ action }) {
+      return { text: action.type === 'git' ? shownAction(action.git) : '' }
+    },
+    async attempt({ action }, tools, signal) {
+      if (action.type !== 'git') throw new TypeError(`not a git action: ${action.type}`)
+      if (signal.aborted) return { type: 'interrupted' }
+      if (tools.git === undefined) {
+        const hint = 'Take the task out of the plan, or open the engine with git.'
+        return { type: 'failed', failure: failure('logic', 'git is not used here.', hint) }
+      }
+      tools.log('engine', Buffer.from(`git: ${shownAction(action.git)}\n`))
+      const done = await carryOut(tools.git, action.git)
+      const git = done.operations.length === 0 ? {} : { git: done.operations }
+      return done.ok
+        ? { type: 'done', outputs: done.outputs, ...git }
+        : { type: 'failed', failure: done.failure, ...git }
+    },
+  }
+}
+
+async function carryOut(git: GitHand, action: GitAction): Promise<GitDone> {
+  switch (action.do) {
+    case 'commit':
+      return await git.commit(action)
+    case 'tag':
+      return await git.tag(action)
+    case 'merge':
+      return await git.merge(action)
+    default:
+      return action satisfies never
+  }
+}
+
+function shownAction(action: GitAction): string {
+  switch (action.do) {
+    case 'commit': {
+      const what = action.paths === undefined ? 'all that the plan wrote' : action.paths.join(', ')
+      return `commit ${what} on the branch of the plan: ${action.message.split('\n')[0] ?? ''}`
+    }
+    case 'tag':
+      return `tag the last commit of the plan as ${action.name}`
+    case 'merge':
+      return `merge the branch of ${action.task} into that of the plan`
+    default:
+      return action satisfies never
+  }
+}
