@@ -1,10 +1,12 @@
 // `npm run bench`: tasks per second for chain, fan-out and many plans, beside raw SQLite in the same run, with fsyncs per task,
-// bytes per task, memory, timers under load, growth, and resuming a half-done plan whose owner was killed. Candidates are
-// interleaved; of three rounds the median counts. Goals stand in docs/performance.md; a benchmark never fails a test.
+// bytes per task, memory, timers under load, growth, and resuming a half-done plan whose owner was killed; then snapshots of
+// files beside a shadow git repository. Candidates are interleaved; of three rounds the median counts. `BENCH_LARGE=1` adds
+// a tree of 250,000 files, which takes minutes. Goals stand in docs/performance.md; a benchmark never fails a test.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { resumeBench } from './resume.ts'
+import { LARGE, USUAL, workspaceBench } from './workspace.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const SHAPES: readonly [string, number][] = [
@@ -57,6 +59,8 @@ console.log(
   `fan-out 1 → 10,000 → 1: ${wide.perSecond} tasks/s, RSS ${wide.rssMb} MB, timer p50/max ${wide.timerP50}/${wide.timerMax} ms`,
 )
 await resumeBench()
+await workspaceBench(USUAL)
+if (process.env.BENCH_LARGE === '1') await workspaceBench(LARGE)
 
 function candidate(who: string, shape: string, tasks: number): Measured {
   const out = execFileSync(process.execPath, [program(), who, shape, String(tasks)], {

@@ -1,197 +1,223 @@
 // Snapshots of a workspace side by side with a shadow git repository on the same tree: first capture, whole-tree increment with
 // 50 files changed, nothing changed, a declared scope of 50 files, restoring 50 files, and bytes on disk for each increment.
-// Candidates are interleaved; of three rounds the medians count. Ours is durable when it answers; git is left at its defaults, which sync no loose objects.
-// `BENCH_FILES=250000` measures a larger tree.
+// Candidates take turns within each step, and ratios are taken within the step, because the machine's speed changes.
+//
+// Ours is durable when it answers, so git runs twice: as it is by default, which syncs no loose objects, no index and no
+// files it checks out; and durable, with `core.fsync=all` and with `sync` for the files it restored and their folders. The
+// goals are judged by the durable one: what a power cut takes away was no checkpoint.
 
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { BlobsFiles } from '../src/stores/sqlite/blobs.ts'
 import { openWorkspace } from '../src/workspace/scope-workspace.ts'
 import { openSnapshots } from '../src/workspace/snapshots.ts'
+import { type Git, shadowGit } from './shadow-git.ts'
 
-const FILES = Number(process.env.BENCH_FILES ?? 10_000)
-const BYTES = Number(process.env.BENCH_FILE_BYTES ?? 10_000)
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+export interface WorkspaceSize {
+  readonly files: number
+  /** Of each file. */
+  readonly bytes: number
+  readonly rounds: number
+  /** Checkpoints in each round. */
+  readonly steps: number
+}
+
+export const USUAL: WorkspaceSize = {
+  files: 10_000,
+  bytes: 10_000,
+  rounds: Number(process.env.BENCH_ROUNDS ?? 3),
+  steps: 7,
+}
+export const LARGE: WorkspaceSize = { files: 250_000, bytes: 400, rounds: 1, steps: 5 }
+
 const CHANGED = 50
 const IN_FOLDER = 50
 
-export async function workspaceBench(): Promise<void> {
-  const found = new Map<string, number[]>()
-  for (let round = 0; round < ROUNDS; round++) {
+/** What was measured in one step, in milliseconds or KB, by its name. */
+type Measured = Map<string, number>
+
+export async function workspaceBench(size: WorkspaceSize): Promise<void> {
+  const firsts: Measured[] = []
+  const steps: Measured[] = []
+  for (let round = 0; round < size.rounds; round++) {
     const base = mkdtempSync(join(tmpdir(), 'planfold-workspace-'))
     try {
-      await oneRound(base, (what, value) => found.set(what, [...(found.get(what) ?? []), value]))
+      await new Round(base, size).run(firsts, steps)
     } finally {
       rmSync(base, { recursive: true, force: true })
     }
   }
-  const middle = (what: string): number => {
-    const values = (found.get(what) ?? []).toSorted((a, b) => a - b)
-    return values[Math.floor(values.length / 2)] ?? Number.NaN
-  }
+  const { files, bytes, rounds } = size
   console.log(
-    `${FILES} files of ${BYTES} bytes, ${CHANGED} changed; ${ROUNDS} rounds, medians; ${execFileSync('git', ['--version']).toString().trim()}`,
+    `snapshots: ${files} files of ${bytes} bytes, ${CHANGED} changed; ${rounds} × ${size.steps} steps, medians, ratios within a step; ${execFileSync('git', ['--version']).toString().trim()}`,
   )
-  const row = (what: string, git: string, goal: string) => ({
-    what,
-    'planfold ms': round(middle(`planfold ${what}`)),
-    'git ms': round(middle(`git ${git}`)),
-    'of git': `${(middle(`planfold ${what}`) / middle(`git ${git}`)).toFixed(2)}×`,
-    goal,
-  })
+  const row = (from: readonly Measured[], ours: string, theirs: string, goal: string) => {
+    const times = (by: string) => middle(from.map(each => each.get(by)!))
+    const ratio = (git: string) =>
+      `${middle(from.map(each => each.get(`planfold ${ours}`)! / each.get(`${git} ${theirs}`)!)).toFixed(2)}×`
+    return {
+      what: ours,
+      'planfold ms': short(times(`planfold ${ours}`)),
+      'durable git ms': short(times(`durable git ${theirs}`)),
+      'of durable git': ratio('durable git'),
+      goal,
+      'git ms': short(times(`git ${theirs}`)),
+      'of git': ratio('git'),
+    }
+  }
   console.table([
-    row('first', 'first', '≤ 0.5×'),
-    row('increment', 'increment', '≤ 1.0×'),
-    row('increment in a new process', 'increment', ''),
-    row('nothing changed', 'nothing changed', ''),
-    row('scope of 50', 'increment', '≤ 0.15×'),
-    row('restore 50', 'restore 50', '≤ 0.7×'),
+    row(firsts, 'first', 'first', '≤ 0.5×'),
+    row(steps, 'increment', 'increment', '≤ 1.0×'),
+    row(steps, 'increment, newly opened', 'increment', ''),
+    row(steps, 'nothing changed', 'nothing changed', ''),
+    row(steps, 'scope of 50', 'increment', '≤ 0.15×'),
+    row(steps, 'restore 50', 'restore 50', '≤ 0.7×'),
+    row(steps, 'restore 50', 'restore 50 with a copy of what stood there', ''),
   ])
+  const kilobytes = (by: string) => short(middle(steps.map(each => each.get(`${by} KB`)!)))
   console.log(
-    `KB for each increment: planfold ${round(middle('planfold KB'))}, git ${round(middle('git KB'))}; contents ${round((CHANGED * BYTES) / 1024)}`,
+    `KB for each increment: planfold ${kilobytes('planfold')}, git ${kilobytes('git')}; the changed contents are ${short((CHANGED * bytes) / 1024)}`,
   )
 }
 
-async function oneRound(base: string, note: (what: string, value: number) => void): Promise<void> {
-  const root = join(base, 'work')
-  const stateDir = join(base, 'state')
-  makeTree(root)
-  let id = 0
-  const blobs = () =>
-    new BlobsFiles({ folder: join(stateDir, 'blobs'), now: Date.now, newId: () => `${process.pid}-${++id}` })
-  const rooms = { root, stateDir, now: Date.now }
-  const store = blobs()
-  const snapshots = openSnapshots({ ...rooms, blobs: store })
-  const workspace = openWorkspace({ ...rooms, blobs: store })
-  const git = shadowGit(base, root)
+class Round {
+  readonly #size: WorkspaceSize
+  readonly #root: string
+  readonly #stateDir: string
+  readonly #gits: readonly Git[]
+  #measured: Measured = new Map()
+  #id = 0
 
-  await timed('git first', note, () => git.capture())
-  const first = ok(await timed('planfold first', note, () => snapshots.snapshot()))
-  if (first.files !== FILES) throw new Error(`planfold captured ${first.files} of ${FILES} files`)
+  constructor(base: string, size: WorkspaceSize) {
+    this.#size = size
+    this.#root = join(base, 'work')
+    this.#stateDir = join(base, 'state')
+    this.#makeTree()
+    this.#gits = [shadowGit(base, this.#root, 'git'), shadowGit(base, this.#root, 'durable git')]
+  }
 
-  let [mine, theirs] = [first.manifest, git.head()]
-  for (let step = 0; step < 5; step++) {
-    const paths = change(root)
-    const [ourBytes, gitBytes] = [diskBytes(join(stateDir, 'blobs')), diskBytes(git.folder)]
-    const order = [
+  async run(firsts: Measured[], steps: Measured[]): Promise<void> {
+    const rooms = { root: this.#root, stateDir: this.#stateDir, now: Date.now }
+    const blobs = this.#blobs()
+    const snapshots = openSnapshots({ ...rooms, blobs })
+    const workspace = openWorkspace({ ...rooms, blobs })
+
+    await this.#inTurn(0, [
+      ...this.#gits.map(git => () => this.#timed(`${git.name} first`, () => git.capture())),
       async () => {
-        const { manifest } = ok(await timed('planfold increment', note, () => snapshots.snapshot()))
-        note('planfold KB', (diskBytes(join(stateDir, 'blobs')) - ourBytes) / 1024)
-        const { changes } = ok(await snapshots.diff(mine, manifest))
-        if (changes.length !== CHANGED) throw new Error(`${changes.length} changes seen, not ${CHANGED}`)
-        const restore = await timed('planfold restore 50', note, () =>
-          snapshots.rollback(
-            mine,
-            changes.map(({ path, after }) => [path, after] as const),
-          ),
-        )
-        if (ok(restore).changed.length !== CHANGED) throw new Error('not everything was restored')
-        ok(
-          await snapshots.rollback(
-            ok(restore).saved,
-            ok(restore).changed.map(({ path, after }) => [path, after] as const),
-          ),
-        )
-        mine = manifest
+        const first = ok(await this.#timed('planfold first', () => snapshots.snapshot()))
+        if (first.files !== this.#size.files) throw new Error(`planfold captured ${first.files} files`)
       },
-      async () => {
-        await timed('git increment', note, () => git.capture())
-        note('git KB', (diskBytes(git.folder) - gitBytes) / 1024)
-        await timed('git restore 50', note, () => git.restore(theirs, paths))
-        git.restore(git.head(), paths)
-        theirs = git.head()
-      },
-    ]
-    for (const each of step % 2 === 0 ? order : order.toReversed()) await each()
-    await timed('git nothing changed', note, () => git.capture())
-    ok(await timed('planfold nothing changed', note, () => snapshots.snapshot()))
+    ])
+    firsts.push(this.#measured)
 
-    change(root)
-    await timed('git increment', note, () => git.capture())
-    ok(
-      await timed('planfold increment in a new process', note, () =>
-        openSnapshots({ ...rooms, blobs: blobs() }).snapshot(),
-      ),
-    )
-    ok(await snapshots.snapshot())
-    theirs = git.head()
-    mine = ok(await snapshots.snapshot()).manifest
+    for (let step = 0; step < this.#size.steps; step++) {
+      this.#measured = new Map()
+      const before = ok(await snapshots.snapshot()).manifest
+      const heads = new Map(this.#gits.map(git => [git, git.head()]))
+      const paths = this.#change()
+      await this.#inTurn(step, [
+        async () => {
+          const bytes = diskBytes(join(this.#stateDir, 'blobs'))
+          const { manifest } = ok(await this.#timed('planfold increment', () => snapshots.snapshot()))
+          this.#measured.set('planfold KB', (diskBytes(join(this.#stateDir, 'blobs')) - bytes) / 1024)
+          const { changes } = ok(await snapshots.diff(before, manifest))
+          if (changes.length !== CHANGED) throw new Error(`${changes.length} changes seen, not ${CHANGED}`)
+          const writeSet = changes.map(({ path, after }) => [path, after] as const)
+          const back = ok(await this.#timed('planfold restore 50', () => snapshots.rollback(before, writeSet)))
+          if (back.changed.length !== CHANGED) throw new Error('not everything was restored')
+          const again = back.changed.map(({ path, after }) => [path, after] as const)
+          ok(await snapshots.rollback(back.saved, again))
+        },
+        ...this.#gits.map(git => async () => {
+          const bytes = diskBytes(git.folder)
+          await this.#timed(`${git.name} increment`, () => git.capture())
+          this.#measured.set(`${git.name} KB`, (diskBytes(git.folder) - bytes) / 1024)
+          const head = git.head()
+          await this.#timed(`${git.name} restore 50`, () => git.restore(heads.get(git)!, paths))
+          if (git.changed() !== CHANGED) throw new Error('git has not restored everything')
+          git.restore(head, paths)
+          await this.#timed(`${git.name} restore 50 with a copy of what stood there`, () => {
+            git.capture()
+            git.restore(heads.get(git)!, paths)
+          })
+          git.restore(head, paths)
+        }),
+      ])
+      await this.#inTurn(step, [
+        ...this.#gits.map(git => () => this.#timed(`${git.name} nothing changed`, () => git.capture())),
+        () => this.#timed('planfold nothing changed', () => snapshots.snapshot()),
+      ])
+      this.#change()
+      ok(
+        await this.#timed('planfold increment, newly opened', () =>
+          openSnapshots({ ...rooms, blobs: this.#blobs() }).snapshot(),
+        ),
+      )
+      const scope = this.#changeFolder(step)
+      const captured = ok(await this.#timed('planfold scope of 50', () => workspace.capture(scope)))
+      if (captured.files !== CHANGED) throw new Error(`the scope held ${captured.files} files`)
+      for (const git of this.#gits) git.capture()
+      steps.push(this.#measured)
+    }
+  }
 
-    const scope = changeFolder(root, step)
-    const captured = ok(await timed('planfold scope of 50', note, () => workspace.capture(scope)))
-    if (captured.files !== CHANGED) throw new Error(`the scope held ${captured.files} files`)
-    git.capture()
-    theirs = git.head()
-    mine = ok(await snapshots.snapshot()).manifest
+  /** Another one begins each time. */
+  async #inTurn(step: number, acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+    for (let at = 0; at < acts.length; at++) await acts[(at + step) % acts.length]!()
+  }
+
+  async #timed<T>(what: string, work: () => T | Promise<T>): Promise<T> {
+    const began = performance.now()
+    const value = await work()
+    this.#measured.set(what, performance.now() - began)
+    return value
+  }
+
+  #blobs(): BlobsFiles {
+    const folder = join(this.#stateDir, 'blobs')
+    return new BlobsFiles({ folder, now: Date.now, newId: () => `${process.pid}-${++this.#id}` })
+  }
+
+  #makeTree(): void {
+    const old = Date.now() / 1000 - 3_600
+    for (let file = 0; file < this.#size.files; file++) {
+      const path = join(this.#root, pathOf(file))
+      if (file % IN_FOLDER === 0) mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, this.#contents())
+      utimesSync(path, old, old)
+    }
+  }
+
+  /** Half of it can be compressed, as in source code. */
+  #contents(): string {
+    const { bytes } = this.#size
+    return randomBytes(Math.ceil(bytes / 2))
+      .toString('hex')
+      .slice(0, bytes)
+  }
+
+  /** All over the tree. */
+  #change(): readonly string[] {
+    const each = this.#size.files / CHANGED
+    const paths = Array.from({ length: CHANGED }, (_, at) => pathOf(Math.floor(each * at + Math.random() * each)))
+    for (const path of paths) writeFileSync(join(this.#root, path), this.#contents())
+    return paths
+  }
+
+  #changeFolder(step: number): readonly string[] {
+    const from = step * IN_FOLDER
+    for (let at = 0; at < CHANGED; at++) writeFileSync(join(this.#root, pathOf(from + at)), this.#contents())
+    return [`${dirname(pathOf(from))}/**`]
   }
 }
 
-function makeTree(root: string): void {
-  const old = Date.now() / 1000 - 3_600
-  for (let at = 0; at < FILES; at++) {
-    const folder = folderOf(root, at)
-    if (at % IN_FOLDER === 0) mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, `file-${at}.txt`), contents())
-    utimesSync(join(folder, `file-${at}.txt`), old, old)
-  }
-}
-
-const folderOf = (root: string, at: number): string =>
-  join(root, `part-${Math.floor(at / IN_FOLDER / 10)}`, `folder-${Math.floor(at / IN_FOLDER)}`)
-
-/** Half of it can be compressed, as in source code. */
-const contents = (): string =>
-  randomBytes(Math.ceil(BYTES / 2))
-    .toString('hex')
-    .slice(0, BYTES)
-
-function change(root: string): readonly string[] {
-  const paths = Array.from({ length: CHANGED }, (_, at) => {
-    const file = Math.floor((FILES / CHANGED) * at + Math.random() * (FILES / CHANGED))
-    return join(folderOf('', file), `file-${file}.txt`)
-  })
-  for (const path of paths) writeFileSync(join(root, path), contents())
-  return paths
-}
-
-function changeFolder(root: string, step: number): readonly string[] {
-  const from = step * IN_FOLDER
-  const paths = Array.from({ length: CHANGED }, (_, at) => join(folderOf('', from), `file-${from + at}.txt`))
-  for (const path of paths) writeFileSync(join(root, path), contents())
-  return [`${folderOf('', from)}/**`]
-}
-
-function shadowGit(base: string, root: string) {
-  const folder = join(base, 'shadow.git')
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: base,
-    GIT_DIR: folder,
-    GIT_WORK_TREE: root,
-    GIT_CONFIG_SYSTEM: '/dev/null',
-  }
-  const git = (...args: string[]): string =>
-    execFileSync('git', args, { env, cwd: root, encoding: 'utf8', maxBuffer: 1e9 }).trim()
-  git('init', '-q')
-  const settings = {
-    'user.name': 'bench',
-    'user.email': 'bench@example.com',
-    'gc.auto': '0',
-    'maintenance.auto': 'false',
-  }
-  for (const [key, value] of Object.entries(settings)) git('config', key, value)
-  return {
-    folder,
-    head: () => git('rev-parse', 'HEAD'),
-    capture: () => {
-      git('add', '-A')
-      git('commit', '-q', '--allow-empty', '--no-verify', '-m', 'checkpoint')
-    },
-    restore: (commit: string, paths: readonly string[]) => void git('checkout', '-q', commit, '--', ...paths),
-  }
+const pathOf = (file: number): string => {
+  const folder = Math.floor(file / IN_FOLDER)
+  return `part-${Math.floor(folder / 10)}/folder-${folder}/file-${file}.txt`
 }
 
 function diskBytes(folder: string): number {
@@ -202,22 +228,17 @@ function diskBytes(folder: string): number {
   }, 0)
 }
 
-async function timed<T>(
-  what: string,
-  note: (what: string, ms: number) => void,
-  work: () => T | Promise<T>,
-): Promise<T> {
-  const began = performance.now()
-  const value = await work()
-  note(what, performance.now() - began)
-  return value
-}
-
 function ok<T extends { readonly ok: boolean }>(answer: T): Extract<T, { ok: true }> {
   if (!answer.ok) throw new Error(JSON.stringify(answer))
   return answer as Extract<T, { ok: true }>
 }
 
-const round = (value: number): number => Math.round(value * 10) / 10
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
 
-if (process.argv[1] !== undefined && /workspace\.(ts|js)$/.test(process.argv[1])) await workspaceBench()
+const short = (value: number): number => Math.round(value * 10) / 10
+
+if (process.argv[1] !== undefined && /workspace\.(ts|js)$/.test(process.argv[1])) {
+  await workspaceBench(process.env.BENCH_LARGE === '1' ? LARGE : USUAL)
+}

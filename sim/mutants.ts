@@ -202,6 +202,7 @@ export const MUTANTS: readonly Mutant[] = [
     workspace: workspace => ({
       capture: patterns => workspace.capture(patterns),
       restore: async manifest => ({ ok: true, saved: manifest, changed: [], left: [] }),
+      changesSince: manifest => workspace.changesSince(manifest),
     }),
   },
   {

@@ -7,7 +7,7 @@ import type { Sha256, TaskName } from '../src/domain/id.ts'
 import type { ActionType, EffectClass } from '../src/domain/plan.ts'
 import { decideRunner } from '../src/runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
-import type { Blobs, Workspace } from '../src/workspace/workspace.ts'
+import type { Blobs, Change, TreeEntry, Workspace } from '../src/workspace/workspace.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Workload } from './workload.ts'
@@ -119,6 +119,22 @@ export class World {
           }
           this.#trace(`${parent.name} restored ${changed.map(([path]) => path).join(' ')}`)
           return { ok: true, saved, changed: changed.map(([path]) => path), left: [] }
+        }),
+      changesSince: manifest =>
+        later(async () => {
+          const bytes = await blobs.get(manifest)
+          if (bytes === null)
+            return { ok: false, failure: { class: 'resource', message: `no manifest ${manifest}`, retryable: false } }
+          const entryOf = async (content: string | null): Promise<TreeEntry | null> =>
+            content === null
+              ? null
+              : { type: 'file', mode: 0o644, size: content.length, sha256: await blobs.put(Buffer.from(content)) }
+          const changes: Change[] = []
+          for (const [path, content] of JSON.parse(Buffer.from(bytes).toString()) as [string, string | null][]) {
+            const now = this.files.get(path) ?? null
+            if (now !== content) changes.push({ path, before: await entryOf(content), after: await entryOf(now) })
+          }
+          return { ok: true, changes, left: [] }
         }),
     }
   }

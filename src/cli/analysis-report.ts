@@ -43,13 +43,14 @@ export function report(
   ]
 }
 
-function summed({ tasks, waves, groups, counts, conditional, unplaced }: Analysis): string {
+function summed({ tasks, waves, groups, counts, conditional, compensating, unplaced }: Analysis): string {
   const parts = [
     `${number(tasks, 'task')} in ${number(waves.length, 'wave')}`,
     groups.length > 1 ? `${groups.length} independent parts` : null,
     listed(counts.action),
     listed(counts.effect),
     conditional.length === 0 ? null : `${conditional.length} only on an outcome`,
+    compensating.length === 0 ? null : `${compensating.length} only to undo`,
     unplaced.length === 0 ? null : `${unplaced.length} never`,
   ]
   return parts.filter(part => part !== null).join(' · ')

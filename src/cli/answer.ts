@@ -27,12 +27,13 @@ export function envelope(content: { readonly data: unknown } | { readonly error:
 }
 
 export function errorEnvelope(complaint: Complaint): string {
-  const { code, message, hint, diagnostics } = complaint
+  const { code, message, hint, diagnostics, details } = complaint
   return envelope({
     error: {
       code,
       message,
       hint,
+      ...details,
       ...(diagnostics.length === 0
         ? {}
         : { diagnostics: diagnostics.map(({ source: _, ...diagnostic }) => diagnostic) }),

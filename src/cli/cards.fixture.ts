@@ -63,6 +63,8 @@ export function summaryOf(cards: readonly Card[], more: Partial<Summary> = {}): 
     running: [],
     waiting: [],
     failed: [],
+    origin: null,
+    place: null,
     claimable: 0,
     ...more,
   }

@@ -35,7 +35,7 @@ export interface Settings {
 }
 
 export interface Sink {
-  write(text: string): void
+  write(text: string | Uint8Array): void
 }
 
 export type StopSignal = 'SIGINT' | 'SIGTERM'
@@ -54,6 +54,8 @@ export async function withState<T>(
   options: {
     readonly create: boolean /** Instead of the state folder that was asked for or found. */
     readonly dir?: string
+    /** Only look: nothing in the state folder can change, and nothing is mirrored. */
+    readonly reading?: boolean
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
@@ -65,12 +67,13 @@ export async function withState<T>(
     cwd: context.cwd,
     environment: context.environment,
     create: options.create,
+    ...(options.reading === undefined ? {} : { reading: options.reading }),
     ...(dir === undefined ? {} : { dir }),
     ...(as === undefined ? {} : { as }),
   })
   // A folder of our own is nobody's to mirror.
   const mirror =
-    options.dir === undefined && context.environment.PLANFOLD_MIRROR
+    options.dir === undefined && options.reading !== true && context.environment.PLANFOLD_MIRROR
       ? (await import('./mirror.ts')).mirroring(context, composed)
       : null
   try {

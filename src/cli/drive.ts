@@ -8,12 +8,14 @@ import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Driven } from '../engine/engine.ts'
 import type { Holder } from '../stores/store.ts'
+import { print } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
 import { tellEnd } from './ending.ts'
 import { Complaint, EXIT, exitOf } from './exit.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
+import { type Ended, isRollbackEnd } from './rollback-words.ts'
 
 export interface DriveTask {
   readonly plan: PlanId
@@ -39,8 +41,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
+  let rolledBack: Ended | null = null
   const follower = new Follower(composed.engine, plan, task.since, entry => {
     reporter.entry(entry)
+    rolledBack = entry.events.find(isRollbackEnd) ?? rolledBack
     mirror?.touch()
   })
   const unlisten = context.onSignal(signal => {
@@ -110,6 +114,13 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     await follower.close()
     await reporter.close()
     await mirror?.close()
+  }
+  if (rolledBack !== null && !context.settings.json) {
+    const { resultLines } = await import('./rollback-result.ts')
+    print(
+      context,
+      resultLines({ name, what: 'the rollback was finished', ended: rolledBack, status: 'active' }, context.paint),
+    )
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status = await tellEnd(context, composed, plan, { interrupted, left })

@@ -109,8 +109,8 @@ interface Ordered {
 
 /** By waves; then what has none, and the definition of done at the end. */
 function inOrder(definition: PlanDefinition): readonly Ordered[] {
-  const { waves, unplaced, conditional } = analyze(definition)
-  const asleep = new Set(conditional)
+  const { waves, unplaced, conditional, compensating } = analyze(definition)
+  const asleep = new Set([...conditional, ...compensating])
   const byName = new Map(expandTasks(definition).map(task => [task.id, task]))
   const ordered = (names: readonly TaskName[], wave: number | null): readonly Ordered[] =>
     names.map(name => ({ task: byName.get(name)!, wave, conditional: asleep.has(name) }))
@@ -118,6 +118,7 @@ function inOrder(definition: PlanDefinition): readonly Ordered[] {
   return [
     ...waves.flatMap((names, at) => ordered(names, at + 1)),
     ...ordered(unplaced, null),
+    ...ordered(compensating, null),
     ...done.map(task => ({ task, wave: null, conditional: false })),
   ]
 }

@@ -15,6 +15,8 @@ export class Complaint extends Error {
   readonly code: string
   readonly hint: string | null
   readonly diagnostics: readonly FileDiagnostic[]
+  /** For programs: what `--json` tells beside the message. */
+  readonly details: Readonly<Record<string, unknown>>
 
   constructor(
     exit: ExitCode,
@@ -22,12 +24,14 @@ export class Complaint extends Error {
     message: string,
     hint?: string,
     diagnostics: readonly FileDiagnostic[] = [],
+    details: Readonly<Record<string, unknown>> = {},
   ) {
     super(message)
     this.exit = exit
     this.code = code
     this.hint = hint ?? null
     this.diagnostics = diagnostics
+    this.details = details
   }
 }
 

@@ -6,7 +6,7 @@ import { type Act, buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions replay compare'
+  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions replay compare checkpoint checkpoints rollback undo'
 
 const nothing: Act = async () => {}
 const program = (act: Act = nothing) => {
@@ -69,10 +69,16 @@ describe('shell completion', () => {
   it('is a script that bash can read and that completes', () => {
     const script = `${completionScript(program(), 'bash')}
 COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"`
+COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
       'resume reject retry revise revisions replay',
       '--dry-run --dir',
+      'diff',
+      '--patch',
+      '--keep-mine',
     ])
   })
 })

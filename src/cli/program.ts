@@ -5,8 +5,10 @@ import { Command } from 'commander'
 import type { Context } from './context.ts'
 import { addDeciding } from './grammar/deciding.ts'
 import { addDriving } from './grammar/driving.ts'
+import { addGoingBack } from './grammar/going-back.ts'
 import { addKeeping } from './grammar/keeping.ts'
 import { addLooking } from './grammar/looking.ts'
+import { addRepository } from './grammar/repository.ts'
 import { addRevisions } from './grammar/revisions.ts'
 import { addTemplates } from './grammar/templates.ts'
 import { addTime } from './grammar/time.ts'
@@ -45,7 +47,9 @@ export function buildProgram(version: string, act: Act): Command {
   addLooking(program, act)
   addDeciding(program, act)
   addRevisions(program, act)
+  addGoingBack(program, act)
   addTime(program, act)
+  addRepository(program, act)
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')

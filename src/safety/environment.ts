@@ -55,6 +55,8 @@ function isDangerous(name: string): boolean {
 
 const INHERITED = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TMP', 'TEMP', 'CI'],
+  // Only ever makes git look in fewer places.
+  'GIT_CEILING_DIRECTORIES',
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
   ...['JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PNPM_HOME', 'VIRTUAL_ENV'],
 ])

@@ -1,16 +1,18 @@
 // Random plans and a random world, drawn by fast-check. Not part of the exported helpers: fast-check is only ours.
 
 import fc from 'fast-check'
-import type { Command, Expanded, Settlement, Turn } from '../domain/command.ts'
+import type { Command, Expanded, RolledBack, Settlement, Turn } from '../domain/command.ts'
 import { nowhereToGo } from '../domain/decisions/settle.ts'
 import { isBefore } from '../domain/evolve.ts'
+import type { CheckpointName } from '../domain/id.ts'
 import { bindItems } from '../domain/items.ts'
 import { nextActions } from '../domain/next-actions.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Prepared, Result } from '../domain/result.ts'
+import { meaningFor, meaningOf } from '../domain/rollback.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { numberedSha } from './ids.ts'
-import { failed, interrupted, succeeded } from './journal.ts'
+import { failed, interrupted, type JournalEntry, succeeded } from './journal.ts'
 import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
 
 const TASKS_MAX = 9
@@ -81,6 +83,8 @@ export const plans: fc.Arbitrary<PlanDefinition> = fc
     const options: PlanOptions = {
       ...(concurrency === 0 ? {} : { concurrency }),
       ...(done ? { done: [{ type: 'prose', text: 'it is good' }] } : {}),
+      ...(turn % 3 === 0 ? { git: { commits: 'task' as const } } : {}),
+      ...(turn % 5 === 0 ? { policy: { onFailure: 'keep' as const, checkpoints: { every: 2 } } } : {}),
     }
     return plan('random', ...tasks.slice(first), ...tasks.slice(0, first), options)
   })
@@ -150,6 +154,9 @@ const KINDS = [
   'revise',
   'stale',
   'stop',
+  'rollback',
+  'rollback',
+  'checkpoint',
 ]
 
 export const moves: fc.Arbitrary<readonly Move[]> = fc.array(
@@ -157,8 +164,13 @@ export const moves: fc.Arbitrary<readonly Move[]> = fc.array(
   { maxLength: 40 },
 )
 
-/** The command a move is in this state. It may well be refused. */
-export function commandOf(state: PlanState, { kind, pick, luck, definition }: Move, now: number): Command {
+/** The command a move is in this state. It may well be refused. `entries` is the journal so far. */
+export function commandOf(
+  state: PlanState,
+  { kind, pick, luck, definition }: Move,
+  now: number,
+  entries: readonly JournalEntry[] = [],
+): Command {
   const any = state.order[pick % state.order.length]!
   const task = any.definition.id
   const waiting = state.order.filter(other => other.gate !== null)
@@ -201,6 +213,10 @@ export function commandOf(state: PlanState, { kind, pick, luck, definition }: Mo
       return { type: kind }
     case 'cancel':
       return luck % 4 === 0 ? { type: 'cancel', force: luck % 8 === 0 } : { type: 'pause' }
+    case 'rollback':
+      return rollbackOf(state, entries, pick, luck)
+    case 'checkpoint':
+      return { type: 'checkpoint', name: `c${luck % 3}` as CheckpointName, standing: { snapshot: numberedSha(luck) } }
     case 'note':
       return { type: 'note', text: 'hm', task }
     case 'revise':
@@ -220,6 +236,31 @@ export function commandOf(state: PlanState, { kind, pick, luck, definition }: Mo
   }
 }
 
+/** To some entry, with all of its tasks, none, or a few; or back again to before the last one. */
+export function rollbackOf(
+  state: PlanState,
+  entries: readonly JournalEntry[],
+  pick: number,
+  luck: number,
+  kind: 'rollback' | 'undo' = luck % 4 === 0 ? 'undo' : 'rollback',
+): Command {
+  const asked = {
+    type: 'rollback',
+    kind,
+    id: `r${luck}`,
+    at: 0,
+    ...(luck % 3 === 0 ? { force: true as const } : {}),
+  } as const
+  const last = entries.findLast(({ events }) => events.some(event => event.type === 'rollback.started'))?.version ?? 2
+  const to = kind === 'undo' ? last - 1 : 1 + (pick % Math.max(1, entries.length))
+  if (luck % 7 === 0) return { ...asked, to, resets: [], compensate: [], filesOnly: true }
+  if (luck % 7 === 1) {
+    const tasks = [state.order[pick % state.order.length]!.definition.id]
+    return { ...asked, to, ...meaningFor(entries, state, tasks), tasks }
+  }
+  return { ...asked, to, ...meaningOf(entries, state, to) }
+}
+
 function turnOf(state: PlanState, pick: number, luck: number, now: number, stopping: boolean): Turn {
   const next = nextActions(state, now)
   const settled: Settlement[] = []
@@ -237,9 +278,32 @@ function turnOf(state: PlanState, pick: number, luck: number, now: number, stopp
   const compensated =
     next.compensate === null
       ? []
-      : [{ task: next.compensate.task.definition.id, result: luck % 3 === 0 ? failed() : succeeded() }]
+      : [
+          {
+            task: next.compensate.task.definition.id,
+            result: luck % 3 === 0 ? failed({ retryable: luck % 2 === 0 }) : succeeded(),
+          },
+        ]
   const expanded = expandedOf(state, next.prepare, luck)
-  return { type: 'turn', settled, prepared, compensated, expanded, ...(stopping ? { start: false } : {}) }
+  const committed = next.commit === null ? [] : [committedOf(next.commit)]
+  return {
+    type: 'turn',
+    settled,
+    prepared,
+    compensated,
+    expanded,
+    committed,
+    ...(next.rollback === null ? {} : { rolledBack: rolledBackOf(next.rollback.id, luck) }),
+    ...(stopping ? { start: false } : {}),
+  }
+}
+
+const committedOf = ({ task, visit }: PlanState['uncommitted'][number]) => ({ task, visit, operations: [] })
+
+function rolledBackOf(id: string, luck: number): RolledBack {
+  const failure = { class: 'logic', message: 'somebody has worked there', retryable: false } as const
+  if (luck % 5 === 0) return { id, outcome: { changes: null, paths: 0, failure, conflicts: ['a'] } }
+  return { id, outcome: { changes: luck % 2 === 0 ? null : numberedSha(luck), paths: luck % 2 } }
 }
 
 /** Items for every `for_each` whose turn has come; sometimes found for a definition that is no longer the plan's. */
@@ -260,6 +324,7 @@ function preparedOf(task: TaskState, luck: number): Prepared {
     ...when,
     ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
     preimage: task.prepared?.preimage ?? numberedSha(luck),
+    ...(luck % 3 === 0 ? { checkpoint: { snapshot: numberedSha(luck) } } : {}),
   }
 }
 
@@ -275,7 +340,8 @@ function resultOf(task: TaskState, luck: number): Result {
   const outcome = outcomes[luck % Math.max(1, outcomes.length)]
   if (task.definition.action.type === 'verify')
     return succeeded({ verdicts: [{ criterion: 'it is good', holds: luck % 5 === 0 ? null : true }] })
-  return succeeded(outcome === undefined || luck % 5 === 0 ? {} : { outcome })
+  const wrote = luck % 4 === 0 ? { wrote: { changes: numberedSha(luck), paths: 1 } } : {}
+  return succeeded(outcome === undefined || luck % 5 === 0 ? wrote : { outcome, ...wrote })
 }
 
 /** The friendliest command for this state: everything works, everyone agrees. Null when there is nothing left to do. */
@@ -322,6 +388,8 @@ export function kindCommand(state: PlanState, now: number): Command | null {
     })),
     expanded: expandedOf(state, next.prepare, 1),
     compensated: next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: succeeded() }],
+    committed: next.commit === null ? [] : [committedOf(next.commit)],
+    ...(next.rollback === null ? {} : { rolledBack: rolledBackOf(next.rollback.id, 1) }),
   }
 }
 

@@ -1,8 +1,10 @@
 // Every plan in examples/ really runs, offline and in seconds: through the built command, in a folder of its own, with gates and
 // external tasks answered as the head of each file says.
 
+import { execFile } from 'node:child_process'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Place, place } from './planfold.fixture.ts'
 
@@ -11,8 +13,8 @@ const examples = resolve(import.meta.dirname, '../../examples')
 let here: Place
 afterEach(() => here.remove())
 
-async function run(name: string) {
-  here = await place()
+async function run(name: string, prepared?: Place) {
+  here = prepared ?? (await place())
   await copyFile(join(examples, `${name}.yaml`), join(here.folder, `${name}.yaml`))
   return await here.planfold('run', `${name}.yaml`)
 }
@@ -95,10 +97,34 @@ describe('the examples', () => {
     await ended('external', 'completed')
   })
 
+  it('going-back commits and tags on a branch of its own, and is taken back to its checkpoint and forth again', async () => {
+    const git = async (...argv: readonly string[]): Promise<string> =>
+      (await promisify(execFile)('git', argv, { cwd: here.folder, env: { PATH: process.env.PATH } })).stdout.trim()
+    here = await place()
+    await git('init', '--quiet', '--initial-branch=main')
+    await git('-c', 'user.name=ana', '-c', 'user.email=ana@example.com', 'commit', '--allow-empty', '-qm', 'begin')
+    expect((await run('going-back', here)).exit).toBe(0)
+    expect(await git('log', '--format=%s', 'plan/going-back')).toContain('chore(plan): Write the notes')
+    expect(await git('log', '-1', '--format=%s', 'v1.0')).toBe('chore(plan): Write the notes')
+    expect(await git('log', '--format=%s', 'main')).toBe('begin')
+    expect(await here.read('registry.log')).toBe('published\n')
+    expect(await statuses('going-back')).toMatchObject({ publish: 'completed', withdraw: 'skipped' })
+
+    expect((await here.planfold('rollback', 'going-back', '--to', 'before-publish')).exit).toBe(0)
+    expect(await git('tag', '--list')).toBe('')
+    expect(await statuses('going-back')).toMatchObject({ notes: 'completed', mark: 'ready', publish: 'pending' })
+    expect(await here.read('NOTES.md')).toBe('# 1.0\n')
+
+    expect((await here.planfold('undo', 'going-back')).exit).toBe(0)
+    expect(await git('tag', '--list')).toBe('v1.0')
+    expect((await here.planfold('resume', 'going-back')).exit).toBe(0)
+    await ended('going-back', 'completed')
+  })
+
   it('none is left out', async () => {
     here = await place()
     const files = (await readdir(examples)).filter(file => file.endsWith('.yaml')).map(file => basename(file, '.yaml'))
     const text = await readFile(import.meta.filename, 'utf8')
-    expect(files.filter(name => !text.includes(`run('${name}')`))).toEqual([])
+    expect(files.filter(name => !text.includes(`run('${name}'`))).toEqual([])
   })
 })

@@ -26,9 +26,11 @@ export async function claim(
     if (held === undefined) throw new Error('a claim was accepted without a token')
     const card = await composed.engine.ask({ type: 'task', plan, task: held.task })
     const briefing = await composed.engine.ask({ type: 'briefing', plan, task: held.task })
-    answer(context, { plan, name, version, ...held, card, briefing }, () => [
+    const place = (await composed.engine.ask({ type: 'summary', plan }))?.place ?? null
+    answer(context, { plan, name, version, ...held, card, briefing, place }, () => [
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
+      ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
     remark(

@@ -29,7 +29,7 @@ export async function compare(
   second: string,
   options: CompareOptions,
 ): Promise<number> {
-  return await withState(context, { create: false }, async ({ engine }) => {
+  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const [a, b] = [await meantPlan(engine, first), await meantPlan(engine, second)]
     const compared = await engine.ask({ type: 'compare', plan: a.plan, with: b.plan })
     if (compared === null) throw new Error(`bug: the plans ${a.plan} and ${b.plan} were found and are gone`)
@@ -86,6 +86,9 @@ function runRows(a: RunFacts, b: RunFacts): readonly (readonly Cell[])[] {
   const row = (word: string, of: (run: RunFacts) => string): readonly Cell[] => [word, cut(of(a), 34), cut(of(b), 34)]
   return [
     row('status', run => run.status),
+    ...(a.origin === null && b.origin === null
+      ? []
+      : [row('made from', ({ origin }) => [a, b].find(({ id }) => id === origin)?.name ?? origin ?? '')]),
     row('revision', ({ revision, hash }) => `${revision} (${hash.slice(0, 12)})`),
     row('time', ({ durationMs }) => (durationMs === null ? 'still open' : elapsed(durationMs))),
     row('work', ({ workMs }) => elapsed(workMs)),
@@ -119,7 +122,11 @@ function taskRow({ paint }: Context, pair: TaskPair): readonly Cell[] {
 }
 
 const cells = (facts: TaskFacts | null): readonly Cell[] =>
-  facts === null ? ['–', '', ''] : [facts.status, triesOf(facts), facts.attempts === 0 ? '' : elapsed(facts.durationMs)]
+  facts === null
+    ? ['–', '', '']
+    : facts.brought
+      ? [facts.status, 'brought', '']
+      : [facts.status, triesOf(facts), facts.attempts === 0 ? '' : elapsed(facts.durationMs)]
 
 const triesOf = ({ attempts, visits }: TaskFacts): string => (visits > 1 ? `${attempts}/${visits}v` : String(attempts))
 
@@ -136,4 +143,8 @@ function wordsOf({ a, b, differs, outputs }: TaskPair): string {
 }
 
 const hashOf = (hash: string | null | undefined): string =>
-  hash === undefined ? 'untouched' : hash === null ? 'removed' : hash.slice(0, 12)
+  hash === undefined
+    ? 'untouched'
+    : hash === null
+      ? 'removed'
+      : cut(/^[0-9a-f]{64}$/.test(hash) ? hash.slice(0, 12) : hash, 16)

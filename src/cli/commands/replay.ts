@@ -13,7 +13,7 @@ import { cut } from '../width.ts'
 const VALUE_MAX = 400
 
 export async function replay(context: Context, word: string): Promise<number> {
-  return await withState(context, { create: false }, async ({ engine }) => {
+  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const { plan } = await meantPlan(engine, word)
     const began = performance.now()
     const told = await engine.ask({ type: 'replay', plan })

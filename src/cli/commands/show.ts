@@ -16,6 +16,7 @@ import { dateAndTime, elapsed } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
 import { meantPlanAndTask } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
+import { rollbackLine } from '../rollback-words.ts'
 import { table } from '../table.ts'
 
 export async function show(context: Context, first: string | undefined, second: string | undefined): Promise<number> {
@@ -44,7 +45,10 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
     ])
     return [
       `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}, revision ${summary.revision}, ${summary.id}`,
+      ...[rollbackLine(summary, paint)].filter(line => line !== null),
+      ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
       ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${escapeForTerminal(text)}`),
+      ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       ...table(
         paint,

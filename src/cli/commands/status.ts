@@ -12,6 +12,7 @@ import { EXIT } from '../exit.ts'
 import { meantPlan, openPlans } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
+import { rollbackLine } from '../rollback-words.ts'
 import { waitingLines } from '../waiting.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
@@ -41,7 +42,10 @@ function statusLines(context: Context, summary: Held): readonly string[] {
   const lines = [
     `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}${reasonOf(summary)}`,
   ]
+  const underWay = rollbackLine(summary, paint)
+  if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${escapeForTerminal(summary.title)}`)
+  if (summary.place !== null) lines.push(`  works in ${escapeForTerminal(summary.place)}`)
   lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   if (summary.running.length > 0)
@@ -50,7 +54,8 @@ function statusLines(context: Context, summary: Held): readonly string[] {
     lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}`)
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${escapeForTerminal(holder.host)}`)
-  else if (canMove(summary.status)) lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
+  else if (canMove(summary.status) || summary.rollback !== undefined)
+    lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
   return lines
 }
 

@@ -1,0 +1,137 @@
+// The words for going back: checkpoints, rollback, undo.
+
+import { type Command, Option } from 'commander'
+import type { DiffOptions } from '../commands/checkpoints-diff.ts'
+import type { RollbackOptions } from '../commands/rollback.ts'
+import type { UndoOptions } from '../commands/undo.ts'
+import type { Act } from '../program.ts'
+import { several } from './values.ts'
+
+const GROUP = 'Go back:'
+const PLAN = 'its name or UUID; may be left out when only one plan is open'
+
+export function addGoingBack(program: Command, act: Act): void {
+  addCheckpoints(program, act)
+
+  const rollback = program
+    .command('rollback')
+    .helpGroup(GROUP)
+    .description('set files, tasks and git back to a checkpoint; shows first what will happen')
+    .argument('[plan]', PLAN)
+    .option('--to <checkpoint>', 'a checkpoint, or the number of an entry; before the first task when left out')
+    .addOption(
+      new Option('--files <pattern...>', 'only these files, folders or patterns; tasks stay as they are').conflicts(
+        'tasks',
+      ),
+    )
+    .option('--tasks <task...>', 'only what these tasks wrote; they and what needs them are open again')
+    .option('--files-only', 'files go back, tasks and git stay as they are')
+  withChoices(rollback)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold rollback release --dry-run                        what would happen
+  planfold rollback release --to cp-build-20261115T083000123Z
+  planfold rollback release --files src docs/guide.md        some files only
+  planfold rollback release --keep-mine notes.md --take-theirs all
+
+Only what the plan wrote is touched. Where somebody has worked since, nothing happens until you choose: your bytes are
+either left in place or stored first. \`planfold undo\` takes a rollback back.`,
+    )
+    .action((plan: string | undefined, options: RollbackOptions) =>
+      act(async context => (await import('../commands/rollback.ts')).rollback(context, plan, options)),
+    )
+
+  const undo = program
+    .command('undo')
+    .helpGroup(GROUP)
+    .description('take the last rollback back; once more is a redo')
+    .argument('[plan]', PLAN)
+  withChoices(undo)
+    .addHelpText(
+      'after',
+      `
+Example:
+  planfold undo release --dry-run    what would happen`,
+    )
+    .action((plan: string | undefined, options: UndoOptions) =>
+      act(async context => (await import('../commands/undo.ts')).undo(context, plan, options)),
+    )
+}
+
+/** What rollback and undo share: how careful, and what to do where somebody has worked since. */
+function withChoices(command: Command): Command {
+  return command
+    .option('--keep-git', 'leave branches and tags as they are')
+    .option('-n, --dry-run', 'only show what would happen')
+    .option('-f, --force', "go on where a compensation fails or something outside stays; take the checkpoint's side")
+    .option('--keep-mine <path>', 'leave what stands there; `all` for every such file; repeat for more', several)
+    .option('--take-theirs <path>', "take the checkpoint's, after storing what stands there; or `all`", several)
+    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', several)
+}
+
+function addCheckpoints(program: Command, act: Act): void {
+  program
+    .command('checkpoint')
+    .helpGroup(GROUP)
+    .description('store all files and where the plan stands, under a name; prints it')
+    .argument('[plan]', PLAN)
+    .option('--name <name>', 'its name; made from plan and time when left out')
+    .addHelpText(
+      'after',
+      `
+Example:
+  planfold checkpoint release --name before-the-rewrite`,
+    )
+    .action((plan: string | undefined, options: { name?: string }) =>
+      act(async context => (await import('../commands/checkpoint.ts')).checkpoint(context, plan, options)),
+    )
+
+  const checkpoints = program
+    .command('checkpoints')
+    .helpGroup(GROUP)
+    .description('where a plan can go back to: list, show or diff its checkpoints, or cat stored bytes')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold checkpoints release
+  planfold checkpoints diff release cp-build-20261115T083000123Z --patch`,
+    )
+  const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
+    // Errors are told once, by main.
+    checkpoints
+      .command(name, options)
+      .description(description)
+      .configureOutput({ writeErr: () => {} })
+
+  word('list', 'all checkpoints, the latest last', { isDefault: true })
+    .argument('[plan]', PLAN)
+    .option('-a, --all', 'however many there are')
+    .action((plan: string | undefined, options: { all?: boolean }) =>
+      act(async context => (await import('../commands/checkpoints.ts')).listCheckpoints(context, plan, options)),
+    )
+  word('show', 'one checkpoint: what the plan knew there, and what is not captured')
+    .argument('<plan>', 'its name or UUID')
+    .argument('<checkpoint>', 'its name')
+    .action((plan: string, checkpoint: string) =>
+      act(async context => (await import('../commands/checkpoints.ts')).showCheckpoint(context, plan, checkpoint)),
+    )
+  word('diff', 'which files differ between two checkpoints, or between one and now')
+    .argument('<plan>', 'its name or UUID')
+    .argument('<from>', 'a checkpoint')
+    .argument('[to]', 'another one; now when left out')
+    .option('-p, --patch', 'show the text that differs, too')
+    .action((plan: string, from: string, to: string | undefined, options: DiffOptions) =>
+      act(async context =>
+        (await import('../commands/checkpoints-diff.ts')).diffCheckpoints(context, plan, from, to, options),
+      ),
+    )
+  word('cat', 'stored bytes, by the hash a rollback or a checkpoint named, to standard output')
+    .argument('<plan>', 'its name or UUID')
+    .argument('<sha256>', 'the hash')
+    .action((plan: string, sha256: string) =>
+      act(async context => (await import('../commands/checkpoints-cat.ts')).cat(context, plan, sha256)),
+    )
+}

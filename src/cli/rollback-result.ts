@@ -1,0 +1,70 @@
+// What a rollback has done, as lines for a person: what changed, what was left and why, whose bytes were kept and how to get
+// them, and the commands that go on from there. A rollback that left something says so before anything else.
+
+import type { GitOperation } from '../domain/git-operation.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import { many } from './checkpoint-words.ts'
+import type { Paint } from './paint.ts'
+import { shellWord, shownPath } from './path-words.ts'
+import type { Ended } from './rollback-words.ts'
+
+export interface Told {
+  readonly name: string
+  /** `rolled back to cp-…`, `the last rollback was undone`. */
+  readonly what: string
+  readonly ended: Ended
+  /** Compensations that ended without success. */
+  readonly failed?: readonly { readonly task: string; readonly why: string }[]
+  /** How the plan stands now. */
+  readonly status: PlanStatus
+}
+
+/** `planfold …` with the state folder that was asked for, when one was. */
+export type Say = (words: string) => string
+
+export function resultLines(
+  { name, what, ended, failed = [], status }: Told,
+  paint: Paint,
+  say: Say = words => `planfold ${words}`,
+): readonly string[] {
+  const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
+  const { left = [], kept = [], git = [] } = ended
+  const details = [
+    ...left.map(({ path, reason }) => line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
+    ...git.map(operation => line('git', escapeForTerminal(gitWords(operation)))),
+    ...kept.flatMap(({ path, sha256 }) => [
+      line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
+      line('', say(`checkpoints cat ${name} ${sha256} > ${shellWord(`${path.split('/').at(-1)}.kept`)}`)),
+    ]),
+  ]
+  const undone = failed.map(({ task, why }) =>
+    line('stays', `what ${task} did: ${escapeForTerminal(why)}; undo it by hand`, paint.red),
+  )
+  if (ended.type === 'rollback.stopped') {
+    const { failure, conflicts = [] } = ended
+    return [
+      `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
+      ...conflicts.map(path => line('changed', `${shownPath(path)} by somebody else`, paint.yellow)),
+      ...details,
+      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
+    ]
+  }
+  const apart = left.length === 0 ? '' : `, apart from ${many(left.length, 'path')}`
+  const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
+  return [
+    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no file had to change' : `${many(ended.paths, 'path')} changed`}`,
+    ...undone,
+    ...details,
+    `  take it back with: ${paint.bold(say(`undo ${name}`))}`,
+    ...(status === 'paused' ? [`  go on from here with: ${paint.bold(say(`resume ${name}`))}`] : []),
+  ]
+}
+
+function gitWords(operation: GitOperation): string {
+  if (!('before' in operation))
+    return `${operation.type.replace('.', ' ')} ${'path' in operation ? operation.path : operation.ref}`
+  const { type, ref, before, after, backup } = operation
+  const kept = backup === undefined ? '' : `; what stood there is kept as ${backup}`
+  return `${type.replace('.', ' ')}: ${ref} ${before?.slice(0, 12) ?? 'nothing'} → ${after?.slice(0, 12) ?? 'nothing'}${kept}`
+}

@@ -1,0 +1,131 @@
+// What a soak is made of: for each part, the commands to run one after the other, and what they amount to. A command is
+// small enough to end in minutes and has a seed of its own, so that what failed can be seen again by itself.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Command {
+  readonly env: Readonly<Record<string, string>>
+  readonly argv: readonly [string, ...string[]]
+}
+
+export interface Part {
+  readonly name: string
+  /** What was done when all commands have ended. */
+  readonly does: string
+  readonly commands: readonly Command[]
+}
+
+export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'fuzz'] as const
+
+const TREES = 20_000
+const TREES_AT_ONCE = 500
+const EDITS = 1_000
+const EDITS_AT_ONCE = 50
+const COLLECTIONS = 5_000
+const COLLECTIONS_AT_ONCE = 1_000
+const SEEDS = 20_000
+const SEEDS_AT_ONCE = 1_000
+const INPUTS = 200_000
+const INPUTS_AT_ONCE = 20_000
+
+/** A scale of 1 is the whole soak. The first of the commands of a part has `seed`, each further one the next number. */
+export function partsOf(root: string, scale: number, seed: number): readonly Part[] {
+  const trees = chunks(TREES * scale, TREES_AT_ONCE)
+  const edits = chunks(EDITS * scale, EDITS_AT_ONCE)
+  const collections = chunks(COLLECTIONS * scale, COLLECTIONS_AT_ONCE)
+  const seeds = chunks(SEEDS * scale, SEEDS_AT_ONCE)
+  const inputs = chunks(INPUTS * scale, INPUTS_AT_ONCE)
+  const all: Readonly<Record<string, string>> = scale < 1 ? {} : { PLANFOLD_CRASH: 'all' }
+  return [
+    {
+      name: 'trees',
+      does: `${sum(trees)} trees of every kind, rolled back and judged by the shell`,
+      commands: trees.map((count, at) => ({
+        env: { PLANFOLD_TREES: String(count), PLANFOLD_SEED: String(seed + at) },
+        argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_TREES')),
+      })),
+    },
+    {
+      name: 'edits',
+      does: `${sum(edits)} rounds of people who edit while files are captured and rolled back`,
+      commands: edits.map(count => ({
+        env: { PLANFOLD_EDITS: String(count) },
+        argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_EDITS')),
+      })),
+    },
+    {
+      name: 'collections',
+      does: `${sum(collections)} collections that meet a capture`,
+      commands: collections.map(count => ({
+        env: { PLANFOLD_COLLECTIONS: String(count) },
+        argv: vitest('unit', 'src/stores/sqlite/blobs.test.ts'),
+      })),
+    },
+    {
+      name: 'kills',
+      does: scale < 1 ? 'a sample of all kills, as in the tests' : 'every kill point, at every commit and system call',
+      commands: [
+        { env: {}, argv: ['npm', 'run', '--silent', 'build'] },
+        { env: all, argv: vitest('crash') },
+        {
+          env: all,
+          argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_CRASH'), ...testsNamed(root, /^interrupted-/)),
+        },
+      ],
+    },
+    {
+      name: 'simulator',
+      does: `${sum(seeds)} seeds of the simulator`,
+      commands: seeds.map((count, at) => ({
+        env: {},
+        argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
+      })),
+    },
+    {
+      name: 'fuzz',
+      does: `${sum(inputs)} broken and hostile documents`,
+      commands: inputs.map((count, at) => ({
+        env: {},
+        argv: npm('fuzz', '--seed', String(seed + at), '--inputs', String(count)),
+      })),
+    },
+  ]
+}
+
+/** As it is typed into a shell. */
+export function written({ env, argv }: Command): string {
+  return [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...argv].join(' ')
+}
+
+const vitest = (project: string, ...files: readonly string[]): [string, ...string[]] => [
+  ...(['npx', 'vitest', 'run', '--project', project] as const),
+  ...files,
+]
+
+const npm = (script: string, ...args: readonly string[]): [string, ...string[]] => [
+  ...(['npm', 'run', '--silent', script, '--'] as const),
+  ...args,
+]
+
+/** Tests of the workspace that ask the environment for this. */
+function testsNaming(root: string, variable: string): readonly string[] {
+  return workspaceTests(root).filter(path => readFileSync(join(root, path), 'utf8').includes(`process.env.${variable}`))
+}
+
+const testsNamed = (root: string, name: RegExp): readonly string[] =>
+  workspaceTests(root).filter(path => name.test(path.slice(path.lastIndexOf('/') + 1)))
+
+function workspaceTests(root: string): readonly string[] {
+  return readdirSync(join(root, 'src/workspace'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.test.ts'))
+    .map(path => `src/workspace/${path}`)
+    .sort()
+}
+
+function chunks(total: number, atOnce: number): readonly number[] {
+  const whole = Math.max(1, Math.round(total))
+  return Array.from({ length: Math.ceil(whole / atOnce) }, (_, at) => Math.min(atOnce, whole - at * atOnce))
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
