@@ -16,7 +16,7 @@ import { type BytePath, bytesOf } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
 import { isReplaced, isSameFile, isSameKind, isSwap, isWanted, needsFresh } from './rollback-step.ts'
-import { heldFolder, inFolder, parentOf, standingAt, standingIn, within } from './standing.ts'
+import { heldFolder, inFolder, lookAt, parentOf, standingAt, standingIn, within } from './standing.ts'
 import type { Stamp } from './stat-cache.ts'
 import { ASIDE } from './tree-walk.ts'
 import type { Change, LeftOut, SnapshotBlobs, TreeEntry } from './workspace.ts'
@@ -246,7 +246,7 @@ class Steps {
     const fresh = this.#fresh.get(number)
     if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
     // Our own file needs not be read again: it is the one we wrote, and nobody has written into it.
-    const stat = within(this.#room.root, at, (folder, name) => folder.look(name))
+    const stat = lookAt(this.#room.root, at)
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
   }
 
@@ -271,7 +271,8 @@ class Steps {
   }
 
   async #sync(): Promise<void> {
-    const parents = [...new Set(this.#steps.map(({ at }) => parentOf(at)))]
+    const done = this.#steps.filter(({ at }) => !this.#left.has(at))
+    const parents = [...new Set(done.map(({ at }) => parentOf(at)))]
     for (let at = 0; at < parents.length; at += AT_ONCE) {
       const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
       try {

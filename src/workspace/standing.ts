@@ -1,5 +1,6 @@
 // What stands at one path right now, read through held folders from the workspace down.
 
+import type { BigIntStats } from 'node:fs'
 import { codeOf } from '../safety/refused.ts'
 import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
 import type { BytePath } from './manifest.ts'
@@ -34,9 +35,19 @@ export function standingIn(folder: HeldFolder, name: BytePath, now: number): Sta
   return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes }
 }
 
+/** What the name at the path stands for; null when there is nothing, or one may not look. */
+export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
+  try {
+    return within(root, path, (folder, name) => folder.look(name))
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return null
+  }
+}
+
 /** The mode of a folder that stands there, or the usual one. */
 export function modeAt(root: HeldFolder, path: BytePath): number {
-  const stat = within(root, path, (folder, name) => folder.look(name))
+  const stat = lookAt(root, path)
   return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
 }
 

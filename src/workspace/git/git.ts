@@ -210,6 +210,8 @@ export interface RollbackRequest {
   readonly at: Millis
   /** `revert` adds a commit that undoes instead of taking commits away, also where taking away would be safe. */
   readonly prefer?: 'move' | 'revert'
+  /** What others may have already: a revert commit is prepared, which a person may push; or it is refused, with what to run. */
+  readonly pushed?: 'revert' | 'refuse'
   readonly whenCheckedOut?: WhenCheckedOut
 }
 

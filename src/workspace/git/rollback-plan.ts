@@ -4,7 +4,7 @@
 //
 //   stands at `before`                        nothing to do: it was done already
 //   stands at `after`, nobody else has it     move back, or delete what we made, with a backup ref first
-//   stands at `after`, and it was pushed      a revert commit on top, which a person may push
+//   stands at `after`, and it was pushed      a revert commit on top, which a person may push; or refuse, as asked
 //   others committed between or on top        refuse, with what to run
 //   stands somewhere else                     refuse: somebody rebased or reset it, and knows why
 
@@ -96,6 +96,11 @@ async function planRef(
   }
   const places = (await checkedOutIn(repository, ref)).filter(place => !going.has(place))
   const has = await whoHas(repository, ref, leaving, request.operations)
+  if (leaving.length > 0 && has !== null && request.pushed === 'refuse') {
+    const range = `${base.slice(0, 12)}..${after.slice(0, 12)}`
+    const why = `${has}: what others may have is not taken away`
+    return step('refuse', tip, why, `git switch ${name} && git revert --no-edit ${range}`, `git push <remote> ${name}`)
+  }
   const reverts = leaving.length > 0 && (has !== null || request.prefer === 'revert')
   if (places.length > 0 && (request.whenCheckedOut !== 'leave-files' || (before === null && !reverts))) {
     const why = `it is checked out in ${places.map(quoted).join(', ')}`

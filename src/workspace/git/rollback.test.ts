@@ -208,6 +208,13 @@ describe('regression 23: rollback never destroys unrelated uncommitted work or u
       at: AT,
     }
     expect(value(await git.previewRollback(asked([...operations, pushed])))).toMatchObject([{ do: 'revert' }])
+    expect(value(await git.previewRollback(asked([...operations, pushed], { pushed: 'refuse' })))).toMatchObject([
+      {
+        do: 'refuse',
+        why: expect.stringMatching(/others may have/),
+        run: [expect.stringMatching(/git revert/), expect.stringMatching(/git push/)],
+      },
+    ])
   })
 
   test('a concurrent writer that moves our branch wins: compare-and-swap refuses', async () => {
