@@ -24,6 +24,7 @@ export interface CarriedOut {
 }
 
 const HELD_POLL_MS = 500
+const AWAKE_MS = 60_000
 
 export async function carryOut(
   context: Context,
@@ -49,6 +50,8 @@ export async function carryOut(
     ended = end
     wake()
   })
+  // Entries of another process are looked for by timers that keep nobody alive.
+  const awake = setInterval(() => {}, AWAKE_MS)
   const unlisten = context.onSignal(signal => {
     if (interrupted !== null) return force.abort()
     interrupted = signal
@@ -88,6 +91,7 @@ export async function carryOut(
     }
   } finally {
     unlisten()
+    clearInterval(awake)
     await follower.close()
     await reporter?.close()
   }

@@ -4,7 +4,7 @@
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Order, RollbackAsk } from '../engine/engine.ts'
-import type { Choice } from '../workspace/workspace.ts'
+import type { Change, Choice } from '../workspace/workspace.ts'
 import { answer, print, remark } from './answer.ts'
 import { type CarriedOut, carryOut } from './carry-out.ts'
 import { many } from './checkpoint-words.ts'
@@ -14,6 +14,7 @@ import { submit } from './order.ts'
 import { meantPaths, shellWord } from './path-words.ts'
 import { type Asked, type Foretold, placeName, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
 import { resultLines } from './rollback-result.ts'
+import type { Ended } from './rollback-words.ts'
 
 /** How careful, and what to do where somebody has worked since. */
 export interface ChoiceOptions {
@@ -140,6 +141,7 @@ async function tell(
   const what = kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${placeName(asked)}`
   const status = summary?.status ?? 'paused'
   const { type, ...outcome } = ended
+  const also = await unforetold(engine, asked, ended)
   const data = {
     plan,
     name,
@@ -147,15 +149,28 @@ async function tell(
     preview,
     status: type === 'rollback.finished' ? 'finished' : 'stopped',
     outcome,
+    also,
     failed,
     planStatus: status,
     by,
   }
-  answer(context, data, () => ['', ...resultLines({ name, what, ended, failed, status }, context.paint, say)])
+  answer(context, data, () => ['', ...resultLines({ name, what, ended, also, failed, status }, context.paint, say)])
   if (ended.type === 'rollback.stopped') return ended.conflicts === undefined ? EXIT.failed : EXIT.refused
   return failed.length === 0 && (ended.left ?? []).every(({ path }) => isExpected(asked, path))
     ? EXIT.done
     : EXIT.failed
+}
+
+/** What was changed besides what the preview named: files that were written while compensations ran. */
+async function unforetold(
+  engine: Composed['engine'],
+  { preview }: Asked,
+  { changes }: Ended,
+): Promise<readonly Change[]> {
+  const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
+  if (stored === null) return []
+  const known = new Set(preview.files.map(({ path }) => path))
+  return (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[]).filter(({ path }) => !known.has(path))
 }
 
 /** What the preview said would stay, or a person chose to keep, is no surprise; anything else is. */

@@ -153,7 +153,7 @@ export function wayOn({ command, ...asked }: Asked): readonly { readonly run: st
     { run: `${command} --keep-mine ${each}`, means: 'leave what stands there' },
     {
       run: `${command} --take-theirs ${each}`,
-      means: 'set them back all the same; what stands there is stored first',
+      means: `set ${second === undefined ? 'it' : 'them'} back all the same; what stands there is stored first`,
     },
     { run: `${command} --merge ${each}`, means: 'join both, where the text joins cleanly' },
   ]

@@ -4,6 +4,7 @@
 import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
+import type { Change } from '../workspace/workspace.ts'
 import { many } from './checkpoint-words.ts'
 import type { Paint } from './paint.ts'
 import { shellWord, shownPath } from './path-words.ts'
@@ -14,6 +15,8 @@ export interface Told {
   /** `rolled back to cp-…`, `the last rollback was undone`. */
   readonly what: string
   readonly ended: Ended
+  /** What was changed besides what had been foretold. */
+  readonly also?: readonly Change[]
   /** Compensations that ended without success. */
   readonly failed?: readonly { readonly task: string; readonly why: string }[]
   /** How the plan stands now. */
@@ -24,19 +27,28 @@ export interface Told {
 export type Say = (words: string) => string
 
 export function resultLines(
-  { name, what, ended, failed = [], status }: Told,
+  { name, what, ended, also = [], failed = [], status }: Told,
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
   const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
+  const storedLines = (path: string, sha256: string): readonly string[] => [
+    line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
+    line('', say(`checkpoints cat ${name} ${sha256} > ${shellWord(`${path.split('/').at(-1)}.kept`)}`)),
+  ]
   const { left = [], kept = [], git = [] } = ended
   const details = [
+    ...also.flatMap(({ path, before, after }) => [
+      line(
+        'also',
+        `${shownPath(path)} was ${after === null ? 'deleted' : 'set back'}; it was written meanwhile`,
+        paint.yellow,
+      ),
+      ...(before?.type === 'file' ? storedLines(path, before.sha256) : []),
+    ]),
     ...left.map(({ path, reason }) => line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
     ...git.map(operation => line('git', escapeForTerminal(gitWords(operation)))),
-    ...kept.flatMap(({ path, sha256 }) => [
-      line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
-      line('', say(`checkpoints cat ${name} ${sha256} > ${shellWord(`${path.split('/').at(-1)}.kept`)}`)),
-    ]),
+    ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
   ]
   const undone = failed.map(({ task, why }) =>
     line('stays', `what ${task} did: ${escapeForTerminal(why)}; undo it by hand`, paint.red),

@@ -14,7 +14,7 @@ import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
-import { roomsOf } from './places.ts'
+import { isGone, roomsOf } from './places.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -93,7 +93,9 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
-    return await preview(roomsOf(rooms, state), state, found)
+    const own = roomsOf(rooms, state)
+    // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
+    return await preview(isGone(own) ? rooms : own, state, found)
   },
   replay: async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)

@@ -77,7 +77,7 @@ export interface MadeCommit {
 export async function commitEntries(rooms: Rooms, state: PlanState, wanted: EntriesToCommit): Promise<MadeCommit> {
   const git = demandGit(rooms)
   const owner = { plan: state.id, name: state.definition.name }
-  const { base = 'HEAD', worktree } = state.definition.git ?? {}
+  const { base = 'HEAD' } = state.definition.git ?? {}
   const paths = contents(rooms, wanted.entries)
   const branch = taken(await git.ensureBranch({ ...owner, base, at: wanted.at }))
   const answered = await git.commitPaths({
@@ -90,8 +90,8 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     key: wanted.key,
     // What is built again by whoever needs it is no part of the work.
     ignored: 'leave',
-    // In a worktree of its own the branch is checked out, and the index there is ours.
-    whenCheckedOut: worktree === undefined ? 'refuse' : 'stage',
+    // In a place of its own the branch is checked out, and the index there is ours.
+    whenCheckedOut: state.place === null ? 'refuse' : 'stage',
   })
   if (!answered.ok) {
     const made = await unrecorded(rooms, state, branch, branch.tip)

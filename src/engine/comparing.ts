@@ -6,9 +6,10 @@ import type { PlanState } from '../domain/state.ts'
 import type { Run } from '../domain/views/compare.ts'
 import type { AttemptRow, Entry, Page } from '../stores/store.ts'
 import type { TreeEntry } from '../workspace/workspace.ts'
+import { followFiles } from './following.ts'
 import { MissingChanges, readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
-import { changesOf, entriesAfter } from './written.ts'
+import { entriesAfter } from './written.ts'
 
 /** A fork of a fork of a fork; whoever needs more has made a circle. */
 const ORIGINS_MAX = 100
@@ -30,15 +31,12 @@ async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly Attempt
 
 /** Every path the run was seen to write, with what it left there last. */
 async function filesLeft(rooms: Rooms, plan: PlanId): Promise<ReadonlyMap<string, string | null>> {
-  const left = new Map<string, string | null>()
-  for (const entry of await entriesOf(rooms, plan)) {
-    for (const event of entry.events) {
-      const changes = changesOf(event)
-      if (changes === null) continue
-      for (const { path, after } of await changed(rooms, changes)) left.set(path, told(after))
-    }
-  }
-  return left
+  const at = await followFiles(
+    await entriesOf(rooms, plan),
+    changes => changed(rooms, changes),
+    () => true,
+  )
+  return new Map([...at].map(([path, entry]) => [path, told(entry)]))
 }
 
 async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> {

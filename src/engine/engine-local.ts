@@ -34,6 +34,13 @@ const RULES = 2
 const CLAIM_TRIES_MAX = 20
 const ROLLBACK_TRIES_MAX = 5
 
+/** Seldom needed, so loaded when it first is, and kept: asking again takes no time of its own. */
+let asking: typeof import('./rollback-asking.ts') | null = null
+export async function loadAsking(): Promise<typeof import('./rollback-asking.ts')> {
+  asking = await import('./rollback-asking.ts')
+  return asking
+}
+
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
 export class EngineLocal implements Engine {
@@ -122,7 +129,7 @@ export class EngineLocal implements Engine {
           ...(goal === undefined ? {} : { goal }),
           ...(source === undefined ? {} : { source }),
           ...(imported === undefined ? {} : { imported }),
-          ...placeFor(this.#rooms, definition),
+          ...(await placeFor(this.#rooms, definition)),
         },
         actor,
       )
@@ -203,7 +210,7 @@ export class EngineLocal implements Engine {
     order: RollbackAsk,
     actor: Actor,
   ): Promise<Submitted> {
-    const { workOut, objection } = await import('./rollback-asking.ts')
+    const { workOut, objection } = asking ?? (await loadAsking())
     for (let tries = 1; ; tries++) {
       const state = await this.#rooms.store.state(plan)
       if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }

@@ -9,13 +9,15 @@ import type { GitOperation } from '../domain/git-operation.ts'
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
+import { gitOperationsOf } from '../domain/views/git-operations.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Git, GitAnswer } from '../workspace/git/git.ts'
 import type { LeftOut, Snapshots, TreeEntry } from '../workspace/workspace.ts'
+import { followFiles } from './following.ts'
 import { readChanges, standingNow } from './footprint.ts'
 import type { ForkPoint } from './fork-point.ts'
 import type { Rooms } from './rooms.ts'
-import { changesOf, entriesAfter, gitOperations } from './written.ts'
+import { entriesAfter } from './written.ts'
 
 export interface FilesThen {
   /** A snapshot of everything. */
@@ -75,21 +77,11 @@ async function writtenThen(
   version: number,
   then: PlanState,
 ): Promise<ReadonlyMap<string, TreeEntry | null>> {
-  const at = new Map<string, TreeEntry | null>()
+  // A visit that was open then is begun anew: what it had captured before it began is what it will find.
+  const stands = (entry: Entry, event: Event) => entry.version <= version && !isBegunAnew(then, event)
+  const at = await followFiles(entries, changes => readChanges(own, changes), stands)
   const open = new Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>()
-  for (const entry of entries) {
-    for (const event of entry.events) {
-      followVisit(open, event)
-      const changes = changesOf(event)
-      if (changes === null) continue
-      // A visit that was open then is begun anew: what it had captured before it began is what it will find.
-      const stands = entry.version <= version && !isBegunAnew(then, event)
-      for (const { path, before, after } of await readChanges(own, changes)) {
-        if (stands) at.set(path, after)
-        else if (!at.has(path)) at.set(path, before)
-      }
-    }
-  }
+  for (const { events } of entries) for (const event of events) followVisit(open, event)
   for (const { preimage, before } of open.values()) {
     const found =
       preimage !== undefined
@@ -127,7 +119,7 @@ function isBegunAnew(then: PlanState, event: Event): boolean {
 /** The last of its own commits by then, or where HEAD stood when somebody last looked. */
 function headThen(entries: readonly Entry[], version: number, name: PlanName): string {
   const until = entries.filter(entry => entry.version <= version)
-  const own = gitOperations(until).findLast(one => 'ref' in one && one.ref === `refs/heads/plan/${name}`)
+  const own = gitOperationsOf(until).findLast(one => 'ref' in one && one.ref === `refs/heads/plan/${name}`)
   if (own !== undefined && 'after' in own && own.after !== null) return own.after
   const heads = until.flatMap(({ events }) =>
     events.flatMap(event => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../domain/id.ts'
@@ -220,6 +220,28 @@ describe('a fork', () => {
     expect(text(...work('plan-fork', 'list'))).toBe('first\nmore\n')
   })
 
+  it('knows nothing of what an attempt wrote that was set back before the next', async () => {
+    put('list', 'first\n')
+    const twice = sh(
+      'twice',
+      'test -e .planfold/again || { echo x > wrong; echo more >> list; touch .planfold/again; exit 75; }; echo right > out',
+      {
+        write: ['list', 'wrong', 'out'],
+        network: [],
+        retry: { attempts: 2, backoffMs: { min: 1, max: 2 } },
+      },
+    )
+    await place.run([twice, sh('after', 'echo done > end', needs('twice'))])
+    expect(await statuses('plan')).toMatchObject({ plan: 'completed' })
+    const then = hash()
+      .split('\n')
+      .filter(line => !line.includes('end'))
+      .join('\n')
+    await fork({ from: 'twice' })
+    expect(hash(...work('plan-fork'))).toBe(then)
+    expect(text(...work('plan-fork', 'list'))).toBe('first\n')
+  })
+
   it('goes the way outcomes had led', async () => {
     const steps = [
       sh('pick', 'exit 3', { on: { failure: ['mend' as TaskName] } }),
@@ -251,6 +273,27 @@ describe('a fork', () => {
     expect(made).toMatchObject({ name: 'plan-fork', fork: { ended: ['one'], open: ['new'] } })
     await drive('plan-fork')
     expect(text(...work('plan-fork', 'b'))).toBe('one\n')
+  })
+
+  it('names the tasks of which nobody saw what they wrote', async () => {
+    await ran(STEPS, { policy: { checkpoints: { files: 'declared' } } })
+    const made = await fork({ from: 'one' })
+    expect(made.fork?.works).toMatchObject({ others: 'now', unseen: ['two', 'three'] })
+    expect(hash(...work('plan-fork'))).toBe(hash())
+  })
+
+  it('is a plain folder where a worktree would run commands of the repository, says why, and leaves no branch', async () => {
+    put('.gitattributes', '* filter=own\n')
+    git('init', '-q')
+    git('add', '.')
+    git('commit', '-qm', 'first')
+    git('config', 'filter.own.smudge', 'touch smudged; cat')
+    const then = await ran()
+    const made = await fork({ from: 'one' })
+    expect(made.fork?.works).toMatchObject({ in: 'folder', why: expect.stringContaining('filter own') })
+    expect(hash(...work('plan-fork'))).toBe(then)
+    expect(git('branch', '--list', 'plan/*')).toBe('')
+    expect(existsSync(path('smudged'))).toBe(false)
   })
 
   it('is refused with a reason, and leaves nothing', async () => {
@@ -287,6 +330,83 @@ describe('a fork', () => {
     const told = await place.engine.ask({ type: 'definition', plan: 'other' })
     expect(told?.definition.tasks[0]?.action).toEqual({ type: 'model', spec: { prompt: 'p', model: 'new' } })
   })
+})
+
+/** Writing, deleting, moving, linking and chmod, over a few names that are easy to get wrong. */
+const NAMES = ['a', 'b c', '-d', 'e/f', 'e/g h', 'q"uote', 'n\new']
+function randomStep(random: () => number): string {
+  const name = () => `'${NAMES[Math.floor(random() * NAMES.length)]}'`
+  const one = (): string => {
+    const [x, y] = [name(), name()]
+    const steps = [
+      `mkdir -p e; echo ${random()} > ./${x}`,
+      `echo ${random()} >> ./${x}`,
+      `rm -rf ./${x}`,
+      `mv -f ./${x} ./${y}`,
+      `ln -sfn ./${y} ./${x}`,
+      `chmod ${['600', '755', '640'][Math.floor(random() * 3)]} ./${x}`,
+      `rm -rf e; mkdir -p e/deep; chmod 700 e`,
+      `rm -rf ./${x}; mkdir ./${x}`,
+    ]
+    return `{ ${steps[Math.floor(random() * steps.length)]}; } 2>/dev/null || true`
+  }
+  return Array.from({ length: 4 }, one).join('; ')
+}
+
+const RUNS = Number(process.env.PLANFOLD_FORK_RUNS ?? 4)
+
+describe('any plan', () => {
+  it.each(Array.from({ length: RUNS }, (_, at) => at + 1))(
+    'forked at each of its tasks has the tree of then (seed %i)',
+    async seed => {
+      let state = seed * 2654435761
+      const random = () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+        return state / 2 ** 32
+      }
+      if (seed % 2 === 0) {
+        put('tracked', 'committed\n')
+        git('init', '-q')
+        git('add', '.')
+        git('commit', '-qm', 'first')
+      }
+      put('mine', 'mine\n')
+      // Each task ends with a copy of what it leaves, by a tool that is not ours, outside the workspace.
+      const aside = `${place.root}-aside`
+      mkdirSync(aside)
+      const tasks = Array.from({ length: 5 }, (_, at) =>
+        sh(
+          `t${at}`,
+          `${randomStep(random)}; mkdir '${aside}/t${at}'; tar cf - --exclude=./.planfold --exclude=./.git . | tar xpf - -C '${aside}/t${at}'`,
+          at === 0 ? {} : needs(`t${at - 1}`),
+        ),
+      )
+      await place.run(tasks)
+      expect(await statuses('plan')).toMatchObject({ plan: 'completed' })
+      const then = (name: string) => hash('..', aside.slice(aside.lastIndexOf('/') + 1), name)
+      // At entries where not all files were stored, what the plan wrote is taken out of what there is now.
+      for (const { version } of (await entries()).filter(() => random() < 0.25)) {
+        const ended = (await entries())
+          .filter(entry => entry.version <= version)
+          .flatMap(({ events }) => events)
+          .findLast(event => event.type === 'attempt.succeeded')
+        if (ended?.type !== 'attempt.succeeded') continue
+        await fork({ from: String(version), name: `e${version}` })
+        expect(hash(...work(`e${version}`)), `entry ${version}`).toBe(then(ended.task))
+      }
+      // A person goes on with what the plan left.
+      execFileSync('sh', ['-c', randomStep(random)], { cwd: place.root })
+      const files = hash()
+      for (const [at] of tasks.entries()) {
+        const { fork: told } = await fork({ from: `t${at}`, name: `f${at}` })
+        expect(told?.works).toMatchObject({ others: 'then', unseen: [] })
+        expect(hash(...work(`f${at}`)), `t${at}`).toBe(then(`t${at}`))
+      }
+      expect(hash()).toBe(files)
+      rmSync(aside, { recursive: true })
+    },
+    60_000,
+  )
 })
 
 describe('a place', () => {

@@ -11,7 +11,7 @@ import type { Entry } from '../stores/store.ts'
 import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
-import { composeSince, entriesAfter, type Written } from './written.ts'
+import { composeSince, entriesAfter, scopesIn, type Written } from './written.ts'
 
 const ENGINE = 'engine' as Actor
 /** So many paths are named in the journal. */
@@ -23,9 +23,10 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   // The state is live; what is asked for is taken before the first wait.
   const { id: plan, definition } = state
   try {
-    const entries = await entriesAfter(rooms.store, plan, under.to)
+    const all = await entriesAfter(rooms.store, plan, 0)
+    const [until, entries] = [all.slice(0, under.to), all.slice(under.to)]
     const beside = { plan, since: entries[0]?.now ?? 0 }
-    const written = await composeSince(rooms, entries, { ...under, beside })
+    const written = await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)
       return stopped(
@@ -134,6 +135,10 @@ async function unfinished(rooms: Rooms, about: string | null): Promise<string | 
 export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>
   under.keepGit !== true && under.filesOnly !== true && under.paths === undefined && under.tasks === undefined
 
+/** What others may have is only reverted when somebody says so. */
+export const whenPushed = ({ force }: Pick<RollbackUnderWay, 'force'>): 'revert' | 'refuse' =>
+  force === true ? 'revert' : 'refuse'
+
 async function refs(
   rooms: Rooms,
   owner: { readonly plan: PlanId; readonly name: PlanState['definition']['name']; readonly actor: Actor },
@@ -142,10 +147,16 @@ async function refs(
 ) {
   const operations = touchesGit(under) ? gitOperationsSince(entries) : []
   if (operations.length === 0 || rooms.git === undefined) return { done: [], left: [] }
-  const rolled = await rooms.git.rollback({ ...owner, operations, at: under.at, whenCheckedOut: 'leave-files' })
+  const rolled = await rooms.git.rollback({
+    ...owner,
+    operations,
+    at: under.at,
+    whenCheckedOut: 'leave-files',
+    pushed: whenPushed(under),
+  })
   const refused = rolled.steps
     .filter(step => step.do === 'refuse')
-    .map(({ target, why }) => ({ path: target, reason: why }))
+    .map(({ target, why, run }) => ({ path: target, reason: [why, ...run.map(each => `run: ${each}`)].join('; ') }))
   return {
     done: rolled.done,
     left: rolled.ok ? refused : [...refused, { path: '.git', reason: rolled.failure.message }],

@@ -2,8 +2,9 @@
 // checked out. It is named when the plan is created and made when somebody drives it; made again when it was removed in good
 // order, since everything in it was committed then. What was done is recorded once.
 
+import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import type { Actor, PlanId } from '../domain/id.ts'
+import type { Actor, PlanId, PlanName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
@@ -20,12 +21,18 @@ const PAGE = 100
 export type Placed = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
 /** For `create`: the folder a plan with a worktree of its own will work in, relative to the workspace. */
-export function placeFor(
-  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+export async function placeFor(
+  rooms: Rooms,
   { name, git }: Pick<PlanDefinition, 'name' | 'git'>,
-): { readonly place?: string } {
-  return git?.worktree === 'plan' ? { place: relative(root, join(stateDir, 'work', name)) } : {}
+): Promise<{ readonly place?: string }> {
+  if (git?.worktree !== 'plan') return {}
+  const described = await rooms.git?.describe()
+  // The workspace may be a folder of the repository, and then it is that folder of the worktree.
+  const inside = described?.ok === true ? relative(described.value.top, await realpath(rooms.root)) : ''
+  return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
 }
+
+const worktreeOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: PlanName): string => join(stateDir, 'work', name)
 
 /** `rooms` are those of the workspace. Nothing to do for a plan whose place is no worktree of ours. */
 export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Placed> {
@@ -40,10 +47,11 @@ export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Place
     plan: id,
     name: definition.name,
     base: definition.git.base ?? 'HEAD',
-    folder: dirname(path),
+    folder: dirname(worktreeOf(rooms, definition.name)),
     at: rooms.clock.now(),
   })
   if (!added.ok) return added
+  await mkdir(path, { recursive: true })
   const [branch, worktree] = added.value.operations
   const known = isRecorded && isRefRecorded(await entriesAfter(rooms.store, id, 0), branch?.ref ?? '')
   const operations = [known ? [] : (branch ?? []), worktree ?? []].flat()

@@ -12,6 +12,7 @@
 // What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
 
 import type { RolledBack, Settlement, Turn } from '../domain/command.ts'
+import { compensationEffect } from '../domain/decisions/compensating.ts'
 import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
@@ -154,16 +155,18 @@ export class PlanLoop {
         this.#end(flight)
       })
     }
+    if (stopping) return
     if (next.compensate !== null && !this.#flights.has(COMPENSATION)) {
       const { task, action, by = task } = next.compensate
-      const flight = this.#takeOff(COMPENSATION, task, true)
+      const interruptible = mayRunAgain(compensationEffect(state, task.definition.id))
+      const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
         // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
-        if (result.status !== 'interrupted') this.#compensated.push({ task: task.definition.id, result })
+        if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
+        else this.#compensated.push({ task: task.definition.id, result })
         this.#end(flight)
       })
     }
-    if (stopping) return
     if (next.commit !== null) {
       const { commit } = next
       this.#doChore('commit', async () => {
@@ -267,7 +270,9 @@ export class PlanLoop {
             task.visit === flight.visit &&
             task.attempt === flight.attempt &&
             state.compensating === null
-      if (!wanted || forced || (pausing && flight.interruptible)) flight.controller.abort()
+      // A pause stops tasks; a compensation under way goes on, since something waits for it to end.
+      const mayEnd = flight.interruptible && (key === COMPENSATION ? stopping : pausing)
+      if (!wanted || forced || mayEnd) flight.controller.abort()
     }
   }
 

@@ -15,9 +15,9 @@ import type { Entry } from '../stores/store.ts'
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { FilePreview, RollbackAsk, RollbackPreview } from './engine.ts'
 import { MissingChanges } from './footprint.ts'
-import { choiceFor, touchesGit } from './going-back.ts'
+import { choiceFor, touchesGit, whenPushed } from './going-back.ts'
 import type { Rooms } from './rooms.ts'
-import { composeSince, entriesAfter, gitOperations } from './written.ts'
+import { composeSince, entriesAfter, scopesIn } from './written.ts'
 
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
@@ -66,7 +66,12 @@ export async function workOut(
   }
   try {
     const beside = { plan: state.id, since: since[0]?.now ?? 0 }
-    const written = await composeSince(rooms, since, { ...command, beside })
+    const written = await composeSince(rooms, since, {
+      ...command,
+      beside,
+      until: entries.slice(0, to),
+      scopeOf: scopesIn(state),
+    })
     const files = await previewFiles(rooms, written.changes)
     if ('code' in files) return { ok: false, refusal: files }
     const git = await previewRefs(rooms, state, command, since)
@@ -230,6 +235,7 @@ async function previewRefs(
     operations,
     at: clock.now(),
     whenCheckedOut: 'leave-files',
+    pushed: whenPushed(command),
   })
   return previewed.ok ? previewed.value : refuse('conflict', previewed.failure.message, previewed.failure.hint)
 }

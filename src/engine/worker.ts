@@ -112,6 +112,7 @@ export class WorkerLocal implements Worker {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
     }
   }
+
   /** Null when the folder the plan works in is gone: it is paused before anything fails for want of it. */
   async #roomsFor(plan: PlanId): Promise<Rooms | null> {
     const { store } = this.#rooms

@@ -1,8 +1,10 @@
 // What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
 // last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
 
+import { scopeOf } from '../domain/effect.ts'
 import type { Event } from '../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { PlanState } from '../domain/state.ts'
 import { covers, inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow, Store } from '../stores/store.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
@@ -21,10 +23,16 @@ export interface WrittenBy {
   readonly tasks?: readonly TaskName[] | undefined
   /** The plan itself, and since when: what other plans wrote in the same files is found. */
   readonly beside?: { readonly plan: PlanId; readonly since: Millis } | undefined
+  /** The entries before: what was under way then and never said what it wrote is looked at as well. */
+  readonly until?: Iterable<Entry> | undefined
+  /** What a task declares to write. */
+  readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
 }
 
 interface Known {
-  readonly target: TreeEntry | null
+  target: TreeEntry | null
+  /** How many visits had begun before its first change, where that was a rollback's; else null. */
+  readonly setBackAfter: number | null
   left: TreeEntry | null
   readonly states: (TreeEntry | null)[]
   readonly changes: Change[]
@@ -35,15 +43,17 @@ interface Known {
 export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
   const known = new Map<string, Known>()
   const kept: { path: string; sha256: Sha256 }[] = []
-  const open = new Map<string, Look>()
+  const visits = underWay(by.until ?? [], by.tasks)
   const others: Change[] = []
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change): void => {
+  const add = (change: Change, isRollback: boolean): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
     const seen = known.get(path)
     if (seen === undefined) {
-      known.set(path, { target: before, left: after, states: [before, after], changes: [change], isBroken: false })
+      const setBackAfter = isRollback ? visits.size : null
+      const one = { target: before, left: after, states: [before, after], changes: [change], isBroken: false }
+      known.set(path, { ...one, setBackAfter })
       return
     }
     if (!seen.states.some(state => isSame(state, before))) {
@@ -58,16 +68,19 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     for (const event of events) {
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
-      if (isOurs) follow(open, event)
+      if (isOurs) follow(visits, event)
       const changes = changesOf(event)
       if (changes === null) continue
-      for (const change of await readChanges(rooms, changes)) {
-        if (isOurs) add(change)
+      const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
+      for (const change of await ownChanges(rooms, await readChanges(rooms, changes), visit)) {
+        if (isOurs) add(change, event.type === 'rollback.finished')
         else others.push(change)
       }
     }
   }
-  for (const look of open.values()) await addUnknown(rooms, look, known, isWanted)
+  // The first that looked decides, so it comes last.
+  for (const [at, visit] of [...[...visits.values()].entries()].reverse())
+    if (visit.isOpen) await addUnknown(rooms, visit, at, known, by)
   for (const other of [...others, ...(await writtenByOthers(rooms, by))]) {
     const one = known.get(other.path)
     // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
@@ -79,26 +92,75 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
 
 type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 | undefined }
 
-/** Visits that began and of which nobody has said what they wrote. */
-function follow(open: Map<string, Look>, event: Event): void {
+/** What stood before a visit began, and whether an attempt of it has not said yet what it wrote. */
+interface Visit {
+  readonly task: TaskName
+  readonly look: Look
+  /** What others said they wrote while it was under way, up to the entry that is gone to: not its work, and not to be undone. */
+  readonly beside: Sha256[]
+  isOpen: boolean
+}
+
+/** Attempts that had begun and not ended. */
+function underWay(entries: Iterable<Entry>, tasks: readonly TaskName[] | undefined): Map<string, Visit> {
+  const visits = new Map<string, Visit>()
+  for (const { events } of entries) {
+    for (const event of events) {
+      const changes = changesOf(event)
+      if (changes !== null) for (const visit of visits.values()) if (visit.isOpen) visit.beside.push(changes)
+      if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
+      follow(visits, event)
+      const isOver =
+        event.type === 'attempt.lost' || event.type === 'attempt.failed' || event.type === 'attempt.succeeded'
+      const visit = isOver ? visits.get(`${event.task}/${event.visit}`) : undefined
+      if (visit !== undefined) visit.isOpen = false
+    }
+  }
+  return visits
+}
+
+/** All files are looked at before the first attempt of a visit only; a later one is held against the same look. */
+function follow(visits: Map<string, Visit>, event: Event): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
     const key = `${event.task}/${event.visit}`
-    if ((preimage !== undefined || before !== undefined) && !open.has(key)) open.set(key, { preimage, before })
-  } else if (
-    (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') &&
-    event.result.wrote !== undefined
-  )
-    open.delete(`${event.task}/${event.visit}`)
+    const known = visits.get(key)
+    if (known !== undefined) known.isOpen = true
+    else if (preimage !== undefined || before !== undefined)
+      visits.set(key, { task: event.task, look: { preimage, before }, beside: [], isOpen: true })
+  } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
+    const visit = visits.get(`${event.task}/${event.visit}`)
+    if (visit !== undefined && event.result.wrote !== undefined) visit.isOpen = false
+  }
 }
 
-/** It ended nobody knows how. What differs now may be its work or somebody's: told as an edit, so that a person chooses. */
+/** Without what others said they wrote while it was under way, before the entry that is gone to. */
+async function ownChanges(
+  rooms: Rooms,
+  changes: readonly Change[],
+  visit: Visit | undefined,
+): Promise<readonly Change[]> {
+  if (visit === undefined || visit.beside.length === 0) return changes
+  const others = new Map<string, TreeEntry | null>()
+  for (const id of visit.beside) for (const { path, after } of await readChanges(rooms, id)) others.set(path, after)
+  return changes.flatMap(change => {
+    const before = others.has(change.path) ? (others.get(change.path) ?? null) : change.before
+    return isSame(before, change.after) ? [] : [{ ...change, before }]
+  })
+}
+
+/**
+ * It ended nobody knows how. What differs now may be its work or somebody's: told as an edit, so that a person chooses. What a
+ * rollback set back afterwards, as its work, is what stood before it, and not what it left.
+ */
 async function addUnknown(
   rooms: Rooms,
-  { preimage, before }: Look,
+  visit: Visit,
+  at: number,
   known: Map<string, Known>,
-  isWanted: (path: string) => boolean,
+  by: WrittenBy,
 ): Promise<void> {
+  const { preimage, before } = visit.look
   const found =
     preimage !== undefined
       ? await rooms.workspace.changesSince(preimage)
@@ -106,9 +168,19 @@ async function addUnknown(
         ? await rooms.snapshots?.diff(before, 'now')
         : undefined
   if (found?.ok !== true) return
-  for (const { path, before: was } of found.changes) {
-    if (isWanted(path) && !known.has(path))
-      known.set(path, { target: was, left: was, states: [was], changes: [], isBroken: true })
+  const own = await ownChanges(rooms, found.changes, visit)
+  const differs = new Map(own.map(change => [change.path, change.before]))
+  const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
+  for (const [path, one] of known) {
+    const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
+    // It stands as it stood before.
+    if (isSetBack(one) && isLookedAt && !differs.has(path)) known.delete(path)
+  }
+  for (const [path, was] of differs) {
+    const one = known.get(path)
+    if (one !== undefined && isSetBack(one)) one.target = was
+    if (one !== undefined || (by.paths !== undefined && !isNamed(by.paths, path))) continue
+    known.set(path, { target: was, left: was, states: [was], changes: [], isBroken: true, setBackAfter: null })
   }
 }
 
@@ -173,4 +245,10 @@ export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, aft
     if (last === undefined) return all
     at = last.version
   }
+}
+
+/** What each task of a plan declares to write, as the plan stands now. */
+export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
+  const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
+  return task => scopes.get(task) ?? []
 }

@@ -25,6 +25,7 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   return [
     ...recorded(value),
     ...messageWords(value.git),
+    ...worktreeOfTasks(value.git),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
   ]
 }
@@ -62,6 +63,12 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
       }
     }
   }
+  if (isMap(task.git) && Object.hasOwn(task.git, 'merge'))
+    yield later(
+      [...path, 'git'],
+      "'merge' is checked, but no task has a branch of its own in this release",
+      'such a plan can be validated, not started',
+    )
   for (const key of LATER_ACTIONS) {
     if (Object.hasOwn(task, key))
       yield later(
@@ -179,6 +186,15 @@ function* modes(edits: unknown, path: Path, written: (path: Path) => string | nu
 
 function notEnforced(path: Path): Complaint {
   return later(path, `'${path.at(-1)}' is recorded, not yet enforced`, 'nothing stops a task that goes beyond it')
+}
+
+function* worktreeOfTasks(git: unknown): Generator<Complaint> {
+  if (isMap(git) && git.worktree === 'task')
+    yield later(
+      ['git', 'worktree'],
+      "'worktree: task' is checked, but this release does not carry it out",
+      "such a plan can be validated, not started; 'worktree: plan' is carried out",
+    )
 }
 
 function later(path: Path, message: string, hint: string): Complaint {

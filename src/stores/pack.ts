@@ -87,18 +87,19 @@ type Compensated = NonNullable<Turn['compensated']>[number]
 function packCommand(command: Command, events: readonly Event[]): PackedCommand {
   switch (command.type) {
     case 'turn': {
-      const { settled, prepared, restored, compensated, expanded, start } = command
+      const { type, settled, prepared, restored, compensated, expanded, ...rest } = command
       if (settled === undefined && compensated === undefined && expanded === undefined) return command
       const told = teller(events)
       // What is undefined is not written.
       return {
-        type: 'turn',
+        type,
         settled: settled?.map(item => sameAttempt(item, events, told(item.result))),
         prepared,
         restored,
         compensated: compensated?.map(item => sameTask(item, events, told(item.result))),
         expanded: expanded?.map(item => ({ ...item, definition: sameDefinition(item.definition, events) })),
-        start,
+        // Whatever else a turn tells: nothing may be lost here.
+        ...rest,
       } as PackedCommand
     }
     case 'create':

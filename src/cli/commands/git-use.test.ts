@@ -81,7 +81,7 @@ describe('regression 23: rollback never destroys unrelated uncommitted work or u
     expect(await back()).toMatchObject({ exit: 0 })
     expect(foreign()).toEqual(before)
     expect(git('branch', '--list', 'plan/*')).toBe('')
-    expect(git('for-each-ref', '--format=%(objectname)', 'refs/planfold/backup/*/*/heads')).toContain(tip)
+    expect(git('for-each-ref', '--format=%(objectname)', 'refs/planfold/backup')).toContain(tip)
     await place.say(context => undo(context, 'work', {}))
     expect(git('rev-parse', 'plan/work')).toBe(tip)
     expect(foreign()).toEqual(after)
@@ -126,17 +126,18 @@ describe('regression 23: rollback never destroys unrelated uncommitted work or u
     expect(`${said.stdout}${said.stderr}`).toMatch(/commits of others stand on top of ours/)
   })
 
-  test('what was pushed is never moved: a revert stands on top, with what to run', async () => {
+  test('what was pushed is refused with what to run; only with --force a revert is prepared on top, and nothing is pushed', async () => {
     busy()
     git('init', '--quiet', '--bare', '.planfold/remote.git')
     await runPlan(PLAN)
     git('remote', 'add', 'origin', join(place.folder, '.planfold/remote.git'))
     git('push', '--quiet', 'origin', 'plan/work')
     const pushed = git('rev-parse', 'plan/work')
-    const dry = await back({ dryRun: true })
-    expect(`${dry.stdout}${dry.stderr}`).toMatch(/git push/)
+    const said = await back()
+    expect(`${said.stdout}${said.stderr}`).toMatch(/git revert --no-edit \w+\.\.\w+.*git push/s)
     expect(git('rev-parse', 'plan/work')).toBe(pushed)
-    await back()
+    await place.say(context => undo(context, 'work', {}))
+    await back({ force: true })
     expect(git('rev-parse', 'plan/work^')).toBe(pushed)
     expect(git('rev-parse', 'plan/work^{tree}')).toBe(git('rev-parse', 'main^{tree}'))
     expect(git('ls-remote', 'origin').split('\t')[0]).toBe(pushed)
@@ -149,6 +150,9 @@ describe('a plan that works in a worktree of its own', () => {
   test('leaves the workspace alone, commits there, and stays clean', async () => {
     busy()
     const before = foreign()
+    await place.write('plan.yaml', WORKTREE)
+    const dry = await place.say(context => run(context, 'plan.yaml', { start: true, dryRun: true }))
+    expect(dry.stdout).toMatch(/\+A/)
     expect((await runPlan(WORKTREE)).exit).toBe(0)
     expect(foreign()).toEqual(before)
     const folder = join(place.folder, '.planfold/work/work')
@@ -169,7 +173,7 @@ describe('a plan that works in a worktree of its own', () => {
     const before = foreign()
     await runPlan(WORKTREE)
     const folder = join(place.folder, '.planfold/work/work')
-    await back()
+    expect((await back()).stdout).not.toMatch(/as staged/)
     expect(git('rev-parse', 'plan/work')).toBe(git('rev-parse', 'main'))
     expect(fs.readdirSync(folder).sort()).toEqual(['.git', '.gitignore', 'a.txt', 'b.txt'])
     expect(shell(folder, place.folder, 'status', '--porcelain')).toBe('')
@@ -207,5 +211,35 @@ describe('a plan that works in a worktree of its own', () => {
       ['branch.created', 'worktree.added'],
       ['worktree.added'],
     ])
+  })
+
+  test('in a folder of the repository is that folder of the worktree', async () => {
+    git('init', '--quiet', '--initial-branch=main')
+    put('sub/.gitignore', '.planfold/\n')
+    put('sub/plan.yaml', WORKTREE)
+    put('sub/a.txt', 'a\n')
+    put('other.txt', 'o\n')
+    git('add', 'sub', 'other.txt')
+    git('commit', '--quiet', '-m', 'first')
+    fs.mkdirSync(join(place.folder, 'sub/.planfold'))
+    const said = await place.say(context => {
+      return run({ ...context, cwd: join(place.folder, 'sub') }, 'plan.yaml', { start: true })
+    })
+    expect(said.exit).toBe(0)
+    expect(git('diff-tree', '-r', '--name-only', 'main', 'plan/work').split('\n')).toEqual([
+      'sub/a.txt',
+      'sub/one.txt',
+      'sub/two.txt',
+    ])
+    expect(fs.readdirSync(join(place.folder, 'sub/.planfold/work/work/sub')).sort()).toContain('one.txt')
+    expect(git('status', '--porcelain')).toBe('')
+  })
+
+  test('a worktree for each task is refused with what to use instead, before anything is done', async () => {
+    busy()
+    const before = foreign()
+    const said = await runPlan(PLAN.replace('{ commits: task }', '{ worktree: task }'))
+    expect(said).toMatchObject({ exit: 'not-supported', stderr: expect.stringMatching(/worktree: task/) })
+    expect(foreign()).toEqual(before)
   })
 })

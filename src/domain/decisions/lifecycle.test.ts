@@ -126,6 +126,27 @@ describe('a plan', () => {
       .thenRefused('duplicate')
   })
 
+  it('that goes on from another one knows where outcomes had led, and what they had taken up', () => {
+    const definition = plan('p', task('a', { on: { failure: 'fix' } }), task('fix'), task('n', { needs: ['fix'] }))
+    const journal = new Journal()
+    const failed = { status: 'failed', failure: { class: 'logic', message: 'no', retryable: false } } as const
+    const imported = [
+      { task: name('a'), status: 'failed', result: failed, handled: true },
+      { task: name('fix'), status: 'pending', routedBy: [name('a')] },
+    ] as const
+    journal.must({ ...create(definition), imported } as Parameters<Journal['must']>[0])
+    expect(journal.state.tasks.get(name('a'))).toMatchObject({ status: 'failed', handled: true, result: failed })
+    expect(journal.must({ type: 'start' })).toEqual([
+      { type: 'plan.started' },
+      { type: 'task.readied', tasks: ['fix'] },
+    ])
+    // Without that it would sleep, and be passed over.
+    const asleep = new Journal()
+    asleep.must({ ...create(definition), imported: imported.slice(0, 1) } as Parameters<Journal['must']>[0])
+    asleep.must({ type: 'start' })
+    expect(asleep.state.tasks.get(name('fix'))?.status).toBe('skipped')
+  })
+
   it('all of whose tasks had ended well ends when it is started', () => {
     const journal = new Journal()
     const imported = [{ task: name('a'), status: 'completed' }] as const

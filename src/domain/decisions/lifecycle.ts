@@ -171,8 +171,20 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
 
 /** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
+  if (definition.git?.worktree === 'task')
+    return refuse(
+      'not-supported',
+      "'git: {worktree: task}' is not carried out by this release yet",
+      "use 'worktree: plan': all tasks then work in one worktree of the plan, apart from your files",
+    )
   for (const task of expandTasks(definition)) {
     const { type } = task.action
+    if (gitOf(task.action)?.do === 'merge')
+      return refuse(
+        'not-supported',
+        `task '${task.id}' merges the branch of a task, and no task has one in this release`,
+        'leave it out: what tasks write is committed on the branch of the plan',
+      )
     if ((LATER_ACTIONS as readonly string[]).includes(type) || (type === 'git' && gitOf(task.action) === null)) {
       return refuse(
         'not-supported',

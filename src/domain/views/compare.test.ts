@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { edit, external, plan, started, task } from '../../testing/index.ts'
+import { create, edit, external, Journal, name, plan, started, task } from '../../testing/index.ts'
+import type { CommandOf } from '../command.ts'
 import type { Json } from '../json.ts'
 import { compareRuns, type Run, type Tried } from './compare.ts'
 
@@ -117,5 +118,31 @@ describe('two runs side by side', () => {
       ['c', null],
     ])
     expect(compared.tasks[0]!.outputs).toEqual(['__proto__', 'constructor'])
+  })
+  it('of which one brought tasks along: that nobody tried them there is no difference', () => {
+    const definition = plan('one', task('a'), task('b', { needs: ['a'] }), edit('c', 'x.txt'))
+    const a = run(definition, journal => {
+      journal.succeed('a', { outputs: { n: 1 } })
+    })
+    const journal = new Journal()
+    const imported = [{ task: name('a'), status: 'completed', result: a.state.tasks.get(name('a'))!.result! }] as const
+    journal.must({ ...create(plan('two', ...definition.tasks)), origin: a.state.id, imported } as CommandOf<'create'>)
+    const compared = compareRuns(a, { state: journal.state, attempts: [] })
+    expect(compared.tasks[0]).toMatchObject({ task: 'a', differs: [], a: { brought: false }, b: { brought: true } })
+    expect(compared.b.origin).toBe(a.state.id)
+  })
+
+  it('differ in the files they were seen to leave', () => {
+    const same = run(plan('one', task('a'), edit('c', 'x.txt')), () => {})
+    const left = (...files: [string, string | null][]) => ({ ...same, files: new Map(files) })
+    const compared = compareRuns(
+      left(['a', '1'], ['b', '2'], ['c', null]),
+      left(['a', '1'], ['b', 'folder'], ['d', '4']),
+    )
+    expect(compared.files).toEqual([
+      { path: 'b', a: '2', b: 'folder' },
+      { path: 'c', a: null },
+      { path: 'd', b: '4' },
+    ])
   })
 })
