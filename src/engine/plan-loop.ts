@@ -11,7 +11,7 @@
 //
 // What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
 
-import type { RolledBack, Settlement, Turn } from '../domain/command.ts'
+import type { Turn } from '../domain/command.ts'
 import { compensationEffect } from '../domain/decisions/compensating.ts'
 import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
@@ -23,9 +23,10 @@ import { Bell } from './bell.ts'
 import { commit } from './committing.ts'
 import type { Driven, DriveOptions } from './engine.ts'
 import { rollBack } from './going-back.ts'
+import { News } from './news.ts'
 import { perform } from './perform.ts'
 import { PlanTime } from './plan-time.ts'
-import { type Preparation, prepare } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { Rooms } from './rooms.ts'
 
 const ENGINE = 'engine' as Actor
@@ -50,7 +51,6 @@ export interface Hands {
   readonly rollBack: typeof rollBack
 }
 
-type Committed = NonNullable<Turn['committed']>[number]
 type Chore = 'commit' | 'rollback'
 
 export class PlanLoop {
@@ -62,11 +62,7 @@ export class PlanLoop {
   readonly #flights = new Map<string, Flight>()
   /** By task and visit; stays here until the turn that tells of it is durable, like a flight. */
   readonly #preparing = new Set<string>()
-  #settled: Settlement[] = []
-  #prepared: Preparation[] = []
-  #compensated: NonNullable<Turn['compensated']>[number][] = []
-  #committed: Committed[] = []
-  #rolledBack: RolledBack | null = null
+  #news = new News()
   /** Begun, and not yet durably told. */
   readonly #chores = new Set<Chore>()
   #working = 0
@@ -118,7 +114,7 @@ export class PlanLoop {
       const next = nextActions(state, this.#time.now())
       this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
-      if (this.#hasNews() || (next.turn && !stopping)) {
+      if (!this.#news.isNone || (next.turn && !stopping)) {
         state = await this.#turn(stopping)
         continue
       }
@@ -151,7 +147,7 @@ export class PlanLoop {
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
       void this.#perform(state, task, flight).then(result => {
-        this.#settled.push({ task: task.definition.id, visit, attempt, result })
+        this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
         this.#end(flight)
       })
     }
@@ -163,7 +159,7 @@ export class PlanLoop {
       void this.#perform(state, by, flight, action).then(result => {
         // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
         if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
-        else this.#compensated.push({ task: task.definition.id, result })
+        else this.#news.compensated.push({ task: task.definition.id, result })
         this.#end(flight)
       })
     }
@@ -172,14 +168,16 @@ export class PlanLoop {
       this.#doChore('commit', async () => {
         // Awaited first: a turn meanwhile begins a new list.
         const done = await this.#hands.commit(this.#rooms, state, commit)
-        this.#committed.push(done)
+        this.#news.committed.push(done)
       })
     }
     // Nobody may be reading or writing files then.
     if (next.rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0) {
       const { id } = next.rollback
       this.#doChore('rollback', async () => {
-        if (await this.#isHeld()) this.#rolledBack = { id, outcome: await this.#hands.rollBack(this.#rooms, state) }
+        if (!(await this.#isHeld())) return
+        const outcome = await this.#hands.rollBack(this.#rooms, state)
+        this.#news.rolledBack = { id, outcome }
       })
     }
     for (const task of next.prepare) {
@@ -189,7 +187,7 @@ export class PlanLoop {
       void this.#hands
         .prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal)
         .then(preparation => {
-          this.#prepared.push(preparation)
+          this.#news.prepared.push(preparation)
           this.#bell.ring()
         })
     }
@@ -276,65 +274,28 @@ export class PlanLoop {
     }
   }
 
-  #hasNews(): boolean {
-    return (
-      this.#settled.length > 0 ||
-      this.#prepared.length > 0 ||
-      this.#compensated.length > 0 ||
-      this.#committed.length > 0 ||
-      this.#rolledBack !== null
-    )
-  }
-
   /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
-    let taken: Turn = { type: 'turn' }
-    let prepared: readonly Preparation[] = []
+    let taken = new News()
     let ended: readonly Flight[] = []
-    let isKnown = true
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
-      prepared = this.#prepared
-      const expanded = prepared.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
-      const restored = prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
-      taken = {
-        type: 'turn',
-        ...(this.#settled.length === 0 ? {} : { settled: this.#settled }),
-        ...(prepared.length === 0
-          ? {}
-          : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
-        ...(expanded.length === 0 ? {} : { expanded }),
-        ...(restored.length === 0 ? {} : { restored }),
-        ...(this.#compensated.length === 0 ? {} : { compensated: this.#compensated }),
-        ...(this.#committed.length === 0 ? {} : { committed: this.#committed }),
-        ...(this.#rolledBack === null ? {} : { rolledBack: this.#rolledBack }),
-        ...(stopping ? { start: false as const } : {}),
-      }
-      this.#settled = []
-      this.#prepared = []
-      this.#compensated = []
-      this.#committed = []
-      this.#rolledBack = null
-      return taken
+      taken = this.#news
+      this.#news = new News()
+      return taken.turn(stopping)
     }
     const state = await this.#submit(gather, () => {
-      // Nobody knows whether it was written. Saying it again is harmless: what is settled already stays settled.
-      this.#settled = [...(taken.settled ?? []), ...this.#settled]
-      this.#compensated = [...(taken.compensated ?? []), ...this.#compensated]
-      this.#committed = [...(taken.committed ?? []), ...this.#committed]
-      this.#rolledBack ??= taken.rolledBack ?? null
-      isKnown = false
-      this.#prepared = [...prepared, ...this.#prepared]
-      prepared = []
+      this.#news.again(taken)
+      taken = new News()
       ended = []
     })
-    if (isKnown && taken.committed !== undefined) this.#chores.delete('commit')
-    if (isKnown && taken.rolledBack !== undefined) {
+    if (taken.committed.length > 0) this.#chores.delete('commit')
+    if (taken.rolledBack !== null) {
       this.#chores.delete('rollback')
       // It is in the journal now, and need not be told again.
       await this.#rooms.snapshots?.settled()
     }
-    for (const { task, visit } of prepared) this.#preparing.delete(`${task}/${visit}`)
+    for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)
     for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
     return state
   }

@@ -43,7 +43,9 @@ interface Known {
 export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
   const known = new Map<string, Known>()
   const kept: { path: string; sha256: Sha256 }[] = []
-  const visits = underWay(by.until ?? [], by.tasks)
+  const visits = new Map<string, Visit>()
+  const told: Sha256[] = []
+  begunIn(by, visits, told)
   const others: Change[] = []
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, isRollback: boolean): void => {
@@ -68,11 +70,15 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     for (const event of events) {
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
-      if (isOurs) follow(visits, event)
+      if (isOurs) follow(visits, event, told.length)
       const changes = changesOf(event)
       if (changes === null) continue
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
-      for (const change of await ownChanges(rooms, await readChanges(rooms, changes), visit)) {
+      for (const change of await ownChanges(
+        rooms,
+        await readChanges(rooms, changes),
+        told.slice(visit?.from ?? told.length),
+      )) {
         if (isOurs) add(change, event.type === 'rollback.finished')
         else others.push(change)
       }
@@ -80,7 +86,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   }
   // The first that looked decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
-    if (visit.isOpen) await addUnknown(rooms, visit, at, known, by)
+    if (visit.isOpen) await addUnknown(rooms, visit, at, known, by, told.slice(visit.from))
   for (const other of [...others, ...(await writtenByOthers(rooms, by))]) {
     const one = known.get(other.path)
     // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
@@ -96,53 +102,51 @@ type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 |
 interface Visit {
   readonly task: TaskName
   readonly look: Look
-  /** What others said they wrote while it was under way, up to the entry that is gone to: not its work, and not to be undone. */
-  readonly beside: Sha256[]
+  /** How many change sets had been told when it began. */
+  readonly from: number
   isOpen: boolean
 }
 
-/** Attempts that had begun and not ended. */
-function underWay(entries: Iterable<Entry>, tasks: readonly TaskName[] | undefined): Map<string, Visit> {
-  const visits = new Map<string, Visit>()
-  for (const { events } of entries) {
+/** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
+function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
+  for (const { events } of until) {
     for (const event of events) {
       const changes = changesOf(event)
-      if (changes !== null) for (const visit of visits.values()) if (visit.isOpen) visit.beside.push(changes)
+      if (changes !== null) told.push(changes)
       if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
-      follow(visits, event)
+      follow(visits, event, told.length)
       const isOver =
         event.type === 'attempt.lost' || event.type === 'attempt.failed' || event.type === 'attempt.succeeded'
       const visit = isOver ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (visit !== undefined) visit.isOpen = false
     }
   }
-  return visits
 }
 
 /** All files are looked at before the first attempt of a visit only; a later one is held against the same look. */
-function follow(visits: Map<string, Visit>, event: Event): void {
+function follow(visits: Map<string, Visit>, event: Event, from: number): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
     const key = `${event.task}/${event.visit}`
     const known = visits.get(key)
     if (known !== undefined) known.isOpen = true
     else if (preimage !== undefined || before !== undefined)
-      visits.set(key, { task: event.task, look: { preimage, before }, beside: [], isOpen: true })
+      visits.set(key, { task: event.task, look: { preimage, before }, from, isOpen: true })
   } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit !== undefined && event.result.wrote !== undefined) visit.isOpen = false
   }
 }
 
-/** Without what others said they wrote while it was under way, before the entry that is gone to. */
+/** Without what was told since it began and before the entry that is gone to: not its work, or not to be undone. */
 async function ownChanges(
   rooms: Rooms,
   changes: readonly Change[],
-  visit: Visit | undefined,
+  beside: readonly Sha256[],
 ): Promise<readonly Change[]> {
-  if (visit === undefined || visit.beside.length === 0) return changes
+  if (beside.length === 0) return changes
   const others = new Map<string, TreeEntry | null>()
-  for (const id of visit.beside) for (const { path, after } of await readChanges(rooms, id)) others.set(path, after)
+  for (const id of beside) for (const { path, after } of await readChanges(rooms, id)) others.set(path, after)
   return changes.flatMap(change => {
     const before = others.has(change.path) ? (others.get(change.path) ?? null) : change.before
     return isSame(before, change.after) ? [] : [{ ...change, before }]
@@ -159,6 +163,7 @@ async function addUnknown(
   at: number,
   known: Map<string, Known>,
   by: WrittenBy,
+  beside: readonly Sha256[],
 ): Promise<void> {
   const { preimage, before } = visit.look
   const found =
@@ -168,7 +173,7 @@ async function addUnknown(
         ? await rooms.snapshots?.diff(before, 'now')
         : undefined
   if (found?.ok !== true) return
-  const own = await ownChanges(rooms, found.changes, visit)
+  const own = await ownChanges(rooms, found.changes, beside)
   const differs = new Map(own.map(change => [change.path, change.before]))
   const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
   for (const [path, one] of known) {

@@ -60,12 +60,7 @@ export class Repository {
       const hint = 'Run it in a working tree: git worktree add, or git clone.'
       refuse('logic', 'The repository is bare, or this folder is not in its working tree.', hint)
     }
-    const [objectFormat, gitDir, commonDir, shown] = await Promise.all([
-      ask('--show-object-format'),
-      ask('--absolute-git-dir'),
-      ask('--path-format=absolute', '--git-common-dir'),
-      ask('--show-toplevel'),
-    ])
+    const [objectFormat, gitDir, commonDir, shown] = await askPlaces(ask)
     const top = await realpath(shown)
     // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
     if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
@@ -131,6 +126,21 @@ export class Repository {
       await rm(folder, { recursive: true, force: true })
     }
   }
+}
+
+/** All in one process, unless a path holds a line feed: then each by itself. */
+async function askPlaces(
+  ask: (...args: string[]) => Promise<string>,
+): Promise<readonly [string, string, string, string]> {
+  const questions = [
+    ['--show-object-format'],
+    ['--absolute-git-dir'],
+    ['--path-format=absolute', '--git-common-dir'],
+    ['--show-toplevel'],
+  ] as const
+  const lines = (await ask(...questions.flat())).split('\n')
+  const answers = lines.length === questions.length ? lines : await Promise.all(questions.map(each => ask(...each)))
+  return answers as unknown as readonly [string, string, string, string]
 }
 
 interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'prefix' | 'objectFormat' | 'shallow'> {

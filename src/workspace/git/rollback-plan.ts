@@ -8,12 +8,14 @@
 //   others committed between or on top        refuse, with what to run
 //   stands somewhere else                     refuse: somebody rebased or reset it, and knows why
 
+import type { PlanId } from '../../domain/id.ts'
 import type { GitOperation, Oid, RollbackRequest, RollbackStep } from './git.ts'
 import { chainOf, type RefChain, refChains } from './operation.ts'
 import { whoHas, whoHasRef } from './pushed.ts'
 import { checkedOutIn, madeRef, tipOf } from './refs.ts'
 import { demandOid, isOid, type Repository } from './repository.ts'
 import { fields } from './run-git.ts'
+import { allWorktrees, isOurs as isOurWorktree } from './worktree.ts'
 
 export async function planRollback(repository: Repository, request: RollbackRequest): Promise<readonly RollbackStep[]> {
   const worktrees = leftWorktrees(request.operations)
@@ -106,7 +108,8 @@ async function planRef(
     const why = `it is checked out in ${places.map(quoted).join(', ')}`
     return step('refuse', tip, why, `git switch - (there), then roll back again`)
   }
-  const note = places.length > 0 ? '; the files and the index there stay, so git shows the difference as staged' : ''
+  const theirs = await placesOfOthers(repository, request.plan, places)
+  const note = theirs.length > 0 ? '; the files and the index there stay, so git shows the difference as staged' : ''
   if (reverts) {
     const why = `${has ?? 'asked for a revert'}: a commit on top takes it back${note}`
     return step('revert', base, why, ...(has === null ? [] : [`git push <remote> ${name}`]))
@@ -129,6 +132,20 @@ async function planTag(
   const has = await whoHasRef(repository, ref)
   if (has === null) return step('delete', null, 'this plan made it', `git push <remote> :${ref} (if you pushed it)`)
   return step('refuse', tip, `${has}: others may rely on it`, `git push <remote> :${ref}`, `git tag -d ${name}`)
+}
+
+/** In a worktree of the plan itself the index goes along. */
+async function placesOfOthers(
+  repository: Repository,
+  plan: PlanId,
+  places: readonly string[],
+): Promise<readonly string[]> {
+  if (places.length === 0) return places
+  const ours: string[] = []
+  for (const each of await allWorktrees(repository)) {
+    if (places.includes(each.path) && (await isOurWorktree(repository, each, plan))) ours.push(each.path)
+  }
+  return places.filter(path => !ours.includes(path))
 }
 
 /** Whether this commit is what our revert would be: on top of our last one, with the content from before our first. */
