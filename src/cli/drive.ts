@@ -116,11 +116,11 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     await mirror?.close()
   }
   if (rolledBack !== null && !context.settings.json) {
-    const { resultLines } = await import('./rollback-result.ts')
-    print(
-      context,
-      resultLines({ name, what: 'the rollback was finished', ended: rolledBack, status: 'active' }, context.paint),
-    )
+    const { changedBy, resultLines } = await import('./rollback-result.ts')
+    // Whoever resumes has seen no preview: all that was changed is named.
+    const files = await changedBy(composed.engine, rolledBack)
+    const told = { name, what: 'the rollback was finished', ended: rolledBack, files, status: 'active' } as const
+    print(context, resultLines(told, context.paint))
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status = await tellEnd(context, composed, plan, { interrupted, left })

@@ -13,7 +13,7 @@ import { Complaint, EXIT, refused, usage } from './exit.ts'
 import { submit } from './order.ts'
 import { meantPaths, shellWord } from './path-words.ts'
 import { type Asked, type Foretold, placeName, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
-import { resultLines } from './rollback-result.ts'
+import { changedBy, resultLines } from './rollback-result.ts'
 import type { Ended } from './rollback-words.ts'
 
 /** How careful, and what to do where somebody has worked since. */
@@ -162,15 +162,9 @@ async function tell(
 }
 
 /** What was changed besides what the preview named: files that were written while compensations ran. */
-async function unforetold(
-  engine: Composed['engine'],
-  { preview }: Asked,
-  { changes }: Ended,
-): Promise<readonly Change[]> {
-  const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
-  if (stored === null) return []
+async function unforetold(engine: Composed['engine'], { preview }: Asked, ended: Ended): Promise<readonly Change[]> {
   const known = new Set(preview.files.map(({ path }) => path))
-  return (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[]).filter(({ path }) => !known.has(path))
+  return (await changedBy(engine, ended)).filter(({ path }) => !known.has(path))
 }
 
 /** What the preview said would stay, or a person chose to keep, is no surprise; anything else is. */

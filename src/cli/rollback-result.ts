@@ -3,6 +3,7 @@
 
 import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanStatus } from '../domain/status.ts'
+import type { Engine } from '../engine/engine.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Change } from '../workspace/workspace.ts'
 import { many } from './checkpoint-words.ts'
@@ -17,17 +18,27 @@ export interface Told {
   readonly ended: Ended
   /** What was changed besides what had been foretold. */
   readonly also?: readonly Change[]
+  /** All that was changed, when nothing had been foretold. */
+  readonly files?: readonly Change[]
   /** Compensations that ended without success. */
   readonly failed?: readonly { readonly task: string; readonly why: string }[]
   /** How the plan stands now. */
   readonly status: PlanStatus
 }
 
+const FILES_MAX = 50
+
+/** What it changed, as the content store holds it. */
+export async function changedBy(engine: Engine, { changes }: Ended): Promise<readonly Change[]> {
+  const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
+  return stored === null ? [] : (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[])
+}
+
 /** `planfold …` with the state folder that was asked for, when one was. */
 export type Say = (words: string) => string
 
 export function resultLines(
-  { name, what, ended, also = [], failed = [], status }: Told,
+  { name, what, ended, also = [], files = [], failed = [], status }: Told,
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
@@ -38,6 +49,12 @@ export function resultLines(
   ]
   const { left = [], kept = [], git = [] } = ended
   const details = [
+    ...files
+      .slice(0, FILES_MAX)
+      .map(({ path, before, after }) =>
+        line(before === null ? 'create' : after === null ? 'delete' : 'restore', shownPath(path)),
+      ),
+    ...(files.length > FILES_MAX ? [line('', `and ${many(files.length - FILES_MAX, 'path')} more`)] : []),
     ...also.flatMap(({ path, before, after }) => [
       line(
         'also',

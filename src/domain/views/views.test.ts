@@ -54,6 +54,8 @@ describe('summary', () => {
       waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now }],
       failed: [{ task: 'f', reason: 'it said no', handled: false }],
       claimable: 1,
+      origin: null,
+      place: null,
     })
   })
 
