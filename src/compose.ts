@@ -15,6 +15,7 @@ import type { Engine, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
+import { readSize } from './format/units.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
@@ -64,6 +65,8 @@ export class NoState extends Error {
 
 /** How long a silent owner keeps its plans; it renews three times as often. */
 const LEASE_MS = 15_000
+/** Snapshots may fill this much; then they say so, and go without. */
+const QUOTA_BYTES = 20_000_000_000
 /** Who only looks leaves no name behind. */
 const NOBODY = 'nobody' as Actor
 /** A lease shorter than this would be lost to a slow disk. */
@@ -84,6 +87,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     host: thisHost(process.pid),
     newId: randomUUID,
     failpoint: failpointOf(environment),
+    quotaBytes: quotaOf(environment),
   }
   const [store, actor] = await Promise.all([
     reading
@@ -248,6 +252,12 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
   return name => {
     if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** How large snapshots may make the content store. What cannot be read falls back to the default, and never to nothing. */
+function quotaOf(environment: Environment): number {
+  const told = readSize(environment.PLANFOLD_QUOTA ?? '')
+  return told.ok ? told.value : QUOTA_BYTES
 }
 
 function leaseMsOf(environment: Environment): number {

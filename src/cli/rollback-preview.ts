@@ -96,7 +96,7 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
     return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
   })
   return [
-    `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'the plan has written none since' : counts.join(', ')}`,
+    `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'nobody saw the plan write any since' : counts.join(', ')}`,
     ...rows,
   ]
 }

@@ -25,7 +25,7 @@ import { WorkerLocal } from './worker.ts'
 
 export const ME = 'ana@example.com' as Actor
 
-export async function realRooms() {
+export async function realRooms(options: { readonly quotaBytes?: number } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'planfold-back-'))
   const stateDir = join(root, '.planfold')
   mkdirSync(stateDir)
@@ -34,6 +34,7 @@ export async function realRooms() {
     clock: systemClock,
     host: thisHost(process.pid),
     newId: randomUUID,
+    ...options,
   })
   const tree = processTree()
   const environment = { PATH: process.env.PATH ?? '', HOME: root }

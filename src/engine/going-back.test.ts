@@ -136,6 +136,22 @@ describe('going back', () => {
     expect(text('y')).toBe('y\n')
   })
 
+  it('goes on without snapshots where there is no room for them, and never calls that set back', async () => {
+    await place.close()
+    place = await realRooms({ quotaBytes: 1_000 })
+    put('big', 'x'.repeat(10_000))
+    await place.run([sh('a', 'echo a > a')])
+    expect(await place.statuses()).toMatchObject({ plan: 'completed' })
+    const [after] = (await place.engine.ask({ type: 'checkpoints', plan: 'plan' })) ?? []
+    expect(after?.standing.lacks).toMatch(/no room/)
+    expect(await roll({ type: 'rollback' })).toMatchObject({
+      ok: false,
+      refusal: { message: expect.stringMatching(/cannot be set back/) },
+    })
+    expect(await roll({ type: 'rollback', force: true })).toMatchObject({ type: 'rollback.finished', paths: 0 })
+    expect(text('a')).toBe('a\n')
+  })
+
   it('compensates what was done outside, last first, and tries again', async () => {
     const tasks = [
       sh('up', 'echo up >> log', { compensate: { type: 'run', command: { script: 'echo down >> log' } } }),

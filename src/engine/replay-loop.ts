@@ -16,7 +16,7 @@ import { type Hands, PlanLoop } from './plan-loop.ts'
 import type { Preparation } from './prepare.ts'
 import { type Difference, firstDifference } from './replay-difference.ts'
 import { emptyRooms } from './replay-rooms.ts'
-import { effective, isIdle, isOpen } from './replay-turn.ts'
+import { effective, isIdle, isOpen, maySomethingStart } from './replay-turn.ts'
 
 /** So often the loop is looked at again before it is said that it does not come. */
 const LOOKS_MAX = 12
@@ -43,7 +43,10 @@ export class ReplayLoop {
   readonly fence: number
   readonly #stop = new AbortController()
   readonly #attempts = new Map<string, Pending<Result | Interrupted>>()
-  readonly #preparations = new Map<string, Pending<Preparation>>()
+  readonly #preparations = new Map<
+    string,
+    Pending<Preparation> & { readonly of: Pick<Preparation, 'task' | 'visit'> }
+  >()
   readonly #commits = new Map<string, Pending<Committed>>()
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
@@ -192,8 +195,9 @@ export class ReplayLoop {
         )
       },
       prepare: (_rooms, _state, task, _isHeld, signal) => {
-        const key = `${task.definition.id}/${task.visit}`
-        return new Promise(answer => this.#preparations.set(key, { signal, matters: () => true, answer }))
+        const of = { task: task.definition.id, visit: task.visit }
+        const matters = () => maySomethingStart(this.#state)
+        return new Promise(answer => this.#preparations.set(`${of.task}/${of.visit}`, { signal, matters, answer, of }))
       },
       commit: (_rooms, _state, { task, visit }) =>
         new Promise(answer => this.#commits.set(`${task}/${visit}`, { ...STAYS, answer })),
@@ -267,13 +271,18 @@ export class ReplayLoop {
   /** What was given up and ended without a word in the journal, because by then it changed nothing. */
   #releaseAborted(turn: Turn): number {
     const told = new Set((turn.settled ?? []).map(attemptKey))
-    const before = this.#attempts.size
+    const before = this.#attempts.size + this.#preparations.size
+    for (const [key, { matters, answer, of }] of this.#preparations) {
+      if (matters()) continue
+      this.#preparations.delete(key)
+      answer({ ...of, prepared: {}, restored: null })
+    }
     for (const [key, { signal, matters, answer }] of this.#attempts) {
       if (signal?.aborted !== true || matters() || told.has(key)) continue
       this.#attempts.delete(key)
       answer({ status: 'interrupted', reason: 'stopped' })
     }
-    return before - this.#attempts.size
+    return before - this.#attempts.size - this.#preparations.size
   }
 
   #effective(command: Command): Partial<Turn> {

@@ -16,7 +16,7 @@ export function effective(state: PlanState, command: Command, before: Restored):
   const { settled, prepared, restored, expanded, compensated, committed, rolledBack, ...rest } = command
   const waits = (name: TaskName, visit: number): boolean => {
     const task = state.tasks.get(name)
-    return task?.status === 'ready' && task.visit === visit
+    return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
   }
   const isRetold = (one: Restored[number]): boolean => before.some(told => firstDifference(told, one) === null)
   return {
@@ -49,6 +49,10 @@ export function effective(state: PlanState, command: Command, before: Restored):
     ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isClear(state) ? { rolledBack } : {}),
   }
 }
+
+/** Where nothing may start, nobody asks what was prepared. */
+export const maySomethingStart = ({ status, compensating }: PlanState): boolean =>
+  status === 'active' && compensating === null
 
 export function isIdle({ type: _, start: __, ...news }: Partial<Turn>): boolean {
   return Object.keys(news).length === 0

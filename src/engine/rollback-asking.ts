@@ -2,9 +2,11 @@
 // it stands, and the files are looked at. The same working-out makes the preview and the command.
 
 import type { Reset, Rollback } from '../domain/command.ts'
+import { effectOf } from '../domain/effect.ts'
 import { evolve } from '../domain/evolve.ts'
 import { newState } from '../domain/fold.ts'
 import type { Actor, TaskName } from '../domain/id.ts'
+import type { TaskDefinition } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { type Meaning, meaningFor, meaningOf } from '../domain/rollback.ts'
 import type { PlanState } from '../domain/state.ts'
@@ -76,7 +78,7 @@ export async function workOut(
     if ('code' in files) return { ok: false, refusal: files }
     const git = await previewRefs(rooms, state, command, since)
     if ('code' in git) return { ok: false, refusal: git }
-    const stays = kind === 'undo' ? [] : staying(state, resets, compensate)
+    const stays = kind === 'undo' ? [] : staying(state, resets, compensate, since)
     return {
       ok: true,
       kind,
@@ -129,7 +131,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   if (stays.length > 0)
     return refuse(
       'not-allowed',
-      `what ${stays.map(({ task }) => `'${task}'`).join(', ')} did outside the workspace cannot be undone from here`,
+      `what ${stays.map(({ task }) => `'${task}'`).join(', ')} did cannot all be undone from here: ${stays[0]!.why}`,
       'declare `compensate` for it, or undo it by hand and use --force',
       stays.map(({ task }) => task),
     )
@@ -241,11 +243,19 @@ async function previewRefs(
 }
 
 /** Tasks that have run and reached outside, as far as anybody said. */
-function staying(state: PlanState, resets: readonly Reset[], compensate: readonly TaskName[]) {
-  return resets.flatMap(({ task: name, status }) => {
+function staying(
+  state: PlanState,
+  resets: readonly Reset[],
+  compensate: readonly TaskName[],
+  since: readonly Entry[],
+): Worked['stays'] {
+  const unseen = unseenSince(state, since)
+  return resets.flatMap(({ task: name, status }): Worked['stays'] => {
     const task = state.tasks.get(name)
     if (task === undefined || status !== 'pending' || task.attempt === 0 || compensate.includes(name)) return []
     const { effect, action, compensate: own } = task.definition
+    const why = unseen.get(name)
+    if (why !== undefined) return [{ task: name, why: `what it wrote cannot be set back: ${why}`, declared: true }]
     if (own !== undefined && task.status !== 'completed') return []
     if (effect === 'unsafe' || effect === 'idempotent' || effect === 'probed')
       return [{ task: name, why: `declares the effect ${effect} and no \`compensate\``, declared: true }]
@@ -255,6 +265,27 @@ function staying(state: PlanState, resets: readonly Reset[], compensate: readonl
       : []
   })
 }
+
+/** Visits since then whose files nobody looked at although they may have written, and why. */
+function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<TaskName, string> {
+  const unseen = new Map<TaskName, string>()
+  const seen = new Set<string>()
+  for (const { events } of since) {
+    for (const event of events) {
+      if (event.type !== 'attempt.started') continue
+      const { task: name, visit, preimage, before, unwatched } = event
+      const task = state.tasks.get(name)?.definition
+      if (preimage !== undefined || before !== undefined) seen.add(`${name}/${visit}`)
+      if (task === undefined || seen.has(`${name}/${visit}`) || !mayWrite(state, task)) continue
+      unseen.set(name, unwatched ?? 'nobody looked at the files before it')
+    }
+  }
+  return unseen
+}
+
+const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
+  (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
+  effectOf(definition, task) !== 'pure'
 
 function hintFor(state: PlanState, name: string): string {
   const near = suggest(name, state.tasks.keys())

@@ -24,6 +24,8 @@ export interface CheckBlobs extends BodyBlobs {
   has(id: Sha256): boolean
   /** Every blob there is. */
   ids(): Iterable<Sha256>
+  /** On disk, all together. */
+  bytesUsed(): number
 }
 
 /** Yields after each plan, so that a large store does not hold the event loop. */
@@ -53,7 +55,7 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
     })
     attempt(plan, RESTORE, () => {
       if (plan !== null)
-        checked += checkPlan(tables, blobs, no, plan, (what, hint) => faults.push({ plan, what, hint }))
+        checked += checkPlan(tables, blobs, no, plan, readData, (what, hint) => faults.push({ plan, what, hint }))
     })
     yield
   }
@@ -67,7 +69,7 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
     attempt(null, RESTORE, () => void blobs.getNow(id))
     if (seen % 64 === 0) yield
   }
-  return { ok: faults.length === 0, plans, entries: checked, blobs: seen, faults }
+  return { ok: faults.length === 0, plans, entries: checked, blobs: seen, bytes: blobs.bytesUsed(), faults }
 }
 
 /** Returns how many entries it read. */
@@ -76,6 +78,7 @@ function checkPlan(
   blobs: CheckBlobs,
   no: number,
   plan: PlanId,
+  readData: boolean,
   fault: (what: string, hint: string) => void,
 ): number {
   const head = tables.journal.head(no)
@@ -96,7 +99,7 @@ function checkPlan(
         attempts.set(key, attemptAfter(attempts.get(key), change))
       }
       for (const event of entry.events) {
-        for (const id of blobsOf(event))
+        for (const id of [...blobsOf(event), ...(readData ? contentsOf(event, blobs) : [])])
           if (!blobs.has(id)) fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
       }
       if (fold?.version === entry.version) {
@@ -167,15 +170,44 @@ function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) =>
 function blobsOf(event: Event): readonly Sha256[] {
   switch (event.type) {
     case 'attempt.started':
-      return event.preimage === undefined ? [] : [event.preimage]
+      return named(event.preimage, event.before)
     case 'workspace.restored':
       return [event.to, event.saved]
     case 'attempt.succeeded':
     case 'attempt.failed':
-      return artifactsOf(event.result.outputs)
+    case 'compensation.finished':
+    case 'compensation.retried': {
+      const { outputs, wrote } = event.result
+      return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot)]
+    }
+    case 'checkpoint.taken':
+      return named(event.standing.snapshot)
+    case 'rollback.finished':
+      return named(event.changes, event.saved, ...(event.kept ?? []).map(({ sha256 }) => sha256))
     default:
       return []
   }
+}
+
+const named = (...ids: readonly (Sha256 | null | undefined)[]): readonly Sha256[] => ids.filter(id => id != null)
+
+/** The contents a list of changes tells of: without them nobody could go back. */
+function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
+  const id =
+    event.type === 'rollback.finished'
+      ? event.changes
+      : 'result' in event
+        ? (event.result.wrote?.changes ?? null)
+        : null
+  const stored = id === null || !blobs.has(id) ? null : blobs.getNow(id)
+  if (stored === null) return []
+  const changes = JSON.parse(Buffer.from(stored).toString()) as readonly Record<'before' | 'after', unknown>[]
+  return changes
+    .flatMap(({ before, after }) => [before, after])
+    .flatMap(entry => {
+      const sha256 = (entry as { readonly sha256?: string } | null)?.sha256
+      return sha256 !== undefined && isSha256(sha256) ? [sha256] : []
+    })
 }
 
 /** Outputs that were too large for the journal, or no JSON, are named by their hash. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Command } from '../domain/command.ts'
+import type { Command, Turn } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
 import { bindItems } from '../domain/items.ts'
 import { name, numberedPlanId, numberedSha, plan, task } from '../testing/index.ts'
@@ -44,4 +44,21 @@ test('everything a start says comes back', () => {
     { ...started, claim: { token: 't', by: 'ana' } },
   ]
   roundTrip(turn, all)
+})
+
+test('everything a turn tells comes back, whatever stands beside it', () => {
+  const result = { status: 'succeeded' } as const
+  const of = { task: name('f'), visit: 1, attempt: 1 }
+  const every: Required<Turn> = {
+    type: 'turn',
+    settled: [{ ...of, result }],
+    prepared: [{ task: name('g'), visit: 1, prepared: { before: numberedSha(1) } }],
+    restored: [{ task: name('g'), to: numberedSha(1), saved: numberedSha(2) }],
+    compensated: [{ task: name('h'), result }],
+    committed: [{ task: name('f'), visit: 1, operations: [] }],
+    rolledBack: { id: 'r', outcome: { changes: null, paths: 0 } },
+    expanded: [],
+    start: false,
+  }
+  roundTrip(every, [{ type: 'attempt.succeeded', ...of, result }])
 })

@@ -93,6 +93,8 @@ export interface CheckReport {
   readonly plans: number
   readonly entries: number
   readonly blobs: number
+  /** What the content store takes up. */
+  readonly bytes: number
   readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
 }
 export interface Pruned {

@@ -19,7 +19,7 @@ const killAt = (point: string) =>
 describe('a process killed at every commit', () => {
   let decided = 0
   for (const point of ['store.commit:before', 'store.commit:after']) {
-    test(`${point}: every k leads to the same end, the same files and no forbidden repetition`, async () => {
+    test(`regression 26: ${point}: every k leads to the same end, the same files and no forbidden repetition`, async () => {
       const { kills, decisions } = await killAt(point)
       // Every task takes at least one commit; a loop in which nothing fires proves nothing.
       expect(kills).toBeGreaterThan(15)

@@ -27,12 +27,21 @@ interface Told {
 
 export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
   const found: Checkpoint[] = []
+  const unseen = new Map<TaskName, string>()
   for (const { version, now, events } of entries) {
     for (const event of events) {
-      if (event.type === 'attempt.succeeded') {
+      if (event.type === 'attempt.started') {
+        if (event.unwatched !== undefined) unseen.set(event.task, event.unwatched)
+        else if (event.attempt === 1) unseen.delete(event.task)
+      } else if (event.type === 'attempt.succeeded') {
         const { wrote } = event.result
         const { snapshot, git, left } = wrote ?? {}
-        const standing = { ...some('snapshot', snapshot), ...some('git', git), ...some('left', left) }
+        const standing = {
+          ...some('snapshot', snapshot),
+          ...some('git', git),
+          ...some('left', left),
+          ...some('lacks', wrote === undefined ? unseen.get(event.task) : undefined),
+        }
         const paths = wrote === undefined ? null : wrote.paths
         found.push({
           name: checkpointName(event.task, now),

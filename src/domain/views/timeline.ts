@@ -68,7 +68,7 @@ export function sentence(event: Event): string {
       if (event.to.includes(event.task)) return 'everything else has ended; judging the definition of done'
       return `${event.task} ${event.outcome} → ${names(event.to)}`
     case 'attempt.started':
-      return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}`
+      return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
       return `${event.task} succeeded${seconds(event.result.durationMs)}`
     case 'attempt.failed':
@@ -120,6 +120,10 @@ export function sentence(event: Event): string {
       return event satisfies never
   }
 }
+
+/** Whatever it writes can then not be taken back by itself. */
+const unseen = ({ unwatched }: { readonly unwatched?: string }): string =>
+  unwatched === undefined ? '' : `; nobody looked at the files before it: ${unwatched}`
 
 function names(tasks: readonly string[]): string {
   return tasks.length <= 5 ? tasks.join(', ') : `${tasks.slice(0, 4).join(', ')} and ${tasks.length - 4} more`

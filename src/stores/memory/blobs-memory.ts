@@ -73,6 +73,7 @@ export class BlobsMemory implements ContentStore, SnapshotBlobs {
   unpin = (name: string): void => void this.#pins.delete(name)
   pins = (): Iterable<string> => this.#pins.values()
 
+  bytesUsed = (): number => [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
   has = (id: Sha256): boolean => this.#kept.has(id)
   ids = (): Iterable<Sha256> => this.#kept.keys()
   storedAt = (id: Sha256): Millis | null => this.#kept.get(id)?.at ?? null

@@ -1,0 +1,164 @@
+// The trail of a plan for whoever must answer for it: what was asked, decided, run, written and taken back, line by line, each with
+// the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
+
+import type { Command } from '../command.ts'
+import { type Event, tasksOf } from '../event.ts'
+import type { Millis, Sha256, TaskName } from '../id.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { allTasks } from '../task-graph.ts'
+import { factsOf, type HashOf } from './audit-facts.ts'
+import { sentence } from './timeline.ts'
+
+export interface AuditLine {
+  /** The entry, its time, who wrote it and its hash. */
+  readonly version: number
+  readonly at: Millis
+  readonly actor: string
+  readonly hash: Sha256
+  readonly kind: AuditKind
+  /** The type of the event, or of the command that was asked. */
+  readonly type: string
+  readonly task: TaskName | null
+  readonly text: string
+  /** Hashes, argument vectors, counts: what can be compared with something else. */
+  readonly facts: JsonObject
+}
+
+export type AuditKind =
+  | 'command'
+  | 'revision'
+  | 'decision'
+  | 'plan'
+  | 'task'
+  | 'attempt'
+  | 'files'
+  | 'checkpoint'
+  | 'rollback'
+  | 'git'
+  | 'compensation'
+  | 'note'
+
+export interface AuditedEntry {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly hash: Sha256
+  readonly command: Command
+  readonly events: readonly Event[]
+}
+
+/** Reads entries in order, from the first: what a task was told to do is known from the revision of then. */
+export class AuditReader {
+  readonly #hashOf: HashOf
+  #tasks: ReadonlyMap<TaskName, TaskDefinition> = new Map()
+
+  constructor(hashOf: HashOf) {
+    this.#hashOf = hashOf
+  }
+
+  read(entry: AuditedEntry): readonly AuditLine[] {
+    const { version, now: at, actor, hash, command, events } = entry
+    const stands = { version, at, actor, hash }
+    const lines: AuditLine[] = []
+    if (!isOfTheEngine(command)) lines.push({ ...stands, kind: 'command', type: command.type, ...askedOf(command) })
+    for (const event of events) {
+      if ('definition' in event) this.#tasks = tasksIn(event.definition)
+      const kind = kindOf(event)
+      if (kind === null) continue
+      const task = 'task' in event ? (event.task ?? null) : null
+      const definition = task === null ? undefined : this.#tasks.get(task)
+      const facts = factsOf(event, definition, this.#hashOf)
+      lines.push({ ...stands, kind, type: event.type, task, text: textOf(event, facts), facts })
+    }
+    return lines
+  }
+}
+
+const tasksIn = (definition: PlanDefinition): ReadonlyMap<TaskName, TaskDefinition> =>
+  new Map(allTasks(definition).map(task => [task.id, task]))
+
+/** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
+const isOfTheEngine = ({ type }: Command): boolean =>
+  type === 'turn' || type === 'recover' || type === 'lapse' || type === 'place'
+
+/** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
+function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
+  const facts: { [key: string]: Json } = {}
+  for (const [key, value] of Object.entries(command)) {
+    if (key === 'type' || key === 'token') continue
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') facts[key] = value
+  }
+  if (command.type === 'rollback' && command.choices !== undefined) facts.choices = command.choices
+  const task = 'task' in command ? (command.task ?? null) : null
+  const words = [command.type, task ?? '', command.type === 'decide' ? command.verdict : ''].filter(Boolean)
+  return { task, text: `asked: ${words.join(' ')}`, facts }
+}
+
+function kindOf(event: Event): AuditKind | null {
+  switch (event.type) {
+    case 'task.readied':
+    case 'task.blocked':
+    case 'task.unblocked':
+      return null
+    case 'plan.created':
+    case 'plan.revised':
+      return 'revision'
+    case 'gate.opened':
+    case 'gate.decided':
+    case 'criterion.judged':
+      return 'decision'
+    case 'plan.started':
+    case 'plan.paused':
+    case 'plan.resumed':
+    case 'plan.cancelled':
+    case 'plan.finished':
+    case 'plan.reopened':
+    case 'plan.archived':
+      return 'plan'
+    case 'task.imported':
+    case 'task.skipped':
+    case 'task.abandoned':
+    case 'task.failed':
+    case 'task.reopened':
+    case 'task.routed':
+      return 'task'
+    case 'attempt.started':
+    case 'attempt.succeeded':
+    case 'attempt.failed':
+    case 'attempt.lost':
+    case 'attempt.parked':
+    case 'retry.scheduled':
+      return 'attempt'
+    case 'workspace.restored':
+      return 'files'
+    case 'compensation.started':
+    case 'compensation.finished':
+    case 'compensation.retried':
+    case 'plan.compensating':
+      return 'compensation'
+    case 'checkpoint.taken':
+      return 'checkpoint'
+    case 'git.committed':
+    case 'place.made':
+      return 'git'
+    case 'rollback.started':
+    case 'rollback.finished':
+    case 'rollback.stopped':
+      return 'rollback'
+    case 'note.added':
+      return 'note'
+    default:
+      return event satisfies never
+  }
+}
+
+/** The sentence of the log; for an attempt also what is run, for a set of tasks all of them. */
+function textOf(event: Event, facts: JsonObject): string {
+  const tasks = tasksOf(event)
+  if (event.type === 'task.reopened') return `next visit of ${tasks.join(', ')}: ${event.reason}`
+  if (event.type === 'note.added') return `note: ${event.text}`
+  if (event.type !== 'attempt.started') return sentence(event)
+  const { action } = facts
+  return typeof action === 'string' ? `${sentence(event)}: ${action}` : sentence(event)
+}

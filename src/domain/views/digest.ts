@@ -1,0 +1,133 @@
+// A plan since a time, for people who do not watch it: what was completed and what failed, who decided what, what is under way,
+// what waits for whom, and what comes next. What was done and taken back since is not told as done.
+
+import type { Event, GateVerdict } from '../event.ts'
+import type { Millis, PlanId, TaskName } from '../id.ts'
+import type { PlanState, TaskState } from '../state.ts'
+import type { PlanStatus } from '../status.ts'
+import { explain } from './explain.ts'
+import { type InboxItem, inboxOf } from './inbox.ts'
+import { type Progress, progress } from './progress.ts'
+import { planStatus } from './summary.ts'
+
+export interface Digest {
+  readonly plan: PlanId
+  readonly name: string
+  readonly title: string | null
+  readonly status: PlanStatus
+  readonly reason: string | null
+  readonly progress: Progress
+  /** Entries in that time; none: nothing has happened. */
+  readonly entries: number
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+  readonly completed: readonly Ended[]
+  readonly failed: readonly (Ended & { readonly message: string; readonly handled: boolean })[]
+  readonly skipped: readonly (Ended & { readonly message: string })[]
+  /** Attempts that failed or were lost in that time, by task: also of those that went well afterwards. */
+  readonly setbacks: readonly { readonly task: TaskName; readonly times: number; readonly last: string }[]
+  readonly decided: readonly {
+    readonly task: TaskName
+    readonly verdict: GateVerdict
+    readonly by: string
+    readonly at: Millis
+    readonly rationale: string
+  }[]
+  readonly revised: readonly {
+    readonly revision: number
+    readonly by: string
+    readonly at: Millis
+    readonly rationale: string
+  }[]
+  readonly rolledBack: readonly { readonly at: Millis; readonly by: string; readonly how: 'finished' | 'stopped' }[]
+  readonly running: readonly { readonly task: TaskName; readonly since: Millis | null; readonly by: string | null }[]
+  readonly waiting: readonly InboxItem[]
+  readonly blocked: readonly { readonly task: TaskName; readonly why: string }[]
+  readonly next: readonly { readonly task: TaskName; readonly why: string }[]
+}
+
+export interface Ended {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly at: Millis
+  readonly attempts: number
+}
+
+interface Told {
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+const NEXT_MAX = 10
+
+/** `entries` are those since then, in order; `state` is the plan as it stands. */
+export function digest(state: PlanState, entries: readonly Told[], since: Millis, now: Millis): Digest {
+  const works = state.order.filter(({ definition }) => definition.action.type !== 'group')
+  const ended = (status: TaskState['status']): readonly TaskState[] =>
+    works.filter(task => task.status === status && task.endedAt !== null && task.endedAt >= since)
+  const isOver = state.endedAt !== null
+  return {
+    plan: state.id,
+    name: state.definition.name,
+    title: state.definition.title ?? null,
+    status: planStatus(state),
+    reason: state.reason,
+    progress: progress(state),
+    entries: entries.length,
+    startedAt: state.startedAt,
+    endedAt: state.endedAt,
+    completed: ended('completed').map(endOf),
+    failed: ended('failed').map(task => ({ ...endOf(task), message: task.reason ?? '', handled: task.handled })),
+    skipped: ended('skipped').map(task => ({ ...endOf(task), message: task.reason ?? '' })),
+    ...happened(entries),
+    running: works
+      .filter(({ status }) => status === 'running')
+      .map(({ definition, startedAt, claim }) => ({ task: definition.id, since: startedAt, by: claim?.by ?? null })),
+    waiting: inboxOf(state),
+    blocked: isOver
+      ? []
+      : works
+          .filter(({ status }) => status === 'blocked')
+          .map(task => ({ task: task.definition.id, why: explain(state, task, now) })),
+    next: isOver ? [] : comesNext(state, works, now),
+  }
+}
+
+function endOf({ definition, endedAt, attempt }: TaskState): Ended {
+  return { task: definition.id, title: definition.title ?? null, at: endedAt ?? 0, attempts: attempt }
+}
+
+function happened(entries: readonly Told[]): Pick<Digest, 'setbacks' | 'decided' | 'revised' | 'rolledBack'> {
+  const setbacks = new Map<TaskName, { times: number; last: string }>()
+  const decided: Digest['decided'][number][] = []
+  const revised: Digest['revised'][number][] = []
+  const rolledBack: Digest['rolledBack'][number][] = []
+  for (const { now: at, actor: by, events } of entries) {
+    for (const event of events) {
+      if (event.type === 'attempt.failed' || event.type === 'attempt.lost') {
+        const known = setbacks.get(event.task) ?? { times: 0, last: '' }
+        known.times++
+        known.last = event.type === 'attempt.failed' ? event.result.failure.message : event.reason
+        setbacks.set(event.task, known)
+      } else if (event.type === 'gate.decided')
+        decided.push({ task: event.task, verdict: event.verdict, by, at, rationale: event.rationale })
+      else if (event.type === 'plan.revised')
+        revised.push({ revision: event.revision, by, at, rationale: event.rationale })
+      else if (event.type === 'rollback.finished') rolledBack.push({ at, by, how: 'finished' })
+      else if (event.type === 'rollback.stopped') rolledBack.push({ at, by, how: 'stopped' })
+    }
+  }
+  return { setbacks: Array.from(setbacks, ([task, known]) => ({ task, ...known })), decided, revised, rolledBack }
+}
+
+/** What is ready first, then what waits for the least. */
+function comesNext(state: PlanState, works: readonly TaskState[], now: Millis): Digest['next'] {
+  const ready = works.filter(({ status }) => status === 'ready')
+  const pending = works
+    .filter(task => task.status === 'pending' && !task.dormant)
+    .sort((a, b) => a.unmet - b.unmet || a.ordinal - b.ordinal)
+  return [...ready, ...pending]
+    .slice(0, NEXT_MAX)
+    .map(task => ({ task: task.definition.id, why: explain(state, task, now) }))
+}

@@ -1,0 +1,288 @@
+// What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
+// how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
+
+import type { Event, GateVerdict } from '../event.ts'
+import { evolve } from '../evolve.ts'
+import { newState } from '../fold.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Criterion } from '../plan.ts'
+import type { FailureClass, Verdict } from '../result.ts'
+import type { TaskState } from '../state.ts'
+import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
+import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
+import { operationsOf } from './git-operations.ts'
+import { inboxOf } from './inbox.ts'
+import { planStatus } from './summary.ts'
+
+export interface Handoff {
+  readonly plan: PlanId
+  readonly name: string
+  readonly title: string | null
+  readonly goal: string | null
+  readonly status: PlanStatus
+  readonly reason: string | null
+  readonly origin: PlanId | null
+  readonly place: string | null
+  /** The journal it was made from: how many entries, and the hash of the last. */
+  readonly version: number
+  readonly head: string
+  readonly askedBy: string
+  readonly createdAt: Millis
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+  readonly lastAt: Millis
+  readonly done: readonly Criterion[]
+  readonly revisions: readonly {
+    readonly revision: number
+    readonly at: Millis
+    readonly by: string
+    readonly hash: Sha256
+    readonly rationale: string | null
+  }[]
+  readonly tasks: readonly HandedTask[]
+  readonly decisions: readonly {
+    readonly version: number
+    readonly at: Millis
+    readonly by: string
+    readonly task: TaskName
+    readonly verdict: GateVerdict
+    readonly rationale: string
+  }[]
+  /** Every attempt that failed, or whose outcome nobody knew. */
+  readonly setbacks: readonly Setback[]
+  readonly rollbacks: readonly {
+    readonly version: number
+    readonly at: Millis
+    readonly by: string
+    readonly kind: 'rollback' | 'undo'
+    readonly to: string
+    readonly how: 'finished' | 'stopped' | 'under way'
+    readonly paths: number
+    readonly saved: Sha256 | null
+    readonly message: string | null
+  }[]
+  readonly compensations: readonly {
+    readonly at: Millis
+    readonly task: TaskName
+    readonly status: 'succeeded' | 'failed'
+    readonly message: string | null
+  }[]
+  readonly notes: readonly {
+    readonly at: Millis
+    readonly by: string
+    readonly task: TaskName | null
+    readonly text: string
+  }[]
+  /** Those somebody asked for, by hand or by policy. */
+  readonly checkpoints: readonly Checkpoint[]
+  /** How many there are by themselves, one after each task. */
+  readonly automatic: number
+  /** Refs as the plan left them; null: taken away again. */
+  readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
+  /** What still waits for a person. */
+  readonly waiting: readonly { readonly task: TaskName | null; readonly asks: string; readonly since: Millis }[]
+  /** Time attempts took, all together. */
+  readonly workMs: number
+}
+
+export interface HandedTask {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly status: TaskStatus
+  readonly optional: boolean
+  readonly handled: boolean
+  readonly reason: string | null
+  readonly visits: number
+  /** Over all visits. */
+  readonly attempts: number
+  readonly workMs: number
+  readonly outputs: readonly string[]
+  readonly artifacts: readonly { readonly output: string; readonly sha256: string }[]
+  readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
+  readonly changes: Sha256 | null
+  readonly paths: number
+  readonly verdicts: readonly Verdict[]
+}
+
+export interface Setback {
+  readonly at: Millis
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly class: FailureClass | 'lost'
+  readonly message: string
+  readonly hint: string | null
+}
+
+export interface HandedEntry {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly hash: Sha256
+  readonly events: readonly Event[]
+}
+
+/** All entries of one plan, from the first. */
+export function handoff(entries: readonly HandedEntry[]): Handoff {
+  const state = newState()
+  const story = newStory()
+  for (const { version, now, actor, events } of entries) {
+    for (const event of events) {
+      evolve(state, event, now)
+      tell(story, event, { version, at: now, by: actor })
+    }
+    state.version = version
+  }
+  const { tries, refs, ...told } = story
+  const last = entries.at(-1)
+  const checkpoints = checkpointsOf(entries)
+  const { definition } = state
+  return {
+    plan: state.id,
+    name: definition.name,
+    title: definition.title ?? null,
+    goal: state.goal ?? definition.goal ?? null,
+    status: planStatus(state),
+    reason: state.reason,
+    origin: state.origin,
+    place: state.place,
+    version: state.version,
+    head: last?.hash ?? '',
+    askedBy: entries[0]?.actor ?? '',
+    createdAt: state.createdAt,
+    startedAt: state.startedAt,
+    endedAt: state.endedAt,
+    lastAt: last?.now ?? state.createdAt,
+    done: definition.done ?? [],
+    tasks: state.order
+      .filter(({ definition: { action } }) => action.type !== 'group')
+      .map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
+    ...told,
+    checkpoints: checkpoints.filter(({ why }) => why !== 'after'),
+    automatic: checkpoints.filter(({ why }) => why === 'after').length,
+    refs: Array.from(refs, ([ref, commit]) => ({ ref, commit })),
+    waiting: inboxOf(state).map(({ task, asks, since }) => ({ task, asks: asks.type, since })),
+    workMs: Array.from(tries.values()).reduce((sum, { workMs }) => sum + workMs, 0),
+  }
+}
+
+interface Tries {
+  attempts: number
+  workMs: number
+  /** Of the last attempt that printed or wrote something: a task that was reopened has left it all the same. */
+  log: HandedTask['log']
+}
+const NONE: Tries = { attempts: 0, workMs: 0, log: null }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
+type Story = Mutable<
+  Pick<Handoff, 'revisions' | 'decisions' | 'setbacks' | 'rollbacks' | 'compensations' | 'notes'>
+> & { readonly tries: Map<TaskName, Tries>; readonly refs: Map<string, string | null> }
+
+const newStory = (): Story => ({
+  revisions: [],
+  decisions: [],
+  setbacks: [],
+  rollbacks: [],
+  compensations: [],
+  notes: [],
+  tries: new Map(),
+  refs: new Map(),
+})
+
+function tell(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
+  for (const operation of event.type === 'place.made' ? event.operations : operationsOf(event))
+    if ('before' in operation) story.refs.set(operation.ref, operation.after)
+  switch (event.type) {
+    case 'plan.created':
+      story.revisions.push({ revision: 1, at, by, hash: event.hash, rationale: null })
+      return
+    case 'plan.revised':
+      story.revisions.push({ revision: event.revision, at, by, hash: event.hash, rationale: event.rationale })
+      return
+    case 'gate.decided':
+      story.decisions.push({ version, at, by, task: event.task, verdict: event.verdict, rationale: event.rationale })
+      return
+    case 'attempt.started':
+      triesOf(story, event.task).attempts++
+      return
+    case 'attempt.succeeded':
+    case 'attempt.failed': {
+      const tries = triesOf(story, event.task)
+      tries.workMs += event.result.durationMs ?? 0
+      tries.log = event.result.log ?? tries.log
+      if (event.type === 'attempt.failed') {
+        const { task, visit, attempt, result } = event
+        const { class: kind, message, hint = null } = result.failure
+        story.setbacks.push({ at, task, visit, attempt, class: kind, message, hint })
+      }
+      return
+    }
+    case 'attempt.lost': {
+      const { task, visit, attempt, reason } = event
+      story.setbacks.push({ at, task, visit, attempt, class: 'lost', message: reason, hint: null })
+      return
+    }
+    case 'compensation.finished': {
+      const { task, result } = event
+      const message = result.status === 'failed' ? result.failure.message : null
+      story.compensations.push({ at, task, status: result.status, message })
+      return
+    }
+    case 'rollback.started': {
+      const to = event.checkpoint ?? `entry ${event.to}`
+      const begun = { kind: event.kind, to, how: 'under way', paths: 0, saved: null, message: null } as const
+      story.rollbacks.push({ version, at, by, ...begun })
+      return
+    }
+    case 'rollback.finished':
+    case 'rollback.stopped': {
+      const begun = story.rollbacks.pop()
+      if (begun === undefined) return
+      const how = event.type === 'rollback.finished' ? 'finished' : 'stopped'
+      const message = event.type === 'rollback.stopped' ? event.failure.message : null
+      story.rollbacks.push({ ...begun, how, paths: event.paths, saved: event.saved ?? null, message })
+      return
+    }
+    case 'note.added':
+      story.notes.push({ at, by, task: event.task ?? null, text: event.text })
+      return
+    default:
+      return
+  }
+}
+
+function triesOf({ tries }: Story, task: TaskName): Tries {
+  const known = tries.get(task) ?? { ...NONE }
+  tries.set(task, known)
+  return known
+}
+
+function handed(task: TaskState, { attempts, workMs, log }: Tries): HandedTask {
+  const { definition, status, visit, goneBack, result, handled, reason } = task
+  const outputs = Object.entries(result?.outputs ?? {})
+  return {
+    task: definition.id,
+    title: definition.title ?? null,
+    status,
+    optional: definition.optional ?? false,
+    handled,
+    reason: reason ?? (result?.status === 'failed' ? result.failure.message : null),
+    visits: visit - goneBack,
+    attempts,
+    workMs,
+    outputs: outputs.map(([name]) => name),
+    artifacts: outputs.flatMap(([output, value]) => {
+      const sha256 = value !== null && typeof value === 'object' && 'artifact' in value ? value.artifact : null
+      return typeof sha256 === 'string' ? [{ output, sha256 }] : []
+    }),
+    log: log ?? result?.log ?? null,
+    changes: result?.wrote?.changes ?? null,
+    paths: result?.wrote?.paths ?? 0,
+    verdicts: result?.verdicts ?? [],
+  }
+}
+
+/** Neither done nor given up on purpose. */
+export const isLeftOpen = ({ status, handled, optional }: HandedTask): boolean =>
+  !ENDED.has(status) || ((status === 'failed' || status === 'abandoned') && !handled && !optional)

@@ -1,0 +1,109 @@
+// What became of something that waited for a person once: found by folding a journal and asking, entry by entry, whether it was
+// there and whether it still is. Also: is a rollback that was stopped still waiting, as the last entries tell.
+
+import type { Event, EventOf } from '../event.ts'
+import { tasksOf } from '../event.ts'
+import { evolve } from '../evolve.ts'
+import { newState } from '../fold.ts'
+import type { Millis, TaskName } from '../id.ts'
+import type { PlanState } from '../state.ts'
+import { type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
+import { sentence } from './timeline.ts'
+
+interface Told {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+export interface Became {
+  readonly item: InboxItem
+  /** The entry that answered it or took it away; null while it waits. */
+  readonly by: { readonly version: number; readonly at: Millis; readonly actor: string; readonly text: string } | null
+}
+
+export class InboxPast {
+  readonly #isWanted: (key: string) => boolean
+  readonly #state: PlanState = newState()
+  #started: EventOf<'rollback.started'> | null = null
+  #found: Became | null = null
+
+  constructor(isWanted: (key: string) => boolean) {
+    this.#isWanted = isWanted
+  }
+
+  get found(): Became | null {
+    return this.#found
+  }
+
+  /** Entries in order, from the first. */
+  read(entry: Told): void {
+    const { version, now, events } = entry
+    const touched = new Set<TaskName>()
+    for (const event of events) {
+      evolve(this.#state, event, now)
+      for (const task of tasksOf(event)) touched.add(task)
+      if (event.type === 'rollback.started') this.#started = event
+      if (event.type === 'rollback.stopped') {
+        const item = rollbackItem(this.#state, { version, at: now, started: this.#started, stopped: event })
+        if (this.#isWanted(item.key)) this.#found = { item, by: null }
+      }
+    }
+    this.#state.version = version
+    if (this.#found === null) this.#look(touched)
+    else if (this.#found.by === null && !this.#stillWaits(this.#found.item, entry))
+      this.#found = { ...this.#found, by: told(this.#found.item, entry) }
+  }
+
+  #look(touched: ReadonlySet<TaskName>): void {
+    for (const name of touched) {
+      const task = this.#state.tasks.get(name)
+      const item = task === undefined ? null : itemOf(this.#state, task)
+      if (item !== null && this.#isWanted(item.key)) this.#found = { item, by: null }
+    }
+  }
+
+  #stillWaits({ key, task }: InboxItem, { events }: Told): boolean {
+    if (this.#state.archived) return false
+    if (task === null) return !events.some(settlesRollback)
+    const state = this.#state.tasks.get(task)
+    return state !== undefined && itemOf(this.#state, state)?.key === key
+  }
+}
+
+function told({ task }: InboxItem, { version, now, actor, events }: Told): NonNullable<Became['by']> {
+  const about = events.filter(event => (task === null ? settlesRollback(event) : tasksOf(event).includes(task)))
+  const said = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
+  return { version, at: now, actor, text: said === undefined ? 'it is gone' : sentence(said) }
+}
+
+/** The last rollback, when it was stopped and nobody has gone on or said anything about it since. Entries in order. */
+export function stoppedIn(tail: readonly Told[]): StoppedRollback | null {
+  let found: StoppedRollback | null = null
+  let started: EventOf<'rollback.started'> | null = null
+  for (const { version, now, events } of tail) {
+    for (const event of events) {
+      if (event.type === 'rollback.started') started = event
+      if (event.type === 'rollback.stopped') found = { version, at: now, started, stopped: event }
+      else if (found !== null && version > found.version && settlesRollback(event)) found = null
+    }
+  }
+  return found
+}
+
+/** Somebody went on, began anew, or said what they think of it. */
+function settlesRollback(event: Event): boolean {
+  switch (event.type) {
+    case 'rollback.started':
+    case 'plan.resumed':
+    case 'plan.reopened':
+    case 'plan.cancelled':
+    case 'plan.archived':
+      return true
+    case 'note.added':
+      return event.task === undefined
+    default:
+      return false
+  }
+}

@@ -1,0 +1,70 @@
+// What is asked by whoever looks at a plan from outside: its trail, what happened since a time, and what is handed on at the end.
+
+import { createHash } from 'node:crypto'
+import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
+import type { PlanState } from '../domain/state.ts'
+import { type AuditLine, AuditReader } from '../domain/views/audit.ts'
+import { type Digest, digest } from '../domain/views/digest.ts'
+import { type Handoff, handoff } from '../domain/views/handoff.ts'
+import { canonicalJson } from '../format/hash.ts'
+import type { Entry, Store } from '../stores/store.ts'
+import { postmortemText, readmeText } from './handoff-text.ts'
+import { type Chain, proven, wholeJournal } from './proving.ts'
+import type { Rooms } from './rooms.ts'
+
+export interface AuditTrail extends Omit<Chain, 'at'> {
+  readonly lines: readonly AuditLine[]
+}
+
+export interface HandedOn extends Handoff {
+  /** Markdown. */
+  readonly readme: string
+  readonly postmortem: string
+}
+
+/** Only what the chain proves; behind a fault nothing is told. */
+export async function auditTrail(
+  { store }: Rooms,
+  { plan, name }: { readonly plan: PlanId; readonly name: string },
+  since: Millis,
+): Promise<AuditTrail> {
+  const reader = new AuditReader(hashOf)
+  const lines: AuditLine[] = []
+  const told = await proven(store, plan, entry => {
+    const read = reader.read(entry)
+    if (entry.now >= since) lines.push(...read)
+  })
+  return { plan, name, ...told, lines }
+}
+
+const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
+
+export async function handOn({ store }: Rooms, plan: PlanId): Promise<HandedOn> {
+  const facts = handoff(await wholeJournal(store, plan))
+  return { ...facts, readme: readmeText(facts), postmortem: postmortemText(facts) }
+}
+
+export async function digestSince({ store, clock }: Rooms, state: PlanState, since: Millis): Promise<Digest> {
+  return digest(state, await entriesSince(store, state, since), since, clock.now())
+}
+
+const PAGE = 500
+
+/** Times only rise from entry to entry, so where to begin is found by halving. */
+async function entriesSince(store: Store, { id, version }: PlanState, since: Millis): Promise<readonly Entry[]> {
+  let [low, high] = [0, version]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const [entry] = await store.read(id, { after: middle, limit: 1 })
+    if (entry !== undefined && entry.now < since) low = middle + 1
+    else high = middle
+  }
+  const all: Entry[] = []
+  for (let after = low; ; ) {
+    const page = await store.read(id, { after, limit: PAGE })
+    all.push(...page)
+    if (page.length < PAGE) return all
+    after = page.at(-1)!.version
+  }
+}
