@@ -20,6 +20,7 @@ describe('the end of a run', () => {
       '  tasks    2 completed · 1 skipped',
       '  retried  build (3 attempts)',
       '  longest  build 31s',
+      '  handoff  planfold handoff demo',
     ])
   })
 
@@ -62,6 +63,7 @@ describe('the end of a run', () => {
     expect(endingLines(failed, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
       '  failed   last: exit 3\\u{1b}[2J',
       '  output   planfold log demo last --output',
+      '  handoff  planfold handoff demo',
       '  continue with: planfold retry demo last',
     ])
   })

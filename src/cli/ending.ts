@@ -67,6 +67,7 @@ export function endingLines(
   if (summary.status === 'failed')
     lines.push(`  output   planfold log ${summary.name} ${summary.failed[0]?.task ?? ''} --output`.trimEnd())
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
+  else lines.push(`  handoff  planfold handoff ${summary.name}`)
   const next = nextCommand(summary, how)
   if (how.left !== null)
     lines.push(

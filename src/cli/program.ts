@@ -3,6 +3,7 @@
 
 import { Command } from 'commander'
 import type { Context } from './context.ts'
+import { addAuditing } from './grammar/auditing.ts'
 import { addDeciding } from './grammar/deciding.ts'
 import { addDriving } from './grammar/driving.ts'
 import { addGoingBack } from './grammar/going-back.ts'
@@ -51,6 +52,7 @@ export function buildProgram(version: string, act: Act): Command {
   addGoingBack(program, act)
   addTime(program, act)
   addRepository(program, act)
+  addAuditing(program, act)
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')

@@ -135,6 +135,24 @@ const answerers: Answerer = {
     if (state === null) return null
     return await (await import('./pull-request.ts')).pullRequest(roomsOf(rooms, state), state)
   },
+  audit: async (rooms, { plan, since = 0 }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./audit-answers.ts')).auditTrail(rooms, found, since)
+  },
+  chain: async (rooms, { plan, at = [] }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./proving.ts')).chainOf(rooms.store, found, at)
+  },
+  handoff: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./audit-answers.ts')).handOn(rooms, found.plan)
+  },
+  digest: async (rooms, { plan, since }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./audit-answers.ts')).digestSince(rooms, state, since)
+  },
+  inbox: async rooms => await (await import('./inbox-answers.ts')).inbox(rooms),
+  inboxFate: async (rooms, { id }) => await (await import('./inbox-answers.ts')).inboxFate(rooms, id),
   check: (rooms, options) => rooms.store.check(options),
   prune: (rooms, options) => rooms.store.prune(options),
 }

@@ -13,6 +13,7 @@ import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
+import type { Digest } from '../domain/views/digest.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type {
@@ -34,9 +35,15 @@ import type {
 } from '../stores/store.ts'
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
+import type { AuditTrail, HandedOn } from './audit-answers.ts'
+import type { Inbox, InboxFate } from './inbox-answers.ts'
+import type { Chain } from './proving.ts'
 import type { PullRequest } from './pull-request.ts'
 import type { Replay } from './replay.ts'
 
+export type { AuditTrail, HandedOn } from './audit-answers.ts'
+export type { Inbox, InboxEntry, InboxFate } from './inbox-answers.ts'
+export type { Chain } from './proving.ts'
 export type { PullRequest } from './pull-request.ts'
 export type { Replay, ReplayFault } from './replay.ts'
 
@@ -241,6 +248,18 @@ export interface Queries {
   compare: { ask: { plan: string; with: string }; answer: Comparison | null }
   /** Title and body for what the plan did, from its journal and its branch. */
   pullRequest: { ask: { plan: string }; answer: PullRequest | null }
+  /** Who asked, decided, ran and wrote what, as far as the chain proves it. */
+  audit: { ask: { plan: string; since?: Millis }; answer: AuditTrail | null }
+  /** The chain of a journal, proven to its end; with the hashes of single entries. */
+  chain: { ask: { plan: string; at?: readonly number[] }; answer: Chain | null }
+  /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
+  handoff: { ask: { plan: string }; answer: HandedOn | null }
+  /** Progress and blockers since a time. */
+  digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** Everything that waits for a person, in all plans, oldest first. */
+  inbox: { ask: object; answer: Inbox }
+  /** What became of something that waited; null for an id that never did. */
+  inboxFate: { ask: { id: string }; answer: InboxFate | null }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }

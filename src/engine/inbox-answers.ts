@@ -76,7 +76,7 @@ async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]
   if (isOver && stoppedIn(tail) === null) return []
   const state = await store.state(row.id)
   if (state === null) return []
-  const stopped = isOver ? stoppedIn(tail) : isStopped(state) ? await stoppedBefore(store, state) : null
+  const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
   return [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
 }
 

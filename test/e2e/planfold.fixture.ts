@@ -4,10 +4,16 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** The built package; another folder while several people build at once. */
+export const MAIN = join(
+  process.env.PLANFOLD_DIST === undefined
+    ? fileURLToPath(new URL('../../dist', import.meta.url))
+    : resolve(process.env.PLANFOLD_DIST),
+  'cli/main.js',
+)
 
 export interface Said {
   readonly exit: number | null

@@ -38,7 +38,10 @@ export async function done(
   })
 }
 
-async function outputsOf(context: Context, options: DoneOptions): Promise<JsonObject | null> {
+export async function outputsOf(
+  context: Context,
+  options: Pick<DoneOptions, 'output' | 'outputs'>,
+): Promise<JsonObject | null> {
   if (options.output === undefined && options.outputs === undefined) return null
   const fromFile = options.outputs === undefined ? {} : await readOutputs(context, options.outputs)
   return { ...fromFile, ...Object.fromEntries((options.output ?? []).map(pair)) }

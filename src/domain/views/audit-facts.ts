@@ -90,20 +90,26 @@ function toldTo(action: Action | CompensatingTask): { readonly [key: string]: Js
   switch (action.type) {
     case 'run': {
       const { command } = action
-      const told: { readonly [key: string]: Json } =
-        'argv' in command ? { argv: command.argv } : { script: command.script }
-      const words = 'argv' in command ? JSON.stringify(command.argv) : `sh: ${command.script}`
-      return { ...told, resolved: !words.includes('${{'), action: words }
+      const text = 'argv' in command ? command.argv.join(' ') : command.script
+      const told = 'argv' in command ? { argv: command.argv } : { script: command.script }
+      return { action: 'run', ...told, resolved: !text.includes('${{') }
     }
-    case 'edit': {
-      const files = action.edits.map(({ type, file }) => `${type} ${file}`)
-      return { edits: files, action: files.join(', ') }
-    }
+    case 'edit':
+      return { action: 'edit', edits: action.edits.map(({ type, file }) => `${type} ${file}`) }
     case 'task':
-      return { task: action.task, action: `task ${action.task}` }
+      return { action: 'task', by: action.task }
     default:
       return { action: action.type }
   }
+}
+
+/** What was carried out, in words. */
+export function toldWords({ action, argv, script, edits, by }: JsonObject): string | null {
+  if (argv !== undefined) return JSON.stringify(argv)
+  if (typeof script === 'string') return `sh: ${script}`
+  if (Array.isArray(edits)) return edits.join(', ')
+  if (typeof by === 'string') return `task ${by}`
+  return typeof action === 'string' ? action : null
 }
 
 function resultFacts(result: Result, hashOf: HashOf): JsonObject {

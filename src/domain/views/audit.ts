@@ -7,7 +7,7 @@ import type { Millis, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { allTasks } from '../task-graph.ts'
-import { factsOf, type HashOf } from './audit-facts.ts'
+import { factsOf, type HashOf, toldWords } from './audit-facts.ts'
 import { sentence } from './timeline.ts'
 
 export interface AuditLine {
@@ -52,6 +52,9 @@ export interface AuditedEntry {
 export class AuditReader {
   readonly #hashOf: HashOf
   #tasks: ReadonlyMap<TaskName, TaskDefinition> = new Map()
+  /** The revision in force, and the one each open question was asked under. */
+  #revision: Sha256 | null = null
+  readonly #asked = new Map<TaskName, Sha256 | null>()
 
   constructor(hashOf: HashOf) {
     this.#hashOf = hashOf
@@ -63,15 +66,30 @@ export class AuditReader {
     const lines: AuditLine[] = []
     if (!isOfTheEngine(command)) lines.push({ ...stands, kind: 'command', type: command.type, ...askedOf(command) })
     for (const event of events) {
-      if ('definition' in event) this.#tasks = tasksIn(event.definition)
+      this.#follow(event)
       const kind = kindOf(event)
       if (kind === null) continue
       const task = 'task' in event ? (event.task ?? null) : null
       const definition = task === null ? undefined : this.#tasks.get(task)
-      const facts = factsOf(event, definition, this.#hashOf)
+      const facts = { ...factsOf(event, definition, this.#hashOf), ...this.#decidedOn(event) }
       lines.push({ ...stands, kind, type: event.type, task, text: textOf(event, facts), facts })
     }
     return lines
+  }
+
+  #follow(event: Event): void {
+    if ('definition' in event) {
+      this.#tasks = tasksIn(event.definition)
+      this.#revision = event.hash
+    }
+    if (event.type === 'gate.opened') this.#asked.set(event.task, event.hash ?? this.#revision)
+    if (event.type === 'attempt.parked') this.#asked.set(event.task, this.#revision)
+  }
+
+  /** A decision says on what it was made: the revision under which it was asked for. */
+  #decidedOn(event: Event): JsonObject {
+    const on = event.type === 'gate.decided' ? (this.#asked.get(event.task) ?? null) : null
+    return on === null ? {} : { on }
   }
 }
 
@@ -158,7 +176,7 @@ function textOf(event: Event, facts: JsonObject): string {
   const tasks = tasksOf(event)
   if (event.type === 'task.reopened') return `next visit of ${tasks.join(', ')}: ${event.reason}`
   if (event.type === 'note.added') return `note: ${event.text}`
-  if (event.type !== 'attempt.started') return sentence(event)
-  const { action } = facts
-  return typeof action === 'string' ? `${sentence(event)}: ${action}` : sentence(event)
+  if (event.type !== 'attempt.started' && event.type !== 'compensation.started') return sentence(event)
+  const told = toldWords(facts)
+  return told === null ? sentence(event) : `${sentence(event)}: ${told}`
 }

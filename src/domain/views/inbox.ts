@@ -33,9 +33,13 @@ export type InboxAsks =
       readonly kind: 'rollback' | 'undo'
       readonly to: number
       readonly checkpoint: CheckpointName | null
+      /** What it was bound to: trying again must not do more. */
+      readonly only: RollbackBounds
       readonly message: string
       readonly conflicts: readonly string[]
     }
+
+export type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
 
 /** A word that answers it, what that means, and the command that says the same without an id. */
 export interface InboxAnswer {
@@ -96,13 +100,14 @@ export interface StoppedRollback {
   /** The entry in which it was stopped. */
   readonly version: number
   readonly at: Millis
-  readonly started: Pick<EventOf<'rollback.started'>, 'kind' | 'to' | 'checkpoint'> | null
+  readonly started: (Pick<EventOf<'rollback.started'>, 'kind' | 'to' | 'checkpoint'> & RollbackBounds) | null
   readonly stopped: EventOf<'rollback.stopped'>
 }
 
 export function rollbackItem(state: PlanState, { version, at, started, stopped }: StoppedRollback): InboxItem {
   const { name } = state.definition
   const { kind = 'rollback', to = 0, checkpoint = null } = started ?? {}
+  const only = boundsOf(started ?? {})
   return {
     key: `${state.id}/rollback/${version}`,
     plan: state.id,
@@ -117,10 +122,11 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
       kind,
       to,
       checkpoint,
+      only,
       message: stopped.failure.message,
       conflicts: stopped.conflicts ?? [],
     },
-    answers: rollbackAnswers(name, kind, checkpoint ?? String(to)),
+    answers: rollbackAnswers(name, kind, to, only),
     evidence: [],
   }
 }
@@ -160,8 +166,28 @@ function answersTo(type: InboxAsks['type'], plan: string, task: TaskName): reado
   }
 }
 
-function rollbackAnswers(plan: string, kind: 'rollback' | 'undo', to: string): readonly InboxAnswer[] {
-  const words = kind === 'undo' ? `planfold undo ${plan}` : `planfold rollback ${plan} --to ${to}`
+function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): RollbackBounds {
+  return {
+    ...(paths === undefined ? {} : { paths }),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(filesOnly === undefined ? {} : { filesOnly }),
+    ...(keepGit === undefined ? {} : { keepGit }),
+  }
+}
+
+function rollbackAnswers(
+  plan: string,
+  kind: 'rollback' | 'undo',
+  to: number,
+  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
+): readonly InboxAnswer[] {
+  const words = [
+    ...(kind === 'undo' ? ['planfold undo', plan] : ['planfold rollback', plan, '--to', String(to)]),
+    ...(paths.length === 0 ? [] : ['--files', ...paths.map(quoted)]),
+    ...(tasks.length === 0 ? [] : ['--tasks', ...tasks]),
+    ...(filesOnly === true && paths.length === 0 ? ['--files-only'] : []),
+    ...(keepGit === true ? ['--keep-git'] : []),
+  ].join(' ')
   return [
     { answer: 'again', means: 'try it once more', command: words },
     { answer: 'mine', means: 'keep what stands where somebody worked since', command: `${words} --keep-mine all` },
@@ -174,6 +200,8 @@ function rollbackAnswers(plan: string, kind: 'rollback' | 'undo', to: string): r
     { answer: 'leave', means: 'leave it at that', command: `planfold note ${plan} -m 'why'` },
   ]
 }
+
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 function evidenceOf(state: PlanState, task: TaskState): readonly Left[] {
   const needs = (task.definition.needs ?? []).flatMap(name => state.tasks.get(name) ?? [])

@@ -1,0 +1,150 @@
+// `planfold audit verify PLAN|--all`: is the chain of the journal whole? And with --seal: does the journal still hold the entry
+// that was sealed? Somebody who can write the whole database can make a new chain, but no seal for it.
+
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Composed } from '../../compose.ts'
+import type { Chain } from '../../engine/engine.ts'
+import { readKeyFile } from '../../safety/key-file.ts'
+import { isSealedBy, readSeal, type Seal } from '../../safety/seal.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { answer } from '../answer.ts'
+import { type Context, withState } from '../context.ts'
+import { Complaint, EXIT, usage } from '../exit.ts'
+import { meantPlan } from '../meant.ts'
+
+export interface VerifyOptions {
+  readonly all?: boolean
+  readonly seal?: string
+  readonly keyFile?: string
+}
+
+/** What became of one seal. */
+interface Checked {
+  readonly plan: string
+  readonly name: string
+  readonly version: number
+  readonly head: string
+  readonly verdict: 'holds' | 'forged' | 'rewritten' | 'missing'
+}
+
+const PAGE = 200
+const SEAL_MAX_BYTES = 4 * 1024 * 1024
+
+export async function verify(context: Context, word: string | undefined, options: VerifyOptions): Promise<number> {
+  if (word !== undefined && options.all === true) throw usage('a plan and --all were both given', 'give one of them')
+  if ((options.seal === undefined) !== (options.keyFile === undefined))
+    throw usage('--seal and --key-file belong together', 'planfold audit verify --seal FILE --key-file KEY')
+  return await withState(context, { create: false, reading: true }, async composed => {
+    const { engine } = composed
+    const seals = options.seal === undefined ? [] : await readSeals(resolve(context.cwd, options.seal))
+    const key = options.keyFile === undefined ? null : await keyOf(context, composed, options.keyFile)
+    const meant =
+      word === undefined && (options.all === true || seals.length > 0) ? null : await meantPlan(engine, word)
+    const wanted = meant === null ? seals : seals.filter(({ plan }) => plan === meant.plan)
+    if (meant !== null && seals.length > 0 && wanted.length === 0)
+      throw usage(`there is no seal of '${meant.name}' in ${options.seal}`, 'leave the plan out to check every seal')
+    const plans =
+      meant !== null ? [meant.plan] : options.all === true ? await allPlans(composed) : wanted.map(({ plan }) => plan)
+    const chains: Chain[] = []
+    for (const plan of new Set(plans)) {
+      const at = wanted.filter(each => each.plan === plan).map(({ version }) => version)
+      const chain = await engine.ask({ type: 'chain', plan, at })
+      if (chain !== null) chains.push(chain)
+    }
+    const checked = key === null ? [] : wanted.map(seal => check(key, seal, chains))
+    const ok = chains.every(({ fault }) => fault === null) && checked.every(({ verdict }) => verdict === 'holds')
+    const items = chains.map(({ at: _, ...chain }) => chain)
+    answer(context, { ok, items, seals: checked }, () => lines(context, chains, checked))
+    return ok ? EXIT.done : EXIT.failed
+  })
+}
+
+function check(key: Uint8Array, seal: Seal, chains: readonly Chain[]): Checked {
+  const { plan, name, version, head } = seal
+  const held = chains.find(chain => chain.plan === plan)?.at[version]
+  const verdict = !isSealedBy(key, seal)
+    ? 'forged'
+    : held === undefined
+      ? 'missing'
+      : held === head
+        ? 'holds'
+        : 'rewritten'
+  return { plan, name, version, head, verdict }
+}
+
+const VERDICTS: Readonly<Record<Checked['verdict'], string>> = {
+  holds: 'the journal still holds the sealed entry',
+  forged: 'the seal was not made with this key, or was changed: it proves nothing',
+  rewritten: 'the journal holds another entry there: it was rewritten after it was sealed',
+  missing: 'the journal no longer holds that entry: it was cut off, pruned or replaced',
+}
+
+function lines({ paint }: Context, chains: readonly Chain[], checked: readonly Checked[]): readonly string[] {
+  if (chains.length === 0 && checked.length === 0) return ['there are no plans']
+  return [
+    ...chains.map(({ name, entries, head, fault }) =>
+      fault === null
+        ? `${paint.green('✔')} ${escapeForTerminal(name)}: ${entries} entries, chained; head ${head}`
+        : `${paint.red('✖')} ${escapeForTerminal(name)}: ${fault.kind} at entry ${fault.version}: ${escapeForTerminal(fault.message)}; ${entries} entries before it are sound`,
+    ),
+    ...checked.map(
+      ({ name, version, verdict }) =>
+        `${verdict === 'holds' ? paint.green('✔') : paint.red('✖')} seal of ${escapeForTerminal(name)} at entry ${version}: ${VERDICTS[verdict]}`,
+    ),
+  ]
+}
+
+async function allPlans({ engine }: Composed): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: { readonly items: readonly { readonly id: string }[]; readonly next: string | null } = await engine.ask(
+      {
+        type: 'plans',
+        limit: PAGE,
+        ...(cursor === '' ? {} : { cursor }),
+      },
+    )
+    found.push(...page.items.map(({ id }) => id))
+    cursor = page.next
+  }
+  return found.reverse()
+}
+
+/** One seal on each line. */
+async function readSeals(path: string): Promise<readonly Seal[]> {
+  const bytes = await readFile(path).catch(() => null)
+  if (bytes === null) throw usage(`the seal '${path}' cannot be read`, 'name the file that `planfold audit seal` wrote')
+  if (bytes.length > SEAL_MAX_BYTES) throw usage(`'${path}' is too big to be a seal`, 'name the file with the seal')
+  const texts = bytes
+    .toString('utf8')
+    .split('\n')
+    .filter(line => line.trim() !== '')
+  const seals = texts.map((line, at) => {
+    const seal = readSeal(parsed(line))
+    if (seal === null)
+      throw usage(`line ${at + 1} of '${path}' is no seal`, 'a seal is the line that `planfold audit seal` prints')
+    return seal
+  })
+  if (seals.length === 0)
+    throw usage(`there is no seal in '${path}'`, 'make one: planfold audit seal PLAN --key-file KEY')
+  return seals
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The key, or a complaint that says why it may not be used. */
+export async function keyOf(context: Context, { stateDir, root }: Composed, path: string): Promise<Uint8Array> {
+  const read = await readKeyFile(resolve(context.cwd, path), [
+    { folder: stateDir, is: 'the state folder' },
+    { folder: root, is: 'the workspace' },
+  ])
+  if (!read.ok) throw new Complaint(EXIT.refused, 'key-file', read.message, read.hint)
+  return read.key
+}

@@ -1,0 +1,143 @@
+// The words for answering for a plan: its trail and seals, what to hand on, what has happened meanwhile, what waits for a person.
+
+import { type Command, Option } from 'commander'
+import type { AuditOptions } from '../commands/audit.ts'
+import type { SealOptions } from '../commands/audit-seal.ts'
+import type { VerifyOptions } from '../commands/audit-verify.ts'
+import type { DigestOptions } from '../commands/digest.ts'
+import type { HandoffOptions } from '../commands/handoff.ts'
+import type { InboxOptions } from '../commands/inbox.ts'
+import type { InboxAnswerOptions } from '../commands/inbox-answer.ts'
+import type { Act } from '../program.ts'
+import { since } from '../since.ts'
+import { several } from './values.ts'
+
+const GROUP = 'Answer for it:'
+const PLAN = 'its name or UUID; may be left out when only one plan is open'
+const DAY_MS = 86_400_000
+const KEY = 'a key nobody else may read, kept outside the workspace and the state folder'
+
+/** A word of a group; its errors are told once, by main. */
+const wordIn =
+  (group: Command) =>
+  (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
+    group
+      .command(name, options)
+      .description(description)
+      .configureOutput({ writeErr: () => {} })
+
+export function addAuditing(program: Command, act: Act): void {
+  addInbox(program, act)
+  addAudit(program, act)
+
+  program
+    .command('digest')
+    .helpGroup(GROUP)
+    .description('progress and blockers since a time: completed, failed, waiting for whom, next')
+    .argument('[plans...]', 'names or UUIDs; all that are open or have moved when left out')
+    .addOption(
+      new Option('--since <when>', 'a while ago, or a time').argParser(since).default({ agoMs: DAY_MS }, '24h'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold digest
+  planfold digest release --since 7d
+  planfold digest --since 2026-11-15T08:30:00Z --json`,
+    )
+    .action((plans: string[], options: DigestOptions) =>
+      act(async context => (await import('../commands/digest.ts')).digest(context, plans, options)),
+    )
+
+  program
+    .command('handoff')
+    .helpGroup(GROUP)
+    .description('a readme and a postmortem from the journal: asked, done, decided, left open, where things are')
+    .argument('[plan]', PLAN)
+    .option('--write <folder>', 'write README.md and POSTMORTEM.md there instead of printing them')
+    .option('-f, --force', 'write over files that no handoff wrote')
+    .addHelpText(
+      'after',
+      `
+Example:
+  planfold handoff release --write docs/release`,
+    )
+    .action((plan: string | undefined, options: HandoffOptions) =>
+      act(async context => (await import('../commands/handoff.ts')).handoff(context, plan, options)),
+    )
+}
+
+function addInbox(program: Command, act: Act): void {
+  const inbox = program
+    .command('inbox')
+    .helpGroup(GROUP)
+    .description('everything that waits for a person, in all plans, oldest first; answer it by id')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold inbox
+  planfold inbox answer 7k3m9x2v approve -m 'looked at it'
+  planfold inbox answer 7k3m9x2v reject -m 'the tests are missing'`,
+    )
+  const word = wordIn(inbox)
+  word('list', 'what waits, each with its id and the commands that answer it', { isDefault: true })
+    .option('--for <name>', 'only what is theirs, or nobody’s')
+    .action((options: InboxOptions) =>
+      act(async context => (await import('../commands/inbox.ts')).inbox(context, options)),
+    )
+  word('answer', 'answer one by its id; refused when it waits no longer')
+    .argument('<id>', 'as the list shows it')
+    .argument(
+      '<answer>',
+      'approve, reject, done, again, claim, fail, mine, theirs, merge or leave: the list says which',
+    )
+    .option('-m, --message <text>', 'why')
+    .option('--output <name=value>', 'of work that is done: an output; repeat for more', several)
+    .option('--outputs <file>', 'of work that is done: outputs from a JSON file')
+    .option('--outcome <name>', 'of work that is done: the outcome edge to take')
+    .action((id: string, answer: string, options: InboxAnswerOptions) =>
+      act(async context => (await import('../commands/inbox-answer.ts')).answerInbox(context, id, answer, options)),
+    )
+}
+
+function addAudit(program: Command, act: Act): void {
+  const audit = program
+    .command('audit')
+    .helpGroup(GROUP)
+    .description('the trail of a plan: revisions, decisions, commands, attempts, files, rollbacks; verify and seal it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold audit release --since 7d
+  planfold audit release --format jsonl > release.jsonl
+  planfold audit verify --all
+  planfold audit seal release --key-file ~/.keys/planfold >> /mnt/elsewhere/seals.jsonl
+  planfold audit verify --seal /mnt/elsewhere/seals.jsonl --key-file ~/.keys/planfold`,
+    )
+  const word = wordIn(audit)
+  word('show', 'who asked, decided, ran and wrote what, each line with its entry and hash', { isDefault: true })
+    .argument('[plan]', PLAN)
+    .addOption(new Option('--format <format>', 'how it is written').choices(['text', 'jsonl', 'markdown']))
+    .addOption(new Option('--since <when>', 'only what came later: a while ago, or a time').argParser(since))
+    .action((plan: string | undefined, options: AuditOptions) =>
+      act(async context => (await import('../commands/audit.ts')).audit(context, plan, options)),
+    )
+  word('verify', 'prove the hash chain of a journal, and that it still holds what was sealed')
+    .argument('[plan]', PLAN)
+    .option('--all', 'every plan there is')
+    .option('--seal <file>', 'seals, one on each line')
+    .option('--key-file <file>', KEY)
+    .action((plan: string | undefined, options: VerifyOptions) =>
+      act(async context => (await import('../commands/audit-verify.ts')).verify(context, plan, options)),
+    )
+  word('seal', 'sign where the journal stands now; keep the seal where the store cannot be written from')
+    .argument('[plan]', PLAN)
+    .requiredOption('--key-file <file>', KEY)
+    .option('--out <file>', 'write it there instead of here; never over a file')
+    .action((plan: string | undefined, options: SealOptions) =>
+      act(async context => (await import('../commands/audit-seal.ts')).seal(context, plan, options)),
+    )
+}

@@ -1,0 +1,49 @@
+// Text that others wrote on its way into a Markdown document: it stays text. It cannot become a heading, a link, an image, HTML or
+// another line, and what moves, hides or turns text is shown instead of done, as on a terminal.
+
+import { escapeForTerminal } from './terminal.ts'
+
+const TEXT_MAX = 2_000
+const CODE_MAX = 500
+
+/** One line of prose. */
+export function markdownText(text: string, max: number = TEXT_MAX): string {
+  return cut(visible(text), max)
+    .replace(/[\\`*_{}[\]()#+!|~<>&=@-]/g, sign => (NAMED[sign] === undefined ? `\\${sign}` : NAMED[sign]))
+    .replace(/:\/\//g, '&#58;//')
+    .replace(/\bwww\./gi, found => `${found.slice(0, 3)}&#46;`)
+    .replace(/^(\d+)\./, '$1\\.')
+}
+
+// Signs a backslash does not take the meaning from everywhere.
+const NAMED: { readonly [sign: string]: string } = {
+  '<': '&lt;',
+  '>': '&gt;',
+  '&': '&amp;',
+  '@': '&#64;',
+}
+
+/** A code span, in more backquotes than the text has in a row. */
+export function markdownCode(text: string, max: number = CODE_MAX): string {
+  const line = cut(visible(text), max)
+  const longest = Math.max(0, ...Array.from(line.matchAll(/`+/g), ([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : ''
+  return `${fence}${pad}${line}${pad}${fence}`
+}
+
+/** For a cell of a table, where even a code span ends at a bar. */
+export const inCell = (markdown: string): string => markdown.replace(/(?<!\\)\|/g, '\\|')
+
+const visible = (text: string): string =>
+  escapeForTerminal(
+    text
+      .replace(/\s*\r?\n\s*/g, ' ')
+      .replaceAll('\t', ' ')
+      .trim(),
+  )
+
+function cut(text: string, max: number): string {
+  const characters = [...text]
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
+}

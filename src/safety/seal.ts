@@ -1,0 +1,49 @@
+// A seal says that a journal held a certain entry, in a way that only whoever has the key can say it. The chain alone shows that
+// nobody changed one entry; somebody who can write the whole database can make a new chain. Without the key, which is kept
+// elsewhere, they cannot make a seal for it.
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+export interface Seal {
+  readonly seal: 1
+  readonly plan: string
+  readonly name: string
+  /** How many entries the journal had, and the hash of the last. */
+  readonly version: number
+  readonly head: string
+  /** HMAC-SHA-256, hexadecimal. */
+  readonly hmac: string
+}
+
+type Sealed = Omit<Seal, 'hmac'>
+
+export function makeSeal(key: Uint8Array, of: Omit<Sealed, 'seal'>): Seal {
+  const sealed = { seal: 1, plan: of.plan, name: of.name, version: of.version, head: of.head } as const
+  return { ...sealed, hmac: hmacOf(key, sealed).toString('hex') }
+}
+
+/** In a time that tells nothing about how much of it is right. */
+export function isSealedBy(key: Uint8Array, seal: Seal): boolean {
+  const told = Buffer.from(seal.hmac, 'hex')
+  const made = hmacOf(key, seal)
+  return told.length === made.length && timingSafeEqual(told, made)
+}
+
+/** Each part as JSON on a line of its own: no two seals have the same text. */
+function hmacOf(key: Uint8Array, { seal, plan, name, version, head }: Sealed): Buffer {
+  const text = ['planfold seal', seal, plan, name, version, head].map(part => JSON.stringify(part)).join('\n')
+  return createHmac('sha256', key).update(text).digest()
+}
+
+const HEX = /^[0-9a-f]{64}$/
+
+/** From parsed JSON, alone or in the envelope of `--json`; null when it is no seal. */
+export function readSeal(value: unknown): Seal | null {
+  if (value === null || typeof value !== 'object') return null
+  if ('planfold' in value && 'data' in value) return readSeal(value.data)
+  const { seal, plan, name, version, head, hmac } = value as { readonly [key: string]: unknown }
+  if (seal !== 1 || typeof plan !== 'string' || typeof name !== 'string') return null
+  if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 1) return null
+  if (typeof head !== 'string' || !HEX.test(head) || typeof hmac !== 'string' || !HEX.test(hmac)) return null
+  return { seal, plan, name, version, head, hmac }
+}
