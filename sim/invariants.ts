@@ -7,12 +7,12 @@
 //   I3 fold = caches = projections                            I13 a visit that ended stays ended
 //   I4 a task starts only when all it needs is there          I16 deciding again gives the same events
 //   I5 attempts within bounds, one key for a visit            I18 nothing under way is given up without a reason
-//                                                             L  it comes to rest once the faults are over
+//   I19, I20 going back and forth: see travel.ts              L  it comes to rest once the faults are over
 
 import { deflateSync } from 'node:zlib'
 import { decide } from '../src/domain/decide.ts'
 import { effectOf } from '../src/domain/effect.ts'
-import type { Event } from '../src/domain/event.ts'
+import type { Event, EventOf } from '../src/domain/event.ts'
 import { evolve, isBefore } from '../src/domain/evolve.ts'
 import { expandTasks } from '../src/domain/expand.ts'
 import { newState, packFold, unpackFold } from '../src/domain/fold.ts'
@@ -39,6 +39,7 @@ import { foldHash } from '../src/stores/states.ts'
 import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import type { Scheduler } from './scheduler.ts'
+import { Travel } from './travel.ts'
 import type { Execution, Watcher, World } from './world.ts'
 
 export type InvariantId =
@@ -52,6 +53,8 @@ export type InvariantId =
   | 'I13'
   | 'I16'
   | 'I18'
+  | 'I19'
+  | 'I20'
   | 'L'
   | 'leak'
   | 'crashed'
@@ -72,6 +75,8 @@ interface Shadow {
   failures: number
   /** The visit that has ended; it must stay so. */
   endedVisit: number
+  /** The visit whose mark stands in its file. */
+  markVisit: number
   routedBy: TaskName | null
   claimed: boolean
   /** Its last attempt ended nobody knows how, and no person has said what to do. */
@@ -82,6 +87,8 @@ interface Shadow {
   unwanted: boolean
 }
 
+/** Its mark may stand in its file or not. */
+const UNMARKED = -1
 /** Entries between two full checks. */
 const CHECK_EVERY = 30
 const ENDED: readonly TaskStatus[] = ['completed', 'failed', 'skipped', 'abandoned', 'cancelled']
@@ -108,6 +115,10 @@ export class Invariants implements Watcher {
   readonly #trace: (line: string) => void
   readonly #blobs: BlobsMemory
   readonly #tasks = new Map<TaskName, Shadow>()
+  readonly travel: Travel
+  /** Which visits' marks stood, after every entry. */
+  readonly #marks: ReadonlyMap<TaskName, number>[] = []
+  #under: EventOf<'rollback.started'> | null = null
   readonly #keys = new Map<string, string>()
   readonly #acknowledged: { readonly version: number; readonly events: string }[] = []
   readonly #fences = new Map<number, string>()
@@ -125,6 +136,7 @@ export class Invariants implements Watcher {
     this.#trace = trace
     this.#blobs = new BlobsMemory(disk.blobs, { now: () => 0, monotonic: () => 0 })
     world.watcher = this
+    this.travel = new Travel(world, (invariant, what) => this.fail(invariant, what))
   }
 
   fail(invariant: InvariantId, what: string): void {
@@ -169,10 +181,17 @@ export class Invariants implements Watcher {
     for (const event of entry.events) {
       this.#now = `entry ${entry.version}, ${told(event)}`
       this.#event(event, entry)
+      this.travel.event(event, this.mirror, entry)
       evolve(this.mirror, event, entry.now)
     }
     this.mirror.version = entry.version
-    for (const task of this.#tasks.values()) if (ENDED.includes(task.status)) task.endedVisit = task.visit
+    this.travel.after(entry, this.mirror)
+    // What ended while the plan went back has its consequences afterwards: a retry may still come.
+    if (this.#under === null)
+      for (const task of this.#tasks.values()) if (ENDED.includes(task.status)) task.endedVisit = task.visit
+    this.#marks.push(
+      new Map(Array.from(this.#tasks.values(), ({ definition, markVisit }) => [definition.id, markVisit])),
+    )
     this.#now = ''
   }
 
@@ -315,9 +334,39 @@ export class Invariants implements Watcher {
       case 'gate.decided':
         this.#decided(event, entry)
         return
+      case 'rollback.started':
+        this.#under = event
+        for (const task of this.#tasks.values()) task.unwanted = true
+        return
+      case 'rollback.finished':
+        this.#wentBack()
+        return
+      case 'rollback.stopped':
+        this.#under = null
+        return
       default:
         return
     }
+  }
+
+  /** Each task in a visit of its own; whether it stands where it stood is looked at in travel.ts. */
+  #wentBack(): void {
+    const { resets = [], to = 0, filesOnly, tasks } = this.#under ?? {}
+    // Some files went back and tasks stay: nobody says any more whose marks are there.
+    if (filesOnly === true || tasks !== undefined) for (const task of this.#tasks.values()) task.markVisit = UNMARKED
+    for (const { task: name, status } of resets) {
+      const task = this.#shadow(name)
+      task.visit++
+      task.attempt = 0
+      task.failures = 0
+      // Compensated on the way, it is open, whatever was to become of it.
+      task.status = status === 'completed' && this.mirror.compensated.includes(name) ? 'pending' : status
+      task.unknown = false
+      task.claimed = false
+      task.routedBy = resets.find(one => one.task === name)?.routedBy?.[0] ?? null
+      task.markVisit = tasks === undefined ? (this.#marks[to - 1]?.get(name) ?? 0) : UNMARKED
+    }
+    this.#under = null
   }
 
   /** Tasks that stay keep what happened to them. */
@@ -343,6 +392,7 @@ export class Invariants implements Watcher {
   #finished(event: Extract<Event, { type: 'plan.finished' }>): void {
     if (this.#plan === 'ended') this.fail('I13', 'the plan ended twice')
     this.#plan = 'ended'
+    this.#under = null
     if (event.status === 'completed') {
       for (const task of this.#tasks.values()) {
         const { id } = task.definition
@@ -440,16 +490,17 @@ export class Invariants implements Watcher {
       this.fail('I6', `'${id}' succeeded without its effect`)
     if (effectOf(this.mirror.definition, task.definition) === 'idempotent' && !this.#world.byKey.has(key))
       this.fail('I6', `'${id}' succeeded and nothing arrived under its key ${key}`)
+    task.markVisit = task.visit
     this.#marked(task)
   }
 
   #marked(task: Shadow): void {
     const { id } = task.definition
     const file = this.#world.executions.find(other => other.task === id && other.kind === 'work')?.file
-    if (file == null || task.vouched) return
-    const marks = this.#world.marks(file, id, task.visit)
+    if (file == null || task.vouched || task.markVisit === UNMARKED) return
+    const marks = this.#world.marks(file, id, task.markVisit)
     if (marks !== 1)
-      this.fail('I6', `'${id}' visit ${task.visit} is completed and has left its mark ${marks} times in ${file}`)
+      this.fail('I6', `'${id}' visit ${task.markVisit} is completed and has left its mark ${marks} times in ${file}`)
   }
 
   #decided(event: Extract<Event, { type: 'gate.decided' }>, entry: Entry): void {
@@ -520,14 +571,10 @@ export class Invariants implements Watcher {
     this.#keys.set(`${task}/${visit}`, key)
     const shadow = this.#tasks.get(task)
     if (kind === 'undo') {
-      const before = this.#world.executions.find(
-        other => other !== execution && other.kind === 'undo' && other.task === task && other.visit === visit,
-      )
-      if (before !== undefined)
-        this.fail(
-          'I6',
-          `the compensation of '${task}' was begun twice, by children ${before.number} and ${execution.number}`,
-        )
+      const begun = this.#world.executions.filter(other => other.kind === 'undo' && other.task === task).length
+      const said = this.travel.begun(task)
+      if (begun > said)
+        this.fail('I6', `the compensation of '${task}' was begun ${begun} times, and the journal says ${said}`)
       return
     }
     if (kind !== 'work' || !COUNTS.includes(effect)) return
@@ -668,6 +715,7 @@ const newShadow = (definition: TaskDefinition): Shadow => ({
   attempt: 0,
   failures: 0,
   endedVisit: 0,
+  markVisit: 0,
   routedBy: null,
   claimed: false,
   unknown: false,

@@ -13,7 +13,7 @@ import { openEntry, sealEntry } from '../src/stores/entry.ts'
 import { MemoryJournal } from '../src/stores/memory/memory-tables.ts'
 import type { StoreMemory } from '../src/stores/memory/store-memory.ts'
 import { type Asked, CommitUnknown, type Store } from '../src/stores/store.ts'
-import type { Workspace } from '../src/workspace/workspace.ts'
+import type { Snapshots, Workspace } from '../src/workspace/workspace.ts'
 import type { Fault } from './faults.ts'
 import type { InvariantId } from './invariants.ts'
 import type { Ground } from './machine.ts'
@@ -29,6 +29,7 @@ export interface Mutant {
   readonly runners?: (runners: ReadonlyMap<ActionType, Runner>, ground: Ground) => ReadonlyMap<ActionType, Runner>
   readonly workspace?: (workspace: Workspace) => Workspace
   readonly processes?: (processes: ProcessTree) => ProcessTree
+  readonly snapshots?: (snapshots: Snapshots) => Snapshots
 }
 
 const taken = (asked: Asked) => (typeof asked === 'function' ? asked() : asked)
@@ -211,6 +212,60 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I6'],
     needs: ['crash', 'crash-after-commit'],
     processes: processes => ({ ...processes, endOwner: async () => ({ ended: 0, left: 0 }) }),
+  },
+  {
+    // The journal says that it went back; the files say otherwise.
+    name: 'rollback without files',
+    caughtBy: ['I19', 'I6'],
+    needs: [],
+    snapshots: snapshots => ({
+      ...snapshots,
+      rollback: async (target, _writeSet, { about = null } = {}) => ({
+        ok: true,
+        saved: target,
+        changed: [],
+        left: [],
+        merged: [],
+        kept: [],
+        about,
+      }),
+    }),
+  },
+  {
+    // Files go back, and tasks stay as if nothing had happened to them.
+    name: 'rollback without tasks',
+    caughtBy: ['I19'],
+    needs: [],
+    update: store => (plan, asked, options) =>
+      store.update(
+        plan,
+        () => {
+          const command = taken(asked)
+          return command.type === 'rollback' ? { ...command, resets: [] } : command
+        },
+        options,
+      ),
+  },
+  {
+    // Whoever goes back a second time undoes once more what was undone the first time.
+    name: 'compensated again',
+    caughtBy: ['I20', 'I19', 'crashed'],
+    needs: [],
+    update:
+      (store, { truth }) =>
+      (plan, asked, options) =>
+        store.update(
+          plan,
+          () => {
+            const command = taken(asked)
+            if (command.type !== 'rollback') return command
+            const undone = truth().order.flatMap(({ definition: { id, compensate } }) =>
+              compensate === undefined || command.compensate.includes(id) ? [] : [id],
+            )
+            return { ...command, compensate: [...command.compensate, ...undone] }
+          },
+          options,
+        ),
   },
 ]
 

@@ -44,6 +44,7 @@ export class People {
   begin(): void {
     this.#again(2_000, 20_000, () => this.#answer())
     this.#again(1_000, 15_000, () => this.#work())
+    if (this.#town.workload.travels) this.#again(5_000, 40_000, () => this.#travel())
     if (this.#town.workload.meddlers) this.#again(5_000, 40_000, () => this.#meddle())
   }
 
@@ -156,6 +157,33 @@ export class People {
       token,
       result: well ? { status: 'succeeded' } : { status: 'failed', failure },
     })
+  }
+
+  /** Back to some entry, forth again, a few files or tasks only; and a name for where they are. */
+  #travel(): void {
+    const { mirror, entries } = this.#town.truth
+    if (this.#willing || mirror.status === 'draft') return
+    const force = this.#luck.chance(0.5) ? { force: true as const } : {}
+    const to = String(this.#luck.between(2, entries.length))
+    switch (this.#luck.between(1, 8)) {
+      case 1:
+        return this.#say(ANA, { type: 'checkpoint', name: `here-${entries.length}` })
+      case 2:
+      case 3:
+        return this.#say(ANA, { type: 'undo', ...force })
+      case 4:
+        return this.#say(ANA, { type: 'rollback', to, filesOnly: true, ...force })
+      case 5:
+        return this.#say(ANA, { type: 'rollback', to, tasks: [this.#luck.pick(mirror.order).definition.id], ...force })
+      default:
+        this.#say(ANA, { type: 'rollback', to, ...force }, submitted => {
+          // Somebody looks, and lets it go on.
+          if (submitted.ok)
+            this.#town.scheduler.after(this.#luck.between(500, 20_000), 'people', () =>
+              this.#say(ANA, { type: 'resume' }),
+            )
+        })
+    }
   }
 
   #meddle(): void {

@@ -206,8 +206,10 @@ export class Process {
     }
     const store = this.#door(life, raw)
     const runners = world.runners(parent)
+    const snapshots = world.snapshots(parent, raw.blobs)
     return {
       store,
+      ...(snapshots === undefined ? {} : { snapshots: mutant?.snapshots?.(snapshots) ?? snapshots }),
       workspace: mutant?.workspace?.(world.workspace(parent, raw.blobs)) ?? world.workspace(parent, raw.blobs),
       runners: mutant?.runners?.(runners, this.#ground) ?? runners,
       processes: mutant?.processes?.(world.processes(parent)) ?? world.processes(parent),

@@ -7,6 +7,7 @@ import type { Actor, PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
+import { loadAsking } from '../src/engine/engine-local.ts'
 import { evaluator } from '../src/engine/expressions.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import { type Fault, Faults, type Fired } from './faults.ts'
@@ -44,6 +45,8 @@ export interface Verdict {
   readonly entries: number
   readonly tasks: number
   readonly completed: number
+  /** Rollbacks that came to their end. */
+  readonly rollbacks: number
   readonly status: string
   readonly fired: Fired
   readonly trace: readonly string[]
@@ -57,6 +60,7 @@ const ANA = 'ana' as Actor
 
 /** Loads what is loaded on first use, which would take real time. */
 export async function warmUp(): Promise<void> {
+  await loadAsking()
   await evaluator(newState())
 }
 
@@ -124,6 +128,7 @@ export async function run(options: RunOptions): Promise<Verdict> {
     entries: truth.entries.length,
     tasks: mirror.order.length,
     completed: truth.completed,
+    rollbacks: truth.travel.finished,
     status: mirror.status,
     fired: faults.fired,
     trace: options.keepAll === true ? kept.all() : kept.last(),

@@ -17,7 +17,7 @@ describe('the simulator', () => {
     `${SEEDS} seeds keep every promise, and each repeats itself to the letter`,
     async () => {
       const fired = noneFired()
-      let busy = 0
+      let [busy, rollbacks] = [0, 0]
       for (let at = 1; at <= SEEDS; at++) {
         const seed = `0x${at.toString(16)}`
         const verdict = await run({ seed })
@@ -27,9 +27,11 @@ describe('the simulator', () => {
           verdict.hash,
         )
         if (verdict.completed > 0) busy++
+        rollbacks += verdict.rollbacks
         for (const fault of FAULTS) fired[fault] += verdict.fired[fault]
       }
       expect(busy, 'seeds in which at least one task was completed').toBeGreaterThanOrEqual(SEEDS * 0.8)
+      expect(rollbacks, 'rollbacks that came to their end').toBeGreaterThanOrEqual(SEEDS / 5)
       expect(
         FAULTS.filter(fault => fired[fault] === 0),
         'faults that never happened',

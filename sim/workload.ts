@@ -19,6 +19,8 @@ export interface Workload {
   /** People who pause, resume, cancel, retry and skip at random. */
   readonly meddlers: boolean
   readonly cancels: boolean
+  /** They go back, and forth again; all files are looked at. */
+  readonly travels: boolean
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -65,7 +67,8 @@ export function drawWorkload(luck: Random): Workload {
     concurrency: luck.pick([1, 2, 3, 4, 8]),
   }
   if (luck.chance(0.2)) definition.done = Array.from({ length: luck.between(1, 2) }, () => drawCriterion(luck))
-  return { definition, scripts, meddlers: luck.chance(0.35), cancels: luck.chance(0.15) }
+  // Drawn last, so that older seeds draw the same plans.
+  return { definition, scripts, meddlers: luck.chance(0.35), cancels: luck.chance(0.15), travels: luck.chance(0.35) }
 }
 
 function drawNeeds(luck: Random, shape: Shape, at: number, count: number): TaskName[] {

@@ -7,9 +7,10 @@ import type { Sha256, TaskName } from '../src/domain/id.ts'
 import type { ActionType, EffectClass } from '../src/domain/plan.ts'
 import { decideRunner } from '../src/runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
-import type { Blobs, Change, TreeEntry, Workspace } from '../src/workspace/workspace.ts'
+import type { Blobs, Change, Snapshots, TreeEntry, Workspace } from '../src/workspace/workspace.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
+import { type Shelf, simSnapshots, type Unsettled } from './snapshots.ts'
 import type { Workload } from './workload.ts'
 
 /** One child process doing one thing. */
@@ -44,8 +45,10 @@ export interface Watcher {
   happens(execution: Execution): void
 }
 
-export class World {
+export class World implements Shelf {
   readonly files = new Map<string, string>()
+  /** A rollback of files that was begun and is not recorded yet. */
+  unsettled: Unsettled | null = null
   readonly executions: Execution[] = []
   /** Effects at the other side, by idempotency key: the second time does nothing. */
   readonly byKey = new Set<string>()
@@ -137,6 +140,19 @@ export class World {
           return { ok: true, changes, left: [] }
         }),
     }
+  }
+
+  /** All files, where people go back and forth; elsewhere nobody looks at them. */
+  snapshots(parent: Parent, blobs: Blobs): Snapshots | undefined {
+    if (!this.#workload.travels) return undefined
+    return simSnapshots(
+      this,
+      blobs,
+      () =>
+        new Promise(resolve => {
+          this.#scheduler.after(this.#luck.between(0, 40), 'files', () => parent.hear('files', resolve))
+        }),
+    )
   }
 
   /** How often a visit of a task has left its mark in its file. */

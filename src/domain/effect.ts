@@ -17,15 +17,23 @@ export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly st
 
 /** Are its files captured before it runs, so that they can be set back? */
 export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boolean {
+  return !worksApart(plan) && keepsToScope(plan, task)
+}
+
+/** Does it write in the workspace, and only what it declares? */
+export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { type } = task.action
   if (type !== 'run' && type !== 'edit') return false
   return effectOf(plan, task) === 'workspace' && (scopeOf(plan, task)?.length ?? 0) > 0
 }
 
+/** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
+export const worksApart = ({ git }: PlanDefinition): boolean => git?.worktree === 'task'
+
 /** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
 export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
   if (task.action.type !== 'run' && task.action.type !== 'edit') return []
-  return task.write ?? (capturesFiles(plan, task) ? (scopeOf(plan, task) ?? []) : [])
+  return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
 
 /** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
@@ -39,6 +47,7 @@ export function isWatched(
   task: TaskDefinition,
 ): boolean {
   if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
+  if (worksApart(state.definition)) return false
   const { type } = task.action
   if (type !== 'run' && type !== 'external') return false
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)

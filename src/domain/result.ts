@@ -22,7 +22,7 @@ export interface Succeeded {
   readonly wrote?: Wrote
   /** Of a checkpoint task: what stood when it was taken. */
   readonly checkpoint?: Standing
-  /** Of a git task: what it did to the repository. */
+  /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
   readonly git?: readonly GitOperation[]
 }
 
@@ -69,7 +69,7 @@ export interface Standing {
 export interface GitStanding {
   readonly head: string | null
   readonly branch: string | null
-  /** The tree the index stands for; null while it holds conflicts. */
+  /** SHA-256 of the index file; null when there is none yet. */
   readonly index: string | null
   /** How many paths differ from HEAD. */
   readonly dirty: number

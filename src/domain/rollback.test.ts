@@ -132,7 +132,7 @@ function compare(now: PlanState, then: PlanState, { touched }: Gone): number {
   expect(now.rollback).toBeNull()
   expect(now.compensating).toBeNull()
   const opened = new Set<TaskName>()
-  for (const name of touched)
+  for (const name of [...touched, ...then.compensated])
     for (let task = now.tasks.get(name) ?? null; task !== null; task = groupOf(now, task))
       opened.add(task.definition.id)
   let exact = 0

@@ -108,7 +108,8 @@ function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate'
 function undoneSince(then: PlanState, now: PlanState, { completed, compensated, stand }: Effects): Set<TaskName> {
   const undone = new Set<TaskName>()
   const again = stand.filter(name => completed.has(name) && isUndoable(now, name))
-  for (const name of [...compensated, ...again]) {
+  // What had been compensated by then and was done again since had, at that entry, not been done either.
+  for (const name of [...compensated, ...then.compensated, ...again]) {
     const was = then.tasks.get(name)
     let task = now.tasks.get(name) ?? null
     if (was?.status !== 'completed' || (was.visit === task?.visit && !compensated.has(name))) continue

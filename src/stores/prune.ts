@@ -28,8 +28,9 @@ const WORD = /\b[0-9a-f]{64}\b/g
 
 export async function prune(
   room: { transactions: Transactions; blobs: PruneBlobs; now: Millis },
-  options: { readonly before: Millis; readonly dryRun: boolean },
+  options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean },
 ): Promise<Pruned> {
+  const { blobsBefore = options.before } = options
   const { transactions, blobs, now } = room
   const numbers = transactions.read(tables => tables.upkeep.prunable(options.before))
   const gone = new Set(numbers)
@@ -52,19 +53,19 @@ export async function prune(
   }
   if (!options.dryRun) blobs.bringBack?.()
   // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.
-  const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? options.before) < options.before)
+  const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Only now, after the plans are gone: one that moved just in time is still there, and so is all it names.
   const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue
     const size = blobs.sizeOf(id)
-    if (!options.dryRun && !blobs.remove(id, options.before)) continue
+    if (!options.dryRun && !blobs.remove(id, blobsBefore)) continue
     count++
     bytes += size
   }
   if (!options.dryRun) {
-    const freed = await blobs.tidy?.(options.before)
+    const freed = await blobs.tidy?.(blobsBefore)
     count += freed?.blobs ?? 0
     bytes += freed?.bytes ?? 0
   }

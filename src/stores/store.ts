@@ -65,8 +65,15 @@ export interface Store {
   readonly goals: Streams<GoalEvent, GoalRow>
 
   check(options?: { readonly readData?: boolean }): Promise<CheckReport>
-  /** Removes archived plans' journals, logs and unreachable blobs; says what it removed. */
-  prune(options: { readonly before: Millis; readonly dryRun: boolean }): Promise<Pruned>
+  /**
+   * Removes archived plans' journals, logs and unreachable blobs; says what it removed. A blob that was stored or used after
+   * `blobsBefore` stays: somebody may be about to name it.
+   */
+  prune(options: {
+    readonly before: Millis
+    readonly blobsBefore?: Millis
+    readonly dryRun: boolean
+  }): Promise<Pruned>
   close(): Promise<void>
 }
 

@@ -11,26 +11,33 @@ import type { BytePath } from './manifest.ts'
 import type { CachedFile } from './stat-cache.ts'
 
 export interface Glances {
+  /** What they were made of. */
+  readonly known: ReadonlyMap<BytePath, CachedFile>
   /** In the order of the names; null where no settled file is known. */
   readonly files: readonly (CachedFile | null)[]
   /** Four numbers for each name: ctime, mtime, inode, size. */
   readonly stamps: Float64Array
 }
 
-export function glancesOf(names: readonly BytePath[], known: ReadonlyMap<BytePath, CachedFile>): Glances {
-  const files = names.map(name => {
-    const file = known.get(name)
-    return file?.settled === true ? file : null
-  })
-  const stamps = new Float64Array(names.length * 4)
-  for (const [at, file] of files.entries()) {
-    if (file === null) continue
+/** `before` are those of the same names; what has not changed since is taken over. */
+export function glancesOf(
+  names: readonly BytePath[],
+  known: ReadonlyMap<BytePath, CachedFile>,
+  before?: Glances,
+): Glances {
+  const files: (CachedFile | null)[] = []
+  const stamps = before === undefined ? new Float64Array(names.length * 4) : new Float64Array(before.stamps)
+  for (let at = 0; at < names.length; at++) {
+    const found = known.get(names[at]!)
+    const file = found?.settled === true ? found : null
+    files.push(file)
+    if (file === null || file === before?.files[at]) continue
     stamps[at * 4] = inMilliseconds(file.ctimeNs)
     stamps[at * 4 + 1] = inMilliseconds(file.mtimeNs)
     stamps[at * 4 + 2] = Number(file.ino)
     stamps[at * 4 + 3] = file.size
   }
-  return { files, stamps }
+  return { known, files, stamps }
 }
 
 export const isAtAGlance = ({ stamps }: Glances, at: number, stat: Stats): boolean =>

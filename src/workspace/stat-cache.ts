@@ -39,7 +39,7 @@ export interface CachedDirectory {
   readonly files: ReadonlyMap<BytePath, CachedFile>
   /** Its names as the file system listed them, and in order. */
   readonly listed?: { readonly raw: readonly BytePath[]; readonly sorted: readonly BytePath[] }
-  /** Made of `listed` and `files`. */
+  /** Of the names in `listed`; some of `files` may have been read since. */
   readonly glances?: Glances
   /** What decided which of its files are ignored. */
   readonly rules?: readonly IgnoreRules[]
@@ -71,7 +71,7 @@ export const isUnchanged = (cached: CachedFile, stat: fs.BigIntStats): boolean =
 const FILE_NAME = 'stat-cache'
 const MAGIC = Buffer.from('PFSTAT1\n')
 const ROW_BYTES = 72
-/** Written again when so many entries are newer than the file, or one in twenty. Fewer are soon hashed. */
+/** Written again when so many entries are newer than the file, or one in ten. Fewer are soon hashed. */
 const STALE_MIN = 256
 
 export class StatCache {
@@ -96,7 +96,7 @@ export class StatCache {
   save(): void {
     let files = 0
     for (const directory of this.directories.values()) files += directory.files.size
-    if (this.#stale <= Math.max(STALE_MIN, files / 20)) return
+    if (this.#stale <= Math.max(STALE_MIN, files / 10)) return
     const temporary = `${this.#path}.${process.pid}.tmp`
     try {
       fs.mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })

@@ -123,10 +123,9 @@ class TreeWalk {
       }
       if (this.#worked > BREATHE_BYTES) await this.#breathe()
     }
-    const files = made.files()
     const manifest = this.#manifest(made)
-    const still = glances !== null && files === known?.files ? { glances } : {}
-    this.#directories.set(above.path, { listed, files, rules: place.rules, made: manifest, ...still })
+    const seen = glances === null ? {} : { glances }
+    this.#directories.set(above.path, { listed, files: made.files(), rules: place.rules, made: manifest, ...seen })
     this.#trees.set(manifest.id, manifest.rows)
     return manifest
   }
@@ -153,7 +152,8 @@ class TreeWalk {
   ): Glances | null {
     if (known === undefined || ignored) return null
     if (rules.length > 0 && (rules !== known.rules || this.#options.cache.scopes !== this.#scopes)) return null
-    return sameNames && known.glances !== undefined ? known.glances : glancesOf(names, known.files)
+    const before = sameNames ? known.glances : undefined
+    return before?.known === known.files ? before : glancesOf(names, known.files, before)
   }
 
   #atAGlance(folder: HeldFolder, glances: Glances | null, name: BytePath, at: number): CachedFile | null {

@@ -109,6 +109,15 @@ describe('a rollback', () => {
     expect(journal.statuses()).toEqual({ a: 'completed', b: 'ready' })
   })
 
+  it('of files only tries again what failed meanwhile and may be tried, and blocks nobody because of it', () => {
+    const retry = { attempts: 2, backoffMs: { min: 1_000, max: 1_000 } }
+    const journal = begin(plan('p', task('a', { ...safe, retry }), task('b', { needs: ['a'] })))
+    journal.must({ ...to(journal, 2), resets: [], compensate: [], filesOnly: true })
+    expect(types(journal.fail('a', { retryable: true }))).toEqual(['attempt.failed'])
+    expect(types(finish(journal))).toEqual(['rollback.finished', 'retry.scheduled', 'plan.paused'])
+    expect(journal.statuses()).toEqual({ a: 'ready', b: 'pending' })
+  })
+
   it('of files only opens the next visit of what would bring its old files back', () => {
     const retry = { attempts: 3, backoffMs: { min: 1_000, max: 1_000 } }
     const journal = begin(plan('p', edit('a', 'f', { retry })))
@@ -444,5 +453,37 @@ describe('compensations on the way back', () => {
     ])
     // What was compensated stays so, and is done again when the work is taken up.
     expect(journal.state.compensated).toEqual(['b'])
+  })
+
+  it('that failed leave the order in which to undo as it was, when the rollback is undone', () => {
+    const journal = begin(
+      plan('p', task('b', { needs: ['a'], ...safe, compensate: undo }), task('a', { ...safe, compensate: undo })),
+    )
+    journal.succeed('a')
+    journal.succeed('b')
+    expect(journal.state.completedOrder).toEqual(['a', 'b'])
+    journal.must(to(journal, 2, { force: true }))
+    journal.turn()
+    for (const one of ['b', 'a']) journal.turn(compensated(one, failed() as never))
+    finish(journal)
+    journal.must(to(journal, beforeLast(journal), { kind: 'undo' }))
+    finish(journal)
+    expect([journal.state.status, journal.state.completedOrder]).toEqual(['completed', ['a', 'b']])
+  })
+
+  it('open the definition of done again, also where it had been judged', () => {
+    const journal = begin(
+      plan('p', task('a', { ...safe, compensate: undo }), { done: [{ type: 'prose', text: 'good' }] }),
+    )
+    journal.succeed('a')
+    journal.succeed('done')
+    journal.must(to(journal, 2))
+    journal.turn()
+    journal.turn(compensated('a'))
+    finish(journal)
+    journal.must(to(journal, beforeLast(journal), { kind: 'undo' }))
+    finish(journal)
+    expect(journal.state.tasks.get(name('done'))).toMatchObject({ status: 'pending', dormant: true, routedBy: [] })
+    expect([journal.state.status, journal.status('a')]).toEqual(['paused', 'ready'])
   })
 })

@@ -91,12 +91,12 @@ function stand(draft: Draft, under: Stands): void {
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
   if (stray.length > 0)
     emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(under) })
-  refresh(draft, state.order)
-  blockHeld(draft, state.order)
   for (const name of under.ended) {
     const task = state.tasks.get(name)
     if (task !== undefined && !reset.has(name)) settleLate(draft, task)
   }
+  refresh(draft, state.order)
+  blockHeld(draft, state.order)
 }
 
 /** It had come so far, and what it needs is open again; or its next attempt would bring back the files of a time that is gone. */

@@ -1,12 +1,13 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
 import type { CommandOf } from '../command.ts'
+import { worksApart } from '../effect.ts'
 import type { ImportedTask } from '../event.ts'
 import { expandTasks } from '../expand.ts'
 import { gitOf } from '../git-action.ts'
 import { checkGraph, type GraphFault } from '../graph.ts'
 import type { TaskName } from '../id.ts'
-import { LATER_ACTIONS, type PlanDefinition } from '../plan.ts'
+import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { PlanState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
@@ -171,19 +172,21 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
 
 /** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
-  if (definition.git?.worktree === 'task')
+  const apart = worksApart(definition)
+  const claimed = apart ? externalIn(definition.tasks) : undefined
+  if (claimed !== undefined)
     return refuse(
       'not-supported',
-      "'git: {worktree: task}' is not carried out by this release yet",
-      "use 'worktree: plan': all tasks then work in one worktree of the plan, apart from your files",
+      `task '${claimed.id}' is claimed by an agent, and with 'git: {worktree: task}' only the engine has a worktree to work in`,
+      "use 'worktree: plan': all tasks and agents then work in one worktree of the plan, apart from your files",
     )
   for (const task of expandTasks(definition)) {
     const { type } = task.action
-    if (gitOf(task.action)?.do === 'merge')
+    if (!apart && gitOf(task.action)?.do === 'merge')
       return refuse(
         'not-supported',
-        `task '${task.id}' merges the branch of a task, and no task has one in this release`,
-        'leave it out: what tasks write is committed on the branch of the plan',
+        `task '${task.id}' merges the branch of a task, and no task has one`,
+        "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
       )
     if ((LATER_ACTIONS as readonly string[]).includes(type) || (type === 'git' && gitOf(task.action) === null)) {
       return refuse(
@@ -192,6 +195,16 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         'use run, edit, git, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
       )
     }
+  }
+  return undefined
+}
+
+/** Also one whose items are not known yet. */
+function externalIn(tasks: readonly TaskDefinition[]): TaskDefinition | undefined {
+  for (const task of tasks) {
+    const { action } = task
+    const found = action.type === 'subplan' ? externalIn(action.tasks) : action.type === 'external' ? task : undefined
+    if (found !== undefined) return found
   }
   return undefined
 }

@@ -2,6 +2,7 @@
 // running work carries on, new tasks are pending.
 
 import type { CommandOf } from '../command.ts'
+import { worksApart } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -32,6 +33,12 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
     return refuse('invalid', `a revision cannot rename the plan to '${definition.name}'`, 'make another plan')
   const refusal = refuseGraph(definition) ?? (state.status === 'draft' ? undefined : refuseUnsupported(definition))
   if (refusal !== undefined) return refusal
+  if (state.status !== 'draft' && worksApart(definition) !== worksApart(state.definition))
+    return refuse(
+      'not-allowed',
+      "a plan that was started cannot change whether its tasks work apart ('git: {worktree: task}')",
+      'make another plan',
+    )
   const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
   for (const task of state.order) {
     if (task.status !== 'running' && task.gate === null) continue

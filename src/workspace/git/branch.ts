@@ -6,7 +6,7 @@ import { refuse } from '../../safety/refused.ts'
 import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
 import { oneLine } from './message.ts'
 import type { RefOperation } from './operation.ts'
-import { branchOf, isRef, madeRef, markOf, swapRef, tipOf } from './refs.ts'
+import { branchOf, isRef, madeRef, markOf, swapRef, tipOf, tipsOf } from './refs.ts'
 import type { Repository } from './repository.ts'
 
 export async function ensureBranch(repository: Repository, request: BranchRequest): Promise<PlanBranch> {
@@ -17,7 +17,7 @@ export async function ensureBranch(repository: Repository, request: BranchReques
   const record = (after: string): RefOperation => {
     return { type: 'branch.created', plan, ...(task === undefined ? {} : { task }), ref, before: null, after, at }
   }
-  const [tip, made] = [await tipOf(repository, ref), await tipOf(repository, mark)]
+  const [tip = null, made = null] = await tipsOf(repository, [ref, mark])
   if (tip !== null && made !== null && (await repository.isAncestor(made, tip))) {
     return { branch, ref, tip, made: 'before', operation: record(made) }
   }

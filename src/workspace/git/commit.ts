@@ -7,7 +7,7 @@ import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './con
 import type { CommitRequest, Committed, Oid, Owner } from './git.ts'
 import { oneLine, type Trailers, withTrailers } from './message.ts'
 import type { RefOperation } from './operation.ts'
-import { branchOf, checkedOutIn, madeRef, swapRef, tipOf } from './refs.ts'
+import { branchOf, checkedOutIn, madeRef, swapRef, tipsOf } from './refs.ts'
 import type { Repository } from './repository.ts'
 import { fields } from './run-git.ts'
 
@@ -45,8 +45,7 @@ export interface OurBranch {
 export async function ourBranch(repository: Repository, owner: Owner): Promise<OurBranch> {
   const branch = branchOf(owner)
   const ref = `refs/heads/${branch}`
-  const tip = await tipOf(repository, ref)
-  const base = await tipOf(repository, madeRef(owner.plan, branch))
+  const [tip = null, base = null] = await tipsOf(repository, [ref, madeRef(owner.plan, branch)])
   if (tip === null)
     refuse('logic', `There is no branch ${branch}.`, 'It is made when the plan starts; resume the plan.')
   if (base === null) {
@@ -76,10 +75,17 @@ export async function createCommit(repository: Repository, wanted: NewCommit): P
   return await repository.line(['commit-tree', ...parents, '-F', '-', wanted.tree], { env, stdin: wanted.message })
 }
 
-export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' | 'for'>): Trailers {
-  const { plan, name, actor, key } = request
+export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' | 'for' | 'result'>): Trailers {
+  const { plan, name, actor, key, result } = request
   const task = request.for ?? request.task
-  return { plan, name, actor, ...(task === undefined ? {} : { task }), ...(key === undefined ? {} : { key }) }
+  return {
+    plan,
+    name,
+    actor,
+    ...(task === undefined ? {} : { task }),
+    ...(key === undefined ? {} : { key }),
+    ...(result === undefined ? {} : { result }),
+  }
 }
 
 export function refuseCheckedOut(ref: string, places: readonly string[]): never {

@@ -4,7 +4,7 @@
 // and nothing ever resets, cleans, stashes or pushes.
 
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
-import type { Failure } from '../../domain/result.ts'
+import type { Failure, GitStanding } from '../../domain/result.ts'
 import type { GitOperation, RefOperation } from './operation.ts'
 
 export * from './bisect.ts'
@@ -22,6 +22,8 @@ export type GitAnswer<T> =
 
 export interface Git {
   describe(): Promise<GitAnswer<GitDescription>>
+  /** The little that a checkpoint needs, with one process; null, and none, where there is no repository. */
+  standing(): Promise<GitAnswer<GitStanding | null>>
   /** Makes the branch of a plan or of one of its tasks at `base`, without moving HEAD; finds it again when this plan made it. */
   ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
   /** One commit on one of our branches, built in an index of its own. */
@@ -32,9 +34,13 @@ export interface Git {
   /** Removes a worktree of ours when everything in it is committed and reachable; else refuses with the list of what is not. */
   removeWorktree(request: RemovalRequest): Promise<GitAnswer<{ readonly operations: readonly GitOperation[] }>>
   /** Checks a commit out in a worktree without a branch that holds nobody's work; makes it when it is not there. */
-  checkOutScratch(request: ScratchRequest): Promise<GitAnswer<{ readonly commit: Oid }>>
+  checkOutScratch(request: ScratchRequest): Promise<GitAnswer<CheckedOut>>
   removeScratch(request: Omit<ScratchRequest, 'commit'>): Promise<GitAnswer<{ readonly removed: boolean }>>
   mergeBack(request: MergeRequest): Promise<GitAnswer<Merged>>
+  /** Finds what a task committed under this key, or makes its worktree ready, on a branch of its own at the tip of the plan's. */
+  beginTask(request: TaskRequest): Promise<GitAnswer<BegunTask>>
+  /** Merges the branch of a task into the plan's; then worktree and branch go, unless something in them is kept nowhere else. */
+  landTask(request: LandRequest): Promise<GitAnswer<LandedTask>>
   /** What a rollback of these operations would do. Changes nothing. */
   previewRollback(request: RollbackRequest): Promise<GitAnswer<readonly RollbackStep[]>>
   /** Takes operations back. Undoing a rollback is the rollback of the operations it answered with. */
@@ -126,6 +132,8 @@ export interface CommitRequest extends Owner {
   readonly ignored?: 'commit' | 'leave'
   /** The same key never commits twice: a commit that carries it is found again. */
   readonly key?: string
+  /** The blob that holds how the work ended, so that whoever finds the commit need not do it again. */
+  readonly result?: string
   /** `stage` also records the committed paths in the index where the branch is checked out: for worktrees of ours. */
   readonly whenCheckedOut?: 'refuse' | 'stage'
 }
@@ -177,6 +185,64 @@ export interface ScratchRequest {
   readonly commit: string
 }
 
+export interface CheckedOut {
+  readonly commit: Oid
+  /** The folder of it that the workspace is in the repository. */
+  readonly workspace: string
+}
+
+export interface TaskOwner extends Owner {
+  readonly task: TaskName
+}
+
+export interface TaskRequest extends TaskOwner {
+  /** Where the plan's branch begins, when it is made now. */
+  readonly base: string
+  readonly key: string
+  /** Begin anew, whatever was committed under this key. */
+  readonly again: boolean
+  /** The absolute folder the worktrees of this plan are put into. */
+  readonly folder: string
+  readonly at: Millis
+}
+
+export type BegunTask =
+  | {
+      readonly status: 'found'
+      /** The blob that holds how it ended; null when the commit names none. */
+      readonly result: string | null
+      /** Its worktree, when that is still there. */
+      readonly path: string | null
+    }
+  | {
+      readonly status: 'ready'
+      readonly path: string
+      /** The folder of it that the workspace is in the repository. */
+      readonly workspace: string
+      readonly operations: readonly GitOperation[]
+      /** The refs that hold what an attempt before had left there. */
+      readonly aside: readonly string[]
+    }
+
+export interface LandRequest extends Omit<MergeRequest, 'whenGone' | 'whenCheckedOut'> {
+  readonly base: string
+  readonly key: string
+  readonly path: string | null
+}
+
+export type LandedTask =
+  | { readonly status: 'conflict'; readonly paths: readonly string[] }
+  | {
+      readonly status: 'landed'
+      readonly branch: PlanBranch
+      /** Null when there was nothing to merge. */
+      readonly merge: RefOperation | null
+      /** What was cleared away. */
+      readonly operations: readonly GitOperation[]
+      /** Why the worktree stays. */
+      readonly kept: Failure | null
+    }
+
 export interface RemovalRequest extends Owner {
   readonly path: string
   readonly at: Millis
@@ -193,6 +259,10 @@ export interface MergeRequest extends Owner {
   /** The same key never merges twice: a merge that carries it is found again. */
   readonly key?: string
   readonly whenCheckedOut?: WhenCheckedOut
+  /** The blob that holds how the work ended. */
+  readonly result?: string
+  /** `already`: a branch that is no longer there was merged and dropped. */
+  readonly whenGone?: 'refuse' | 'already'
 }
 
 export type Merged =

@@ -57,6 +57,8 @@ export interface Trailers {
   readonly task?: TaskName
   readonly actor: Actor
   readonly key?: string
+  /** The blob that holds how the work ended. */
+  readonly result?: string
 }
 
 /** The trailers stand in a paragraph of their own at the end, so nothing in the body can pass for one. */
@@ -67,6 +69,7 @@ export function withTrailers(message: string, trailers: Trailers): string {
     ...(trailers.task === undefined ? [] : [`Planfold-Task: ${oneLine(trailers.task)}`]),
     `Planfold-Actor: ${oneLine(trailers.actor)}`,
     ...(trailers.key === undefined ? [] : [`Planfold-Key: ${oneLine(trailers.key)}`]),
+    ...(trailers.result === undefined ? [] : [`Planfold-Result: ${oneLine(trailers.result)}`]),
   ]
   return `${text === '' ? 'chore(plan): work' : text}\n\n${written.join('\n')}\n`
 }

@@ -12,20 +12,26 @@ import { Repository, type RepositoryOptions } from './repository.ts'
 import { rollback } from './rollback.ts'
 import { planRollback } from './rollback-plan.ts'
 import { checkOutScratch, removeScratch } from './scratch.ts'
+import { openStanding } from './standing.ts'
+import { beginTask, landTask } from './task-worktree.ts'
 import { addWorktree, listWorktrees } from './worktree.ts'
 
 export function openGit(options: RepositoryOptions): Git {
-  const ask = async <T>(work: (repository: Repository) => Promise<T>): Promise<GitAnswer<T>> => {
+  const ask = <T>(work: (repository: Repository) => Promise<T>) =>
+    answered(async () => await work(await Repository.open(options)))
+  const answered = async <T>(work: () => Promise<T>): Promise<GitAnswer<T>> => {
     try {
-      return { ok: true, value: await work(await Repository.open(options)) }
+      return { ok: true, value: await work() }
     } catch (error) {
       const failure = failureOf('git', error)
       if (failure === null) throw error
       return error instanceof InTheWay ? { ok: false, failure, list: error.list } : { ok: false, failure }
     }
   }
+  const standing = openStanding(options)
   return {
     describe: () => ask(describe),
+    standing: () => answered(standing),
     ensureBranch: request => ask(repository => ensureBranch(repository, request)),
     commitPaths: request => ask(repository => commitPaths(repository, request)),
     createTag: request => ask(repository => createTag(repository, request)),
@@ -35,6 +41,8 @@ export function openGit(options: RepositoryOptions): Git {
     checkOutScratch: request => ask(repository => checkOutScratch(repository, request)),
     removeScratch: request => ask(repository => removeScratch(repository, request)),
     mergeBack: request => ask(repository => mergeBack(repository, request)),
+    beginTask: request => ask(repository => beginTask(repository, request)),
+    landTask: request => ask(repository => landTask(repository, request)),
     previewRollback: request => ask(repository => planRollback(repository, request)),
     rollback: async (request): Promise<RolledBack> => {
       const answer = await ask(repository => rollback(repository, request))

@@ -49,17 +49,22 @@ export function backupRef(plan: string, at: Millis, ref: string): string {
 
 /** What a ref points at: the object itself, for an annotated tag the tag. Null when there is no such ref. */
 export async function tipOf(repository: Repository, ref: string): Promise<Oid | null> {
-  demandRef(ref)
+  return (await tipsOf(repository, [ref]))[0] ?? null
+}
+
+/** The same for several, with one process. */
+export async function tipsOf(repository: Repository, refs: readonly string[]): Promise<readonly (Oid | null)[]> {
+  for (const ref of refs) demandRef(ref)
   const format = '%(refname)%00%(objectname)%00%(symref)%00'
-  for (const [name, oid, symref] of rows(await repository.git(['for-each-ref', `--format=${format}`, '--', ref]), 3)) {
-    if (name !== ref) continue
-    if (symref !== '') {
+  const found = rows(await repository.git(['for-each-ref', `--format=${format}`, '--', ...refs]), 3)
+  return refs.map(ref => {
+    const [, oid, symref] = found.find(([name]) => name === ref) ?? []
+    if (symref !== undefined && symref !== '') {
       const hint = `Look at it: git symbolic-ref ${ref}. Delete it if it is not yours: git symbolic-ref -d ${ref}.`
       refuse('policy', `${ref} only points to another branch, which is not ours to move.`, hint)
     }
     return oid ?? null
-  }
-  return null
+  })
 }
 
 /** Rows of output made with `%00` after every field; git ends each row with a line feed. */

@@ -161,7 +161,7 @@ export function demandOid(text: string): Oid {
 
 export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)
 
-function baseEnvironment(ours: Variables): { readonly [name: string]: string } {
+export function baseEnvironment(ours: Variables): { readonly [name: string]: string } {
   const { PATH, HOME, XDG_CONFIG_HOME, TMPDIR } = inheritedEnvironment(ours)
   const places = Object.entries({ PATH, HOME, XDG_CONFIG_HOME, TMPDIR }).filter(([, value]) => value !== undefined)
   return {

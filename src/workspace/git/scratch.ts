@@ -3,7 +3,7 @@
 // known as ours by the reason of its lock; any other worktree or folder is refused.
 
 import { mkdir } from 'node:fs/promises'
-import { dirname, isAbsolute } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { isPlanId, type PlanId } from '../../domain/id.ts'
 import { refuse } from '../../safety/refused.ts'
 import type { Oid, ScratchRequest } from './git.ts'
@@ -13,7 +13,7 @@ import { allWorktrees, demandNoFilters } from './worktree.ts'
 export async function checkOutScratch(
   repository: Repository,
   request: ScratchRequest,
-): Promise<{ readonly commit: Oid }> {
+): Promise<{ readonly commit: Oid; readonly workspace: string }> {
   const { plan, path } = request
   const commit = await repository.demandCommit(request.commit)
   const known = await ours(repository, plan, path)
@@ -28,7 +28,7 @@ export async function checkOutScratch(
     cwd: path,
     timeoutMs: CHECKOUT_TIMEOUT_MS,
   })
-  return { commit }
+  return { commit, workspace: join(path, repository.prefix) }
 }
 
 export async function removeScratch(

@@ -13,6 +13,10 @@ export interface Settings {
   /** Line ends are turned although no attribute says so. */
   readonly autocrlf: boolean
   readonly user: { readonly name: string | null; readonly email: string | null }
+  /** Another file is included, which may change while those that name it do not. */
+  readonly includes: boolean
+  /** The configuration says where the working tree is. */
+  readonly worktree: boolean
   /** Handed to every git as GIT_CONFIG_KEY_n and _VALUE_n, which take any name, unlike `-c`. */
   readonly overrides: readonly (readonly [key: string, value: string])[]
 }
@@ -26,7 +30,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
   const args = ['config', '--list', '--null', '--includes', '--show-scope']
   const listed = fields(await runGit(args, { cwd, env: open, codes: [0, 1] }))
   const filters = new Set<string>()
-  let autocrlf = false
+  let [autocrlf, includes, worktree] = [false, false, false]
   const remotes = new Map<string, string>()
   const user: { name: string | null; email: string | null } = { name: null, email: null }
   // A union merge would resolve conflicts without a word; from here every conflict is told.
@@ -46,6 +50,8 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     else if (section === 'diff' && ['textconv', 'command'].includes(last) && middle !== '') {
       overrides.push([utf8(key), last === 'textconv' ? 'cat' : 'false'])
     } else if (section === 'remote' && last === 'url') remotes.set(utf8(middle), value)
+    else if (/^include(?:if)?$/i.test(section)) includes = true
+    else if (key === 'core.worktree') worktree = true
     else if (key === 'user.name') user.name = value
     else if (key === 'user.email') user.email = value
     else if (HANDED_ON.has(key)) {
@@ -64,7 +70,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     )
   }
   const told = [...remotes].map(([name, url]) => ({ name, url }))
-  return { filters, remotes: told, autocrlf, user, overrides }
+  return { filters, remotes: told, autocrlf, user, overrides, includes, worktree }
 }
 
 export function settingsEnvironment(settings: Settings): { readonly [name: string]: string } {

@@ -35,21 +35,7 @@ export async function addWorktree(
     if (places.length > 0) {
       refuse('policy', `${branch} is checked out in ${told(places)}.`, 'Switch to another branch there: git switch -.')
     }
-    await demandNoFilters(repository, tip)
-    // Without --force: a folder that holds anything is refused by git.
-    const args = [
-      'worktree',
-      'add',
-      '--quiet',
-      '--no-checkout',
-      '--lock',
-      '--reason',
-      reasonOf(plan),
-      '--',
-      path,
-      branch,
-    ]
-    await repository.git(args)
+    await checkOutNew(repository, { plan, path, branch, tip })
   }
   await fill(repository, path, plan)
   const head = await repository.line(['rev-parse', '--verify', 'HEAD'], { cwd: path })
@@ -63,6 +49,22 @@ export async function addWorktree(
     at,
   }
   return { worktree: { path, branch, head }, operations: [operation, added] }
+}
+
+/** A folder for a branch that is checked out nowhere, with nothing in it yet. */
+export async function checkOutNew(
+  repository: Repository,
+  {
+    plan,
+    path,
+    branch,
+    tip,
+  }: { readonly plan: PlanId; readonly path: string; readonly branch: string; readonly tip: Oid },
+): Promise<void> {
+  await demandNoFilters(repository, tip)
+  // Without --force: a folder that holds anything is refused by git.
+  const how = ['worktree', 'add', '--quiet', '--no-checkout', '--lock', '--reason', reasonOf(plan)]
+  await repository.git([...how, '--', path, branch])
 }
 
 export async function listWorktrees(repository: Repository, plan: PlanId): Promise<readonly Worktree[]> {
@@ -152,7 +154,7 @@ export async function demandNoFilters(repository: Repository, commit: Oid): Prom
 }
 
 /** Checks out what is missing and nothing else: a file that stands there is never written over. */
-async function fill(repository: Repository, path: string, plan: PlanId): Promise<void> {
+export async function fill(repository: Repository, path: string, plan: PlanId): Promise<void> {
   const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
   const begun = await ignoring(['ENOENT'], () => access(join(gitDir, 'index')).then(() => true))
   // Once filled, missing files are deletions a person or task made.
@@ -165,6 +167,12 @@ async function fill(repository: Repository, path: string, plan: PlanId): Promise
     const hint = `If nobody worked there, delete these files in ${path} and try again.`
     refuse('logic', `The worktree was left half made: ${told(odd)} are not as committed.`, hint)
   }
+  await writeFile(join(gitDir, FILLED), plan)
+}
+
+/** Says that all files are there. */
+export async function noteFilled(repository: Repository, path: string, plan: PlanId): Promise<void> {
+  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
   await writeFile(join(gitDir, FILLED), plan)
 }
 
