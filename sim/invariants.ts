@@ -280,6 +280,8 @@ export class Invariants implements Watcher {
         return
       case 'task.skipped':
         this.#shadow(event.task).status = 'skipped'
+        // Whoever passes over it has looked.
+        if (entry.command.type === 'skip') this.#shadow(event.task).unknown = false
         return
       case 'task.abandoned':
         this.#shadow(event.task).status = 'abandoned'

@@ -124,9 +124,12 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status = await tellEnd(context, composed, plan, { interrupted, left })
-  const exit = exitOf(status)
+  const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }
+
+/** Asked apart: it is set where the compiler does not look. */
+const isStopped = (ended: Ended | null): boolean => ended?.type === 'rollback.stopped'
 
 async function reporterFor(
   context: Context,

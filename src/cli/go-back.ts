@@ -107,7 +107,15 @@ async function ordered(
   if (held) await submit(composed, plan, { type: 'pause', reason: 'files go back' })
   try {
     const { version } = await submit(composed, plan, order)
-    const carried = await carryOut(context, composed, { plan, since: version })
+    const carried = await carryOut(context, composed, { plan, since: version }).catch((error: Error) => {
+      if (error.name !== 'StoreFull') throw error
+      throw new Complaint(
+        EXIT.refused,
+        'full',
+        `the disk is full; the rollback of '${name}' is ordered and not finished`,
+        `free some space, then finish it with: planfold resume ${name}`,
+      )
+    })
     if (carried.ended === null && carried.interrupted === null)
       throw new Complaint(
         EXIT.refused,

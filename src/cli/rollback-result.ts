@@ -45,7 +45,12 @@ export function resultLines(
   const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
   const storedLines = (path: string, sha256: string): readonly string[] => [
     line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
-    line('', say(`checkpoints cat ${name} ${sha256} > ${shellWord(`${path.split('/').at(-1)}.kept`)}`)),
+    line(
+      '',
+      say(
+        `checkpoints cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`,
+      ),
+    ),
   ]
   const { left = [], kept = [], git = [] } = ended
   const details = [

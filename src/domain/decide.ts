@@ -36,7 +36,7 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
   if (command.type === 'create') return lifecycle.create(draft, command)
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
   if (draft.state.archived && command.type !== 'archive')
-    return refuse('not-allowed', 'the plan is archived', 'clone it to run it again')
+    return refuse('not-allowed', 'the plan is archived', 'run its document again: that makes a new plan')
   if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
     return refuse(
       'conflict',

@@ -33,6 +33,7 @@ export function complete(state: PlanState, task: TaskState, now: Millis): void {
   }
   if (compensate === undefined) return
   if (state.compensated.length > 0) state.compensated = without(state.compensated, id)
+  if (state.unsureCompensated.length > 0) state.unsureCompensated = without(state.unsureCompensated, id)
   state.completedOrder = [...without(state.completedOrder, id), id]
   // It was still running when the plan was cancelled or began to go back: what it did is undone too, unless it stays as it is.
   const { rollback } = state

@@ -18,6 +18,9 @@ import { isGone, roomsOf } from './places.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
+/** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
+const BLOBS_STAY_MS = 60 * 60_000
+
 type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
 
 export async function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
@@ -154,7 +157,10 @@ const answerers: Answerer = {
   inbox: async rooms => await (await import('./inbox-answers.ts')).inbox(rooms),
   inboxFate: async (rooms, { id }) => await (await import('./inbox-answers.ts')).inboxFate(rooms, id),
   check: (rooms, options) => rooms.store.check(options),
-  prune: (rooms, options) => rooms.store.prune(options),
+  prune: (rooms, { before, dryRun }) => {
+    const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
+    return rooms.store.prune({ before, blobsBefore, dryRun })
+  },
 }
 
 async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | null> {

@@ -1,6 +1,7 @@
 // What is asked about checkpoints: all of them, one with what the plan knew there, and what differs between two.
 
-import { refuse } from '../domain/refusal.ts'
+import { isCheckpointName } from '../domain/id.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
 import { type Checkpoint, checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
@@ -69,4 +70,18 @@ export async function difference(
   const { changes } = await composeSince(rooms, between)
   const turned = changes.map(({ path, before, after }) => ({ path, before: after, after: before }))
   return { ok: true, basis: 'written', changes: isBack ? turned : changes, left: [] }
+}
+
+/** Each name stands for one checkpoint, and for nothing else that can be gone to. */
+export async function refuseName(rooms: Rooms, state: PlanState, name: string): Promise<Refusal | null> {
+  if (!isCheckpointName(name))
+    return refuse('invalid', `'${name}' is no name for a checkpoint`, 'use letters, digits, dots and dashes')
+  if (/^\d+$/.test(name) || name.startsWith('cp-'))
+    return refuse(
+      'invalid',
+      `the checkpoint cannot be called '${name}'`,
+      'a number means an entry, and `cp-…` a checkpoint taken by itself',
+    )
+  const isTaken = (await checkpoints(rooms, state)).some(one => one.name === name)
+  return isTaken ? refuse('exists', `there is a checkpoint '${name}' already`, 'give it another name') : null
 }

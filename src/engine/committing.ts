@@ -4,7 +4,8 @@
 
 import type { Turn } from '../domain/command.ts'
 import type { GitOperation, RefOperation } from '../domain/git-operation.ts'
-import type { Actor, Millis, Sha256, TaskName } from '../domain/id.ts'
+import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { isRefRecorded } from '../domain/views/git-operations.ts'
@@ -33,13 +34,7 @@ export async function commit(
   // The state is live: what it says is taken before the first wait.
   const { definition } = state
   const told = state.tasks.get(task)?.definition
-  const { title = task, kind } = told ?? {}
-  const template = definition.git?.message
-  const message = commitMessage({
-    title,
-    ...(kind === undefined ? {} : { kind }),
-    ...(template === undefined ? {} : { template }),
-  })
+  const message = messageFor(definition, task, told)
   const done = await guarded(rooms, async () => {
     const paths = new Map((await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const))
     const made = await commitEntries(rooms, state, {
@@ -55,6 +50,19 @@ export async function commit(
   return done.ok
     ? { task, visit, operations: done.value }
     : { task, visit, operations: done.done, failure: done.failure }
+}
+
+/** The words of the commit that holds the work of a task. */
+export function messageFor(
+  { git }: PlanDefinition,
+  task: TaskName,
+  { title = task, kind }: Pick<TaskDefinition, 'title' | 'kind'> = {},
+): string {
+  return commitMessage({
+    title,
+    ...(kind === undefined ? {} : { kind }),
+    ...(git?.message === undefined ? {} : { template: git.message }),
+  })
 }
 
 export interface EntriesToCommit {
@@ -94,13 +102,13 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     whenCheckedOut: state.place === null ? 'refuse' : 'stage',
   })
   if (!answered.ok) {
-    const made = await unrecorded(rooms, state, branch, branch.tip)
+    const made = await unrecorded(rooms, state.id, branch, branch.tip)
     throw new CutShort(answered.failure, made)
   }
   const committed = answered.value
   const stood = committed.status === 'unchanged' ? committed.commit : committed.operation.before
   const operations = [
-    ...(await unrecorded(rooms, state, branch, stood)),
+    ...(await unrecorded(rooms, state.id, branch, stood)),
     ...(committed.status === 'unchanged' ? [] : [committed.operation]),
   ]
   return { committed, branch: branch.branch, operations }
@@ -160,19 +168,19 @@ export function taken<T>(
 }
 
 /** The making of the branch, when the journal does not know of it yet. Asked only where nothing stands on it. */
-async function unrecorded(
+export async function unrecorded(
   rooms: Rooms,
-  state: PlanState,
+  plan: PlanId,
   branch: PlanBranch,
   stood: string | null,
 ): Promise<readonly RefOperation[]> {
   if (branch.made === 'now') return [branch.operation]
   if (stood !== branch.operation.after) return []
-  return isRefRecorded(await entriesAfter(rooms.store, state.id, 0), branch.ref) ? [] : [branch.operation]
+  return isRefRecorded(await entriesAfter(rooms.store, plan, 0), branch.ref) ? [] : [branch.operation]
 }
 
 /** A directory is nothing to git, and what belongs to a repository inside is that repository's own. */
-function contents(rooms: Rooms, entries: EntriesToCommit['entries']): ReadonlyMap<string, PathContent> {
+export function contents(rooms: Rooms, entries: EntriesToCommit['entries']): ReadonlyMap<string, PathContent> {
   const paths = new Map<string, PathContent>()
   for (const [path, entry] of entries) {
     if (path.split('/').includes('.git')) continue

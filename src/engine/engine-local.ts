@@ -4,8 +4,8 @@
 import type { Command } from '../domain/command.ts'
 import {
   type Actor,
+  type CheckpointName,
   checkpointName,
-  isCheckpointName,
   type PlanId,
   type PlanName,
   planId,
@@ -25,7 +25,7 @@ import type { AnswerOf, Engine, Order, QueryOf, QueryType, RollbackAsk, Submitte
 import { lookAfter, lookBeforeClaim, standingNow } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
 import { roomsOf } from './places.ts'
-import { placeFor } from './placing.ts'
+import { placeFor, refuseGroundless } from './placing.ts'
 import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -62,6 +62,8 @@ export class EngineLocal implements Engine {
       return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
     switch (order.type) {
       case 'start': {
+        const groundless = await refuseGroundless(this.#rooms, found.plan)
+        if (groundless !== null) return { ok: false, refusal: groundless }
         const files = this.#rooms.snapshots === undefined ? {} : { files: 'seen' as const }
         return await this.#update(found.plan, { type: 'start', rules: RULES, ...files }, actor, options)
       }
@@ -189,12 +191,13 @@ export class EngineLocal implements Engine {
     const { store, clock } = this.#rooms
     const state = await store.state(plan)
     if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
-    const name = order.name ?? checkpointName(state.definition.name as string as TaskName, clock.now())
-    if (!isCheckpointName(name))
-      return {
-        ok: false,
-        refusal: refuse('invalid', `'${name}' is no name for a checkpoint`, 'use letters, digits, dots and dashes'),
-      }
+    const made = checkpointName(state.definition.name as string as TaskName, clock.now())
+    const name = (order.name ?? made) as CheckpointName
+    if (order.name !== undefined) {
+      const { refuseName } = await import('./checkpoint-answers.ts')
+      const refusal = await refuseName(this.#rooms, state, name)
+      if (refusal !== null) return { ok: false, refusal }
+    }
     return await this.#update(
       plan,
       { type: 'checkpoint', name, standing: await standingNow(roomsOf(this.#rooms, state), state) },

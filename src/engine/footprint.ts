@@ -1,8 +1,9 @@
 // What a visit of a task changes in the workspace: its files are looked at before and after. Where it declares what it writes,
 // only that scope is; else all files are. The change set is stored as a blob and named in the result.
 
-import { isWatched } from '../domain/effect.ts'
+import { isWatched, keepsToScope, scopeOf } from '../domain/effect.ts'
 import type { Sha256 } from '../domain/id.ts'
+import type { TaskDefinition } from '../domain/plan.ts'
 import type { GitStanding, Prepared, Standing, Wrote } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
@@ -13,7 +14,18 @@ export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
 /** All files as they are before a task that declares no scope; nothing where they are not looked at. */
 export async function lookBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
   if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
-  if (just !== undefined) return { before: just }
+  return just === undefined ? await lookAtAll(rooms, state) : { before: just }
+}
+
+/** Before work in a place of its own: what a task declares, when it keeps to that, else everything. */
+export async function lookApart(rooms: Rooms, state: PlanState, definition: TaskDefinition | null): Promise<Look> {
+  if (definition === null || !keepsToScope(state.definition, definition)) return await lookAtAll(rooms, state)
+  const captured = await rooms.workspace.capture(scopeOf(state.definition, definition) ?? [])
+  return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
+}
+
+async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
+  if (rooms.snapshots === undefined) return { unwatched: 'files are not looked at here' }
   const taken = await rooms.snapshots.snapshot({ scopes: scopesOf(state) })
   return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
 }
@@ -103,14 +115,6 @@ async function seenSince(
 }
 
 async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
-  const described = await git?.describe()
-  if (described?.ok !== true) return null
-  const { head, index, dirty } = described.value
-  const { staged, unstaged, untracked, conflicted } = dirty
-  return {
-    head: head.commit,
-    branch: head.branch,
-    index: index.tree,
-    dirty: staged + unstaged + untracked + conflicted,
-  }
+  const stands = await git?.standing()
+  return stands?.ok === true ? stands.value : null
 }

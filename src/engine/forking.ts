@@ -2,6 +2,7 @@
 // plan and its folder are only read. The folder is made before the plan, so that a plan that is there always has one.
 
 import { refuseGraph } from '../domain/decisions/lifecycle.ts'
+import { worksApart } from '../domain/effect.ts'
 import { type Actor, isPlanName, NAME_MAX, type PlanName, planId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/items.ts'
 import { NAME_TRIES_MAX } from '../domain/limits.ts'
@@ -36,6 +37,12 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, actor: Ac
   if ('code' in point) return { ok: false, refusal: point }
   const defined = definitionFor(point, ask)
   if ('code' in defined) return { ok: false, refusal: defined }
+  if (worksApart(defined))
+    return no(
+      'not-supported',
+      "a plan whose tasks work in worktrees of their own ('git: {worktree: task}') cannot be forked yet",
+      `make another plan that begins where this one stands: git: {base: plan/${now.definition.name}}`,
+    )
   if (ask.here === true && defined.git?.worktree === 'plan')
     return no('not-allowed', 'this plan works in a worktree of its own', 'leave out --here')
   const named = await freeName(rooms, now, ask)

@@ -87,6 +87,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
               actor: ENGINE,
               at: rooms.clock.now(),
               key: attempt.key,
+              whenGone: 'already',
             }),
           )
           if (merged.status === 'conflict') {

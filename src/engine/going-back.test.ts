@@ -153,14 +153,15 @@ describe('going back', () => {
   })
 
   it('compensates what was done outside, last first, and tries again', async () => {
+    const outside = `${place.root}.outside`
     const tasks = [
-      sh('up', 'echo up >> log', { compensate: { type: 'run', command: { script: 'echo down >> log' } } }),
+      sh('up', 'echo up >> log', { compensate: { type: 'run', command: { script: `echo down >> ${outside}` } } }),
       sh('push', 'echo push >> log', {
         ...needs('up'),
         retry: { attempts: 3, backoffMs: { min: 1, max: 2 } },
         compensate: {
           type: 'run',
-          command: { script: '[ -e tried ] && echo pull >> log || { touch tried; exit 1; }' },
+          command: { script: `[ -e ${outside} ] && echo pull >> ${outside} || { touch ${outside}; exit 1; }` },
         },
       }),
       sh('check', 'exit 1', needs('push')),
@@ -179,9 +180,113 @@ describe('going back', () => {
       ['compensation.started', 'up'],
       ['compensation.finished', 'up'],
     ])
-    // What the compensations wrote is theirs, and goes back with the rest.
+    expect(readFileSync(outside, 'utf8')).toBe('pull\ndown\n')
     expect(existsSync(path('log'))).toBe(false)
-    expect(existsSync(path('tried'))).toBe(false)
+  })
+
+  it('what somebody does while a compensation runs is theirs: files it touched stop the rollback, others stay', async () => {
+    put('untouched', 'mine\n')
+    const undo = 'echo by-hand >> f; echo by-hand >> untouched; echo by-hand > new'
+    await place.run([sh('t', 'echo t > f', { compensate: { type: 'run', command: { script: undo } } })])
+    expect(await roll({ type: 'rollback' })).toMatchObject({ type: 'rollback.stopped', conflicts: ['f'] })
+    expect(text('f')).toBe('t\nby-hand\n')
+    expect(await roll({ type: 'rollback', every: 'theirs' })).toMatchObject({
+      type: 'rollback.finished',
+      paths: 1,
+      kept: [{ path: 'f', sha256: expect.any(String) }],
+    })
+    expect(existsSync(path('f'))).toBe(false)
+    expect([text('untouched'), text('new')]).toEqual(['mine\nby-hand\n', 'by-hand\n'])
+  })
+
+  it('brings back what somebody put into a folder the plan made and took away', async () => {
+    await place.run([
+      sh('one', 'mkdir sub; echo s > sub/s; echo one > other'),
+      { id: 'look' as TaskName, action: { type: 'gate', gate: 'approval' }, ...needs('one') },
+      sh('two', 'rm -r sub', needs('look')),
+    ])
+    put('sub/notes', 'precious\n')
+    await place.submit({ type: 'decide', task: 'look' as TaskName, verdict: 'approved', rationale: '' })
+    await place.drive()
+    expect(existsSync(path('sub'))).toBe(false)
+    expect(await roll({ type: 'rollback' })).toMatchObject({ type: 'rollback.finished' })
+    expect(text('sub/notes')).toBe('precious\n')
+    expect([existsSync(path('sub/s')), existsSync(path('other'))]).toEqual([false, false])
+  })
+
+  it('asks about what was written between an attempt nobody saw end and the next one', async () => {
+    put('a', 'mine\n')
+    const made = await place.submit(
+      {
+        type: 'create',
+        definition: { name: 'plan' as PlanName, tasks: [sh('t', 'echo t >> a; [ -e go ] || sleep 60')] },
+      },
+      null,
+    )
+    if (!made.ok) throw new Error(made.refusal.message)
+    await place.submit({ type: 'start' })
+    const force = new AbortController()
+    const driven = place.worker.drive(made.plan, { stop: force.signal, force: force.signal })
+    for (let tries = 0; tries < 1_000 && text('a') === 'mine\n'; tries++)
+      await new Promise(done => setTimeout(done, 10))
+    force.abort()
+    await driven
+    expect(await place.statuses()).toMatchObject({ t: 'waiting' })
+    put('by-hand', 'h\n')
+    put('go', '')
+    await place.submit({ type: 'decide', task: 't' as TaskName, verdict: 'again', rationale: '' })
+    await place.drive()
+    expect(await place.statuses()).toMatchObject({ t: 'completed' })
+    expect(await roll({ type: 'rollback' })).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
+    expect(text('by-hand')).toBe('h\n')
+  })
+
+  it('does not set back a scope in which somebody has worked between two attempts', async () => {
+    const definition = {
+      name: 'plan' as PlanName,
+      tasks: [
+        sh('build', 'mkdir -p dist; echo p >> dist/a; [ -e ok ]', {
+          write: ['dist/**'],
+          network: [],
+          retry: { attempts: 2, backoffMs: { min: 300, max: 300 } },
+        }),
+      ],
+    }
+    await place.submit({ type: 'create', definition }, null)
+    await place.submit({ type: 'start' })
+    const driven = place.drive()
+    for (let tries = 0; tries < 1_000; tries++) {
+      if (
+        ((await place.engine.ask({ type: 'task', plan: 'plan', task: 'build' }))?.attempt ?? 0) > 0 &&
+        existsSync(path('dist/a'))
+      ) {
+        const entries = (await place.engine.ask({ type: 'entries', plan: 'plan', limit: 100 })) ?? []
+        if (entries.some(({ events }) => events.some(({ type }) => type === 'retry.scheduled'))) break
+      }
+      await new Promise(done => setTimeout(done, 5))
+    }
+    put('dist/mine', 'by hand\n')
+    await driven
+    expect(text('dist/mine')).toBe('by hand\n')
+    expect(await place.statuses()).toMatchObject({ build: 'failed' })
+    put('ok', '')
+    await place.submit({ type: 'retry', task: 'build' as TaskName })
+    await place.drive()
+    expect(await place.statuses()).toMatchObject({ plan: 'completed' })
+    expect(text('dist/mine')).toBe('by hand\n')
+  })
+
+  it('pruning takes nothing that was stored a moment ago, whatever age is asked for: somebody may be about to name it', async () => {
+    const id = await place.rooms.store.blobs.put(Buffer.from('not named yet'))
+    await place.engine.ask({ type: 'prune', before: Date.now() + 60_000, dryRun: false })
+    expect(await place.rooms.store.blobs.get(id)).not.toBeNull()
+  })
+
+  it('a checkpoint is not called like an entry, one taken by itself, or another', async () => {
+    await place.run([sh('one', 'true')])
+    expect(await place.submit({ type: 'checkpoint', name: 'mine' })).toMatchObject({ ok: true })
+    for (const name of ['mine', '4', 'cp-one-x', '../x', ''])
+      expect(await place.submit({ type: 'checkpoint', name })).toMatchObject({ ok: false })
   })
 
   it('a plan that fails undoes what declared how; its work can be taken up again', async () => {

@@ -25,7 +25,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   try {
     const all = await entriesAfter(rooms.store, plan, 0)
     const [until, entries] = [all.slice(0, under.to), all.slice(under.to)]
-    const beside = { plan, since: entries[0]?.now ?? 0 }
+    const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
     const written = await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)

@@ -2,13 +2,14 @@
 // comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
 
 import type { Interrupted } from '../domain/command.ts'
-import { effectOf, scopeOf } from '../domain/effect.ts'
+import { capturesFiles, effectOf, scopeOf, worksApart } from '../domain/effect.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action } from '../domain/plan.ts'
 import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
 import { inScope } from '../safety/scope.ts'
+import { performApart } from './apart.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { type Look, lookAfter, standingNow } from './footprint.ts'
 import { gitHand } from './git-hand.ts'
@@ -42,9 +43,10 @@ export async function perform(
   const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? (() => {}))
   let result: Result | Interrupted
   try {
-    const look = await looking(rooms, state, task, options)
-    result = await carryOut(rooms, state, task, options, logbook)
-    if (result.status !== 'interrupted') result = await withFootprint(rooms, state, task, look, result)
+    const say = (text: string) => logbook.write('engine', Buffer.from(text))
+    result = worksApart(state.definition)
+      ? await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
+      : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
   } catch (error) {
@@ -59,6 +61,18 @@ export async function perform(
   return result.status === 'interrupted'
     ? result
     : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
+}
+
+async function performHere(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  options: PerformOptions,
+  logbook: Logbook,
+): Promise<Result | Interrupted> {
+  const look = await looking(rooms, state, task, options)
+  const result = await carryOut(rooms, state, task, options, logbook)
+  return result.status === 'interrupted' ? result : await withFootprint(rooms, state, task, look, result)
 }
 
 async function carryOut(
@@ -137,13 +151,22 @@ function withGit(result: Result | Interrupted, outcome: Outcome): Result | Inter
 async function looking(
   rooms: Rooms,
   state: PlanState,
-  { prepared }: TaskState,
+  { prepared, definition }: TaskState,
   { action }: PerformOptions,
 ): Promise<Look | null> {
   if (action === undefined) return prepared
-  if (state.files !== 'seen' || rooms.snapshots === undefined) return null
-  const taken = await rooms.snapshots.snapshot()
-  return taken.ok ? { before: taken.manifest } : null
+  if (state.files !== 'seen' || worksApart(state.definition)) return null
+  // Only what it names counts as its work: others are at work while it runs, and theirs must not go back with it.
+  const isOwn = definition.action === action
+  const scope =
+    action.type === 'edit'
+      ? scopeOf(state.definition, { id: definition.id, action })
+      : isOwn && capturesFiles(state.definition, definition)
+        ? scopeOf(state.definition, definition)
+        : null
+  if (scope === null || scope.length === 0) return null
+  const captured = await rooms.workspace.capture(scope)
+  return captured.ok ? { preimage: captured.manifest } : null
 }
 
 /** What it wrote, and what stood when a checkpoint task was carried out. */

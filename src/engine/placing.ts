@@ -4,8 +4,10 @@
 
 import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { worksApart } from '../domain/effect.ts'
 import type { Actor, PlanId, PlanName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Failure } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { isRefRecorded } from '../domain/views/git-operations.ts'
@@ -30,6 +32,17 @@ export async function placeFor(
   // The workspace may be a folder of the repository, and then it is that folder of the worktree.
   const inside = described?.ok === true ? relative(described.value.top, await realpath(rooms.root)) : ''
   return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
+}
+
+/** Tasks that work apart need a commit to begin at. Asked before the plan is started, so that nothing runs in the workspace instead. */
+export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refusal | null> {
+  const definition = (await rooms.store.state(plan))?.definition
+  if (definition === undefined || !worksApart(definition)) return null
+  const base = definition.git?.base ?? 'HEAD'
+  const found = await rooms.git?.diffstat({ from: base, to: base })
+  if (found?.ok === true) return null
+  const { message, hint } = found?.failure ?? { message: 'git is not used here.', hint: 'Open the engine with git.' }
+  return refuse('not-allowed', `its tasks cannot work in worktrees of their own: ${message}`, hint)
 }
 
 const worktreeOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: PlanName): string => join(stateDir, 'work', name)

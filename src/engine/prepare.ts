@@ -5,16 +5,18 @@
 import type { Expanded } from '../domain/command.ts'
 import { dueBefore } from '../domain/decisions/checkpoints.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
-import { scopeOf } from '../domain/effect.ts'
+import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import { reading } from './apart.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
 import { findItems } from './items.ts'
 import { recognise } from './modes.ts'
-import { judgePreconditions } from './preconditions.ts'
+import { type Judged, judgePreconditions } from './preconditions.ts'
 import type { Rooms } from './rooms.ts'
+import { editedSince } from './written.ts'
 
 /** So many files are named when they are set back; the manifest holds them all. */
 const FILES_TOLD_MAX = 100
@@ -54,6 +56,27 @@ export async function prepare(
 
 const NEVER = new AbortController().signal
 
+/** Where tasks work apart, preconditions are asked about what the plan has done so far, not about the workspace. */
+async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
+  const { preconditions = [], id } = task.definition
+  if (!worksApart(state.definition) || !preconditions.some(({ type }) => type === 'check'))
+    return await judgePreconditions(rooms, state, task, signal)
+  const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
+  return seen.ok ? seen.value : { failure: seen.failure }
+}
+
+/** Setting the files back would take a person's work with it. */
+function inTheWay(edited: readonly string[]): Failure {
+  const shown = edited.slice(0, 5).map(path => `'${path}'`)
+  const more = edited.length > 5 ? ` and ${edited.length - 5} more` : ''
+  return {
+    class: 'policy',
+    message: `somebody has worked on ${shown.join(', ')}${more} since the last attempt ended; nothing was set back`,
+    hint: 'look, then `planfold retry`: the next visit begins with the files as they are',
+    retryable: false,
+  }
+}
+
 /** A failure before the start has its modes too. */
 async function named(state: PlanState, task: TaskState, prepared: Prepared): Promise<Prepared> {
   if (prepared.failure === undefined || task.definition.failureModes === undefined) return prepared
@@ -90,7 +113,7 @@ async function made(
   }
   if ((task.definition.preconditions?.length ?? 0) > 0) {
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
-    const met = await judgePreconditions(rooms, state, task, signal)
+    const met = await seeing(rooms, state, task, signal)
     if (met === null) return { prepared: judged, restored: null }
     if ('failure' in met) return { prepared: met, restored: null }
     judged = { ...judged, preconditions: met.verdicts }
@@ -110,6 +133,10 @@ async function made(
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    // Known only where the last attempt ended by itself; what a crash left may be all its own.
+    const wrote = task.attempt === task.failures ? task.result?.wrote : undefined
+    const edited = wrote === undefined ? [] : await editedSince(rooms, preimage, wrote)
+    if (edited.length > 0) return { prepared: { failure: inTheWay(edited) }, restored: null }
     const restored = await rooms.workspace.restore(preimage)
     if (!restored.ok) return { prepared: { failure: restored.failure }, restored: null }
     const changed =

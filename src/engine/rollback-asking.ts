@@ -2,7 +2,7 @@
 // it stands, and the files are looked at. The same working-out makes the preview and the command.
 
 import type { Reset, Rollback } from '../domain/command.ts'
-import { effectOf } from '../domain/effect.ts'
+import { effectOf, worksApart } from '../domain/effect.ts'
 import { evolve } from '../domain/evolve.ts'
 import { newState } from '../domain/fold.ts'
 import type { Actor, TaskName } from '../domain/id.ts'
@@ -67,7 +67,7 @@ export async function workOut(
     ...(ask.every === undefined ? {} : { every: ask.every }),
   }
   try {
-    const beside = { plan: state.id, since: since[0]?.now ?? 0 }
+    const beside = { plan: state.id, place: state.place, since: since[0]?.now ?? 0 }
     const written = await composeSince(rooms, since, {
       ...command,
       beside,
@@ -253,6 +253,8 @@ function staying(
   return resets.flatMap(({ task: name, status }): Worked['stays'] => {
     const task = state.tasks.get(name)
     if (task === undefined || status !== 'pending' || task.attempt === 0 || compensate.includes(name)) return []
+    // What nobody knows is a question of its own.
+    if (state.unsureCompensated.includes(name)) return []
     const { effect, action, compensate: own } = task.definition
     const why = unseen.get(name)
     if (why !== undefined) return [{ task: name, why: `what it wrote cannot be set back: ${why}`, declared: true }]
@@ -283,7 +285,9 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
   return unseen
 }
 
+/** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
 const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
+  !worksApart(definition) &&
   (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
   effectOf(definition, task) !== 'pure'
 

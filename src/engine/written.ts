@@ -4,6 +4,7 @@
 import { scopeOf } from '../domain/effect.ts'
 import type { Event } from '../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Wrote } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { covers, inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow, Store } from '../stores/store.ts'
@@ -22,7 +23,7 @@ export interface WrittenBy {
   readonly paths?: readonly string[] | undefined
   readonly tasks?: readonly TaskName[] | undefined
   /** The plan itself, and since when: what other plans wrote in the same files is found. */
-  readonly beside?: { readonly plan: PlanId; readonly since: Millis } | undefined
+  readonly beside?: { readonly plan: PlanId; readonly place: string | null; readonly since: Millis } | undefined
   /** The entries before: what was under way then and never said what it wrote is looked at as well. */
   readonly until?: Iterable<Entry> | undefined
   /** What a task declares to write. */
@@ -47,6 +48,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const told: Sha256[] = []
   begunIn(by, visits, told)
   const others: Change[] = []
+  const unsure = new Set<string>()
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, isRollback: boolean): void => {
     const { path, before, after } = change
@@ -74,13 +76,13 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       const changes = changesOf(event)
       if (changes === null) continue
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
-      for (const change of await ownChanges(
-        rooms,
+      for (const change of ownChanges(
         await readChanges(rooms, changes),
-        told.slice(visit?.from ?? told.length),
+        await leftBy(rooms, told.slice(visit?.from ?? told.length)),
       )) {
         if (isOurs) add(change, event.type === 'rollback.finished')
         else others.push(change)
+        if (visit?.isUnsure === true) unsure.add(change.path)
       }
     }
   }
@@ -93,7 +95,31 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     if (one?.changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after)) === true)
       one.left = one.target
   }
+  for (const path of unsure) {
+    const one = known.get(path)
+    if (one !== undefined) one.left = one.target
+  }
+  keepFoldersOf(known, kept)
   return { changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })), kept }
+}
+
+/** What somebody put into a folder the plan had made, and the plan then took away with it, comes back: so the folder stays. */
+function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: Sha256 }[]): void {
+  for (const [path, { target }] of [...known]) {
+    if (target === null) continue
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const above = known.get(path.slice(0, at))
+      if (above === undefined || above.target?.type === 'directory') continue
+      if (above.target === null) {
+        above.target = above.states.find(state => state?.type === 'directory') ?? { type: 'directory', mode: 0o755 }
+        continue
+      }
+      // Where a file stood before, nothing can lie below it.
+      if (target.type === 'file') kept.push({ path, sha256: target.sha256 })
+      known.delete(path)
+      break
+    }
+  }
 }
 
 type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 | undefined }
@@ -105,6 +131,8 @@ interface Visit {
   /** How many change sets had been told when it began. */
   readonly from: number
   isOpen: boolean
+  /** An attempt of it ended nobody knows when: what was written until the next one may be somebody else's. */
+  isUnsure: boolean
 }
 
 /** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
@@ -131,22 +159,27 @@ function follow(visits: Map<string, Visit>, event: Event, from: number): void {
     const known = visits.get(key)
     if (known !== undefined) known.isOpen = true
     else if (preimage !== undefined || before !== undefined)
-      visits.set(key, { task: event.task, look: { preimage, before }, from, isOpen: true })
+      visits.set(key, { task: event.task, look: { preimage, before }, from, isOpen: true, isUnsure: false })
+  } else if (event.type === 'attempt.lost') {
+    const visit = visits.get(`${event.task}/${event.visit}`)
+    // A scope is set back before the next attempt; all files are not.
+    if (visit?.look.before !== undefined) visit.isUnsure = true
   } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit !== undefined && event.result.wrote !== undefined) visit.isOpen = false
   }
 }
 
+/** What stood at each path after these change sets. */
+async function leftBy(rooms: Rooms, told: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  const left = new Map<string, TreeEntry | null>()
+  for (const id of told) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
+  return left
+}
+
 /** Without what was told since it began and before the entry that is gone to: not its work, or not to be undone. */
-async function ownChanges(
-  rooms: Rooms,
-  changes: readonly Change[],
-  beside: readonly Sha256[],
-): Promise<readonly Change[]> {
-  if (beside.length === 0) return changes
-  const others = new Map<string, TreeEntry | null>()
-  for (const id of beside) for (const { path, after } of await readChanges(rooms, id)) others.set(path, after)
+function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, TreeEntry | null>): readonly Change[] {
+  if (others.size === 0) return changes
   return changes.flatMap(change => {
     const before = others.has(change.path) ? (others.get(change.path) ?? null) : change.before
     return isSame(before, change.after) ? [] : [{ ...change, before }]
@@ -173,13 +206,16 @@ async function addUnknown(
         ? await rooms.snapshots?.diff(before, 'now')
         : undefined
   if (found?.ok !== true) return
-  const own = await ownChanges(rooms, found.changes, beside)
+  const others = await leftBy(rooms, beside)
+  const own = ownChanges(found.changes, others)
   const differs = new Map(own.map(change => [change.path, change.before]))
   const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
   for (const [path, one] of known) {
     const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
+    if (!isSetBack(one) || !isLookedAt || differs.has(path)) continue
+    if (others.has(path)) one.target = others.get(path) ?? null
     // It stands as it stood before.
-    if (isSetBack(one) && isLookedAt && !differs.has(path)) known.delete(path)
+    else known.delete(path)
   }
   for (const [path, was] of differs) {
     const one = known.get(path)
@@ -198,6 +234,8 @@ async function writtenByOthers(rooms: Rooms, { beside }: WrittenBy): Promise<rea
     cursor = page.next
     for (const { id, updatedAt, startedAt } of page.items) {
       if (id === beside.plan || startedAt === null || updatedAt < beside.since) continue
+      // In another folder the same path is another file.
+      if ((await rooms.store.state(id))?.place !== beside.place) continue
       for (const { now, events } of await entriesAfter(rooms.store, id, 0)) {
         if (now < beside.since) continue
         for (const event of events) {
@@ -256,4 +294,16 @@ export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, aft
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
   const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
   return task => scopes.get(task) ?? []
+}
+
+/** Paths in a captured scope that are not as the last attempt left them: somebody has worked there since. */
+export async function editedSince(rooms: Rooms, preimage: Sha256, wrote: Wrote): Promise<readonly string[]> {
+  const found = await rooms.workspace.changesSince(preimage)
+  if (!found.ok) return []
+  const left = wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)
+  const then = new Map(left.map(({ path, after }) => [path, after]))
+  return found.changes.flatMap(({ path, after }) => {
+    const was = then.get(path)
+    return was !== undefined && isSame(was, after) ? [] : [path]
+  })
 }

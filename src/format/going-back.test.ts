@@ -51,9 +51,16 @@ const actionOf = (definition: PlanDefinition, id: string): Action =>
   definition.tasks.find(each => each.id === id)!.action
 
 describe('the words for checkpoints, git and compensation', () => {
-  test('are read; only what no task can do yet is told to be left undone', () => {
+  test('are read; what cannot be started is told', () => {
     const { definition, warnings } = parsed(TEXT)
-    expect(warnings.map(({ path }) => path)).toEqual(['git.worktree', 'tasks[6].git'])
+    expect(warnings).toEqual([])
+    expect(parsed(TEXT.replace('worktree: task', 'worktree: plan')).warnings.map(({ path }) => path)).toEqual([
+      'tasks[6].git',
+    ])
+    const claimed = parsed('planfold: 1\ngit: { worktree: task }\ntasks: [{ id: a }, { id: b, run: [ls] }]\n').warnings
+    expect(claimed.map(({ path, hint }) => [path, hint])).toEqual([
+      ['tasks[0]', expect.stringMatching(/worktree: plan/)],
+    ])
     expect(definition.policy).toEqual({
       checkpoints: { every: 5, before: 'unsafe', files: 'declared' },
       onFailure: 'keep',

@@ -25,8 +25,8 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   return [
     ...recorded(value),
     ...messageWords(value.git),
-    ...worktreeOfTasks(value.git),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
+    ...tasks.flatMap((task, index) => (isMap(task) ? [...placeRules(task, ['tasks', index], value.git)] : [])),
   ]
 }
 
@@ -63,12 +63,6 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
       }
     }
   }
-  if (isMap(task.git) && Object.hasOwn(task.git, 'merge'))
-    yield later(
-      [...path, 'git'],
-      "'merge' is checked, but no task has a branch of its own in this release",
-      'such a plan can be validated, not started',
-    )
   for (const key of LATER_ACTIONS) {
     if (Object.hasOwn(task, key))
       yield later(
@@ -188,12 +182,20 @@ function notEnforced(path: Path): Complaint {
   return later(path, `'${path.at(-1)}' is recorded, not yet enforced`, 'nothing stops a task that goes beyond it')
 }
 
-function* worktreeOfTasks(git: unknown): Generator<Complaint> {
-  if (isMap(git) && git.worktree === 'task')
+/** Where tasks have worktrees of their own, only the engine works in them; where they have none, there is nothing to merge. */
+function* placeRules(task: Raw, path: Path, git: unknown): Generator<Complaint> {
+  const apart = isMap(git) && git.worktree === 'task'
+  if (!apart && isMap(task.git) && Object.hasOwn(task.git, 'merge'))
     yield later(
-      ['git', 'worktree'],
-      "'worktree: task' is checked, but this release does not carry it out",
-      "such a plan can be validated, not started; 'worktree: plan' is carried out",
+      [...path, 'git'],
+      "'merge' is checked, but no task of this plan has a branch of its own",
+      "such a plan can be validated, not started; 'git: {worktree: task}' gives every task one",
+    )
+  if (apart && !ACTION_KEYS.some(key => Object.hasOwn(task, key)) && !Array.isArray(task.tasks))
+    yield later(
+      path,
+      "with 'worktree: task' no agent can claim a task",
+      "such a plan can be validated, not started; give it an action, or use 'worktree: plan'",
     )
 }
 

@@ -111,6 +111,8 @@ async function joinTexts(
 ): Promise<{ readonly bytes: Buffer; readonly mode: number } | null> {
   if (left?.type !== 'file' || !('entry' in have) || !('entry' in want)) return null
   if (have.entry?.type !== 'file' || want.entry?.type !== 'file') return null
+  // Nobody knows whose lines are whose: joined with itself, all would stay and be called merged.
+  if (left.sha256 === want.entry.sha256) return null
   const [base, mine, theirs] = await Promise.all([left, have.entry, want.entry].map(({ sha256 }) => blobs.get(sha256)))
   if (!base || !mine || !theirs) return null
   const bytes = mergeText(base, mine, theirs)

@@ -8,6 +8,7 @@ import type { Event } from '../../domain/event.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { fingerprint, shell } from '../../workspace/git/repository.fixture.ts'
 import { newPlace, type Place } from '../place.fixture.ts'
+import { fork } from './fork.ts'
 import { resume } from './resume.ts'
 import { type RollbackOptions, rollback } from './rollback.ts'
 import { run } from './run.ts'
@@ -235,11 +236,40 @@ describe('a plan that works in a worktree of its own', () => {
     expect(git('status', '--porcelain')).toBe('')
   })
 
-  test('a worktree for each task is refused with what to use instead, before anything is done', async () => {
+  test('with a worktree for each task the folder stays byte for byte, and no agent can claim', async () => {
     busy()
     const before = foreign()
-    const said = await runPlan(PLAN.replace('{ commits: task }', '{ worktree: task }'))
-    expect(said).toMatchObject({ exit: 'not-supported', stderr: expect.stringMatching(/worktree: task/) })
+    const apart = PLAN.replace('{ commits: task }', '{ worktree: task }')
+    const external = await runPlan(`${apart.replace('name: work', 'name: other')}  - { id: ask }\n`)
+    expect(external).toMatchObject({ exit: 'not-supported', stderr: expect.stringMatching(/worktree: plan/) })
     expect(foreign()).toEqual(before)
+    expect(await runPlan(apart)).toMatchObject({ exit: 0 })
+    expect(foreign()).toEqual(before)
+    expect(git('worktree', 'list').split('\n')).toHaveLength(1)
+    expect(git('show', 'plan/work:one.txt')).not.toBe('')
+    expect(await place.say(context => fork(context, 'work', { from: 'one' }))).toMatchObject({ exit: 'not-supported' })
+  })
+
+  test('with a worktree for each task in a folder of the repository', async () => {
+    git('init', '--quiet', '--initial-branch=main')
+    put('.gitignore', '.planfold/\n')
+    put('sub/a.txt', 'a\n')
+    git('add', '.')
+    git('commit', '--quiet', '-m', 'first')
+    fs.mkdirSync(join(place.folder, 'sub/.planfold'))
+    const apart = `planfold: 1
+name: work
+git: { worktree: task }
+tasks:
+  - { id: one, run: "cat a.txt > one.txt", outputs: { text: { file: one.txt } }, accept: [{ check: [test, -f, one.txt] }] }
+  - { id: two, needs: [one], effect: pure, run: [test, -f, one.txt] }
+`
+    put('sub/plan.yaml', apart)
+    const said = await place.say(context =>
+      run({ ...context, cwd: join(place.folder, 'sub') }, 'plan.yaml', { start: true }),
+    )
+    expect(said.exit).toBe(0)
+    expect(git('diff-tree', '-r', '--name-only', 'main', 'plan/work')).toBe('sub/one.txt')
+    expect(git('status', '--porcelain')).toBe('?? sub/plan.yaml')
   })
 })

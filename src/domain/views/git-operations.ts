@@ -87,8 +87,12 @@ export function isRefRecorded(entries: Iterable<Told>, ref: string): boolean {
   let recorded = false
   for (const { events } of entries) {
     for (const event of events) {
-      for (const each of event.type === 'place.made' ? event.operations : operationsOf(event))
-        if ('before' in each && each.ref === ref) recorded = each.after !== null
+      for (const each of event.type === 'place.made' ? event.operations : operationsOf(event)) {
+        if (!('before' in each) || each.ref !== ref) continue
+        // Work that was found again may be told of before the making that came first.
+        if (each.after === null) recorded = false
+        else if (each.before === null) recorded = true
+      }
     }
   }
   return recorded

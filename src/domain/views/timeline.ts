@@ -111,7 +111,11 @@ export function sentence(event: Event): string {
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
-      return `rolled back, ${event.paths} path(s) changed`
+      return [
+        `rolled back, ${event.paths} path(s) changed`,
+        ...(event.left ?? []).map(({ path, reason }) => `${path} was left: ${reason}`),
+        ...(event.kept ?? []).map(({ path, sha256 }) => `${path}, as somebody had it, is kept as ${sha256}`),
+      ].join('; ')
     case 'rollback.stopped':
       return `the rollback was stopped: ${event.failure.message}`
     case 'note.added':

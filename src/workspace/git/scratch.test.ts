@@ -14,7 +14,10 @@ describe('a scratch worktree', () => {
     const before = fingerprint(root)
     const path = join(base, 'scratch-here')
     const at = (...args: string[]) => shell(path, base, ...args)
-    expect(value(await git.checkOutScratch({ plan: PLAN, path, commit: 'second' }))).toEqual({ commit: second, workspace: path })
+    expect(value(await git.checkOutScratch({ plan: PLAN, path, commit: 'second' }))).toEqual({
+      commit: second,
+      workspace: path,
+    })
     expect([at('rev-parse', 'HEAD'), fs.readFileSync(join(path, 'c.txt'), 'utf8')]).toEqual([second, 'stashed\n'])
     expect(() => at('symbolic-ref', 'HEAD')).toThrow()
     fs.writeFileSync(join(path, 'c.txt'), 'written over by a try')
