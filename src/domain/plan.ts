@@ -161,7 +161,7 @@ export type GitAction =
 export interface GitUse {
   /** `task`: what a task wrote is committed on the plan's branch `plan/<name>` when it is done. */
   readonly commits?: 'task'
-  /** The plan, or each task that declares what it writes, works in a worktree of its own. */
+  /** The plan, or each task that may write, works in a worktree of its own. */
   readonly worktree?: 'plan' | 'task'
   /** Template of commit subjects, e.g. `feat(plan): {title}`. */
   readonly message?: string

@@ -265,18 +265,6 @@ describe('each task in a worktree of its own', () => {
     expect(git('log', '--first-parent', '--format=%s', 'main..plan/plan').split('\n')).toHaveLength(2)
     expect(foreign()).toEqual(before)
   })
-
-  test('in a folder of the repository', async () => {
-    const top = place.root
-    shell(top, top, 'init', '--quiet', '--initial-branch=main')
-    // The rooms of this test stand at the top, so the folder is the other way round: a worktree with a folder below.
-    put('sub/a.txt', 'a\n')
-    put('.gitignore', '.planfold/\n')
-    git('add', '.')
-    git('commit', '--quiet', '-m', 'first')
-    await place.run([sh('one', 'cd sub; cat a.txt > b.txt')], APART)
-    expect(show('sub/b.txt')).toBe('a')
-  })
 })
 
 describe('an owner that dies after the work and before the journal', () => {

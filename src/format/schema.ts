@@ -105,7 +105,7 @@ const gitUse = z.strictObject({
   worktree: z
     .enum(['plan', 'task'])
     .optional()
-    .meta({ description: 'The plan, or each task that declares what it writes, works in a worktree of its own.' }),
+    .meta({ description: 'The plan, or each task that may write, works in a worktree of its own.' }),
   message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
   base: value.revision.optional().meta({ description: 'Where the branch begins; HEAD when not said.' }),
 })

@@ -2,7 +2,7 @@
 // external tasks answered as the head of each file says.
 
 import { execFile } from 'node:child_process'
-import { copyFile, readdir, readFile } from 'node:fs/promises'
+import { appendFile, copyFile, readdir, readFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -102,6 +102,8 @@ describe('the examples', () => {
       (await promisify(execFile)('git', argv, { cwd: here.folder, env: { PATH: process.env.PATH } })).stdout.trim()
     here = await place()
     await git('init', '--quiet', '--initial-branch=main')
+    // Home is the workspace here; what stands for the world outside is none of the plan's files.
+    await appendFile(join(here.folder, '.git/info/exclude'), 'registry.log\n')
     await git('-c', 'user.name=ana', '-c', 'user.email=ana@example.com', 'commit', '--allow-empty', '-qm', 'begin')
     expect((await run('going-back', here)).exit).toBe(0)
     expect(await git('log', '--format=%s', 'plan/going-back')).toContain('chore(plan): Write the notes')

@@ -46,3 +46,18 @@ test('a ref is recorded from its making, in a place too, until its deletion', ()
   const gone = told({ type: 'rollback.finished', git: [operation('branch.deleted', 'c', null)] })
   expect(isRefRecorded([...JOURNAL, gone], REF)).toBe(false)
 })
+
+test('what was found again after a crash is put in the order in which it happened; where a task works is no part of it', () => {
+  const merged = (before: string, after: string) => operation('branch.merged', before, after)
+  const own = operation('branch.created', null, 'a', `${REF}+one`)
+  const worktree = { type: 'worktree.added', path: '/w', ref: `${REF}+one`, commit: 'a' } as GitOperation
+  const ended = (name: string, ...git: GitOperation[]) =>
+    told({ type: 'attempt.succeeded', task: task(name), visit: 1, result: { status: 'succeeded', git } })
+  const [first, second, third] = [merged('a', 'b'), merged('b', 'c'), merged('c', 'd')]
+  const journal = [ended('three', third), ended('two', second), ended('one', own, worktree, created, first)]
+  expect(gitOperationsSince(journal)).toEqual([created, first, second, third])
+  expect(gitOperationsOf(journal)).toEqual([third, second, own, worktree, created, first])
+  expect(isRefRecorded(journal.slice(0, 2), REF)).toBe(false)
+  // Somebody else worked in between: the gap stays, and a rollback refuses.
+  expect(gitOperationsSince([ended('three', third), ended('one', first)])).toEqual([third, first])
+})
