@@ -69,11 +69,7 @@ export interface Store {
    * Removes archived plans' journals, logs and unreachable blobs; says what it removed. A blob that was stored or used after
    * `blobsBefore` stays: somebody may be about to name it.
    */
-  prune(options: {
-    readonly before: Millis
-    readonly blobsBefore?: Millis
-    readonly dryRun: boolean
-  }): Promise<Pruned>
+  prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
   close(): Promise<void>
 }
 

@@ -103,7 +103,7 @@ describe('the examples', () => {
     here = await place()
     await git('init', '--quiet', '--initial-branch=main')
     // Home is the workspace here; what stands for the world outside is none of the plan's files.
-    await appendFile(join(here.folder, '.git/info/exclude'), 'registry.log\n')
+    await appendFile(join(here.folder, '.planfoldignore'), 'registry.log\n')
     await git('-c', 'user.name=ana', '-c', 'user.email=ana@example.com', 'commit', '--allow-empty', '-qm', 'begin')
     expect((await run('going-back', here)).exit).toBe(0)
     expect(await git('log', '--format=%s', 'plan/going-back')).toContain('chore(plan): Write the notes')
