@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Event } from '../domain/event.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { fingerprint, shell } from '../workspace/git/repository.fixture.ts'
-import { realRooms, sh } from './going-back.fixture.ts'
+import { busyRepository, edit, realRooms, sh } from './going-back.fixture.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
 beforeEach(async () => {
@@ -19,10 +19,6 @@ afterEach(async () => {
 
 const APART: Partial<PlanDefinition> = { git: { worktree: 'task' } }
 const git = (...args: string[]): string => shell(place.root, place.root, ...args)
-const put = (path: string, text: string): void => {
-  fs.mkdirSync(join(place.root, path, '..'), { recursive: true })
-  fs.writeFileSync(join(place.root, path), text)
-}
 const entries = async () => (await place.engine.ask({ type: 'entries', plan: 'plan', limit: 500 })) ?? []
 const events = async <T extends Event['type']>(type: T) =>
   (await entries()).flatMap(({ events }) =>
@@ -33,11 +29,6 @@ const resultOf = async (task: string) =>
 const failureOf = async (task: string) =>
   (await events('attempt.failed')).findLast(event => event.task === task)?.result.failure
 const needs = (...names: string[]) => ({ needs: names as unknown as NonNullable<TaskDefinition['needs']> })
-const edit = (id: string, file: string, content: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({
-  id: id as TaskDefinition['id'],
-  action: { type: 'edit', edits: [{ type: 'create', file, content }] },
-  ...more,
-})
 const worktrees = () =>
   git('worktree', 'list', '--porcelain')
     .split('\n')
@@ -45,21 +36,7 @@ const worktrees = () =>
 const branches = () => git('for-each-ref', '--format=%(refname:short)', 'refs/heads').split('\n')
 const show = (path: string, at = 'plan/plan') => git('show', `${at}:${path}`)
 
-/** A repository with everything a person may have lying around. */
-function busy(): void {
-  git('init', '--quiet', '--initial-branch=main')
-  put('.gitignore', '.planfold/\ndist/\n')
-  put('a.txt', 'a\n')
-  put('b.txt', 'b\n')
-  git('add', '.')
-  git('commit', '--quiet', '-m', 'first')
-  put('b.txt', 'stashed\n')
-  git('stash', '--quiet')
-  put('b.txt', 'staged\n')
-  git('add', 'b.txt')
-  put('b.txt', 'staged and changed\n')
-  put('mine.txt', 'untracked\n')
-}
+const busy = (): void => busyRepository(place.root)
 
 /** All that belongs to the person: every file, the index, HEAD, the stash; not objects, nor what is ours among the refs. */
 function foreign(): readonly (readonly [string, string])[] {

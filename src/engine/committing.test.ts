@@ -8,7 +8,7 @@ import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { gitOperationsOf } from '../domain/views/git-operations.ts'
 import { fingerprint, shell } from '../workspace/git/repository.fixture.ts'
 import { commit } from './committing.ts'
-import { realRooms, sh } from './going-back.fixture.ts'
+import { busyRepository, edit, realRooms, sh } from './going-back.fixture.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
 beforeEach(async () => {
@@ -30,22 +30,7 @@ const events = async <T extends Event['type']>(type: T) =>
     events.filter((event): event is Extract<Event, { type: T }> => event.type === type),
   )
 
-/** A repository with everything a person may have lying around. */
-function busy(): void {
-  git('init', '--quiet', '--initial-branch=main')
-  put('.gitignore', '.planfold/\ndist/\n*.log\n')
-  put('a.txt', 'a\n')
-  put('b.txt', 'b\n')
-  git('add', '.')
-  git('commit', '--quiet', '-m', 'first')
-  put('b.txt', 'stashed\n')
-  git('stash', '--quiet')
-  put('b.txt', 'staged\n')
-  git('add', 'b.txt')
-  put('b.txt', 'staged and changed\n')
-  put('mine.txt', 'untracked\n')
-  put('mine.log', 'ignored\n')
-}
+const busy = (): void => busyRepository(place.root)
 
 /** Everything that must not change: the working tree and .git, apart from objects, our refs and what the plan writes. */
 function foreign(...written: readonly string[]): readonly (readonly [string, string])[] {
@@ -54,11 +39,6 @@ function foreign(...written: readonly string[]): readonly (readonly [string, str
 }
 
 const COMMITS: Partial<PlanDefinition> = { git: { commits: 'task' } }
-const edit = (id: string, file: string, content: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({
-  id: id as TaskDefinition['id'],
-  action: { type: 'edit', edits: [{ type: 'create', file, content }] },
-  ...more,
-})
 const needs = (...names: string[]) =>
   ({ needs: names as unknown as TaskDefinition['needs'] }) as Partial<TaskDefinition>
 

@@ -1,7 +1,7 @@
 // Real rooms in a folder of their own: SQLite, files, snapshots, git, processes.
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Actor, PlanName } from '../domain/id.ts'
@@ -15,6 +15,7 @@ import type { Runner } from '../runners/runner.ts'
 import { thisHost } from '../stores/host.ts'
 import { StoreSqlite } from '../stores/sqlite/store-sqlite.ts'
 import { openGit } from '../workspace/git/open-git.ts'
+import { shell } from '../workspace/git/repository.fixture.ts'
 import { openWorkspace } from '../workspace/scope-workspace.ts'
 import { openSnapshots } from '../workspace/snapshots.ts'
 import { systemClock } from './clock.ts'
@@ -98,3 +99,33 @@ export const sh = (id: string, script: string, more: Partial<TaskDefinition> = {
   action: { type: 'run', command: { script } },
   ...more,
 })
+
+export const edit = (
+  id: string,
+  file: string,
+  content: string,
+  more: Partial<TaskDefinition> = {},
+): TaskDefinition => ({
+  id: id as TaskDefinition['id'],
+  action: { type: 'edit', edits: [{ type: 'create', file, content }] },
+  ...more,
+})
+
+/** A repository with everything a person may have lying around. */
+export function busyRepository(root: string): void {
+  const git = (...args: string[]): string => shell(root, root, ...args)
+  const put = (name: string, text: string): void => writeFileSync(join(root, name), text)
+  git('init', '--quiet', '--initial-branch=main')
+  put('.gitignore', '.planfold/\ndist/\n*.log\n')
+  put('a.txt', 'a\n')
+  put('b.txt', 'b\n')
+  git('add', '.')
+  git('commit', '--quiet', '-m', 'first')
+  put('b.txt', 'stashed\n')
+  git('stash', '--quiet')
+  put('b.txt', 'staged\n')
+  git('add', 'b.txt')
+  put('b.txt', 'staged and changed\n')
+  put('mine.txt', 'untracked\n')
+  put('mine.log', 'ignored\n')
+}
