@@ -9,7 +9,8 @@ export interface Git {
   readonly folder: string
   head(): string
   capture(): void
-  restore(commit: string, paths: readonly string[]): void
+  /** `written`: the files that are synced afterwards, when they are not the paths themselves. */
+  restore(commit: string, paths: readonly string[], written?: readonly string[]): void
   /** How many files differ from the head. */
   changed(): number
 }
@@ -42,12 +43,12 @@ export function shadowGit(base: string, root: string, name: Git['name']): Git {
       git('add', '-A')
       git('commit', '-q', '--allow-empty', '--no-verify', '-m', 'checkpoint')
     },
-    restore(commit, paths) {
+    restore(commit, paths, written = paths) {
       git('checkout', '-q', commit, '--', ...paths)
       // Git never syncs what it checks out.
       if (name === 'durable git') {
-        const folders = new Set(paths.map(path => path.slice(0, path.lastIndexOf('/'))))
-        execFileSync('sync', [...paths, ...folders], { cwd: root })
+        const folders = new Set(written.map(path => path.slice(0, path.lastIndexOf('/'))))
+        execFileSync('sync', [...written, ...folders], { cwd: root })
       }
     },
     changed: () => git('diff', '--name-only', 'HEAD').split('\n').filter(Boolean).length,
