@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Event } from '../domain/event.ts'
 import type { PlanName, TaskName } from '../domain/id.ts'
 import { realRooms, sh } from './going-back.fixture.ts'
 
@@ -35,6 +36,15 @@ const STEPS = [
 
 async function names() {
   return ((await place.engine.ask({ type: 'checkpoints', plan: 'plan' })) ?? []).map(({ name }) => name)
+}
+
+/** Until the journal says so. */
+async function happened(type: Event['type']): Promise<void> {
+  const { plan } = (await place.engine.ask({ type: 'find', reference: 'plan' }))!
+  const enough = new AbortController()
+  for await (const { events } of place.engine.watch({ plan, after: 0, signal: enough.signal }))
+    if (events.some(event => event.type === type)) break
+  enough.abort()
 }
 
 async function roll(order: Parameters<typeof place.submit>[0]) {
@@ -219,16 +229,19 @@ describe('going back', () => {
     const made = await place.submit(
       {
         type: 'create',
-        definition: { name: 'plan' as PlanName, tasks: [sh('t', 'echo t >> a; [ -e go ] || sleep 60')] },
+        definition: { name: 'plan' as PlanName, tasks: [sh('t', 'echo t >> a; echo ready; [ -e go ] || sleep 60')] },
       },
       null,
     )
     if (!made.ok) throw new Error(made.refusal.message)
     await place.submit({ type: 'start' })
     const force = new AbortController()
-    const driven = place.worker.drive(made.plan, { stop: force.signal, force: force.signal })
-    for (let tries = 0; tries < 1_000 && text('a') === 'mine\n'; tries++)
-      await new Promise(done => setTimeout(done, 10))
+    let begin = (): void => {}
+    const begun = new Promise<void>(resolve => {
+      begin = resolve
+    })
+    const driven = place.worker.drive(made.plan, { stop: force.signal, force: force.signal, onOutput: () => begin() })
+    await begun
     force.abort()
     await driven
     expect(await place.statuses()).toMatchObject({ t: 'waiting' })
@@ -255,16 +268,7 @@ describe('going back', () => {
     await place.submit({ type: 'create', definition }, null)
     await place.submit({ type: 'start' })
     const driven = place.drive()
-    for (let tries = 0; tries < 1_000; tries++) {
-      if (
-        ((await place.engine.ask({ type: 'task', plan: 'plan', task: 'build' }))?.attempt ?? 0) > 0 &&
-        existsSync(path('dist/a'))
-      ) {
-        const entries = (await place.engine.ask({ type: 'entries', plan: 'plan', limit: 100 })) ?? []
-        if (entries.some(({ events }) => events.some(({ type }) => type === 'retry.scheduled'))) break
-      }
-      await new Promise(done => setTimeout(done, 5))
-    }
+    await happened('retry.scheduled')
     put('dist/mine', 'by hand\n')
     await driven
     expect(text('dist/mine')).toBe('by hand\n')
