@@ -2,13 +2,11 @@
 // phase, in which nothing does any more and the plan must come to its end.
 
 import type { Command } from '../src/domain/command.ts'
-import { newState } from '../src/domain/fold.ts'
 import type { Actor, PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
-import { loadAsking } from '../src/engine/engine-local.ts'
-import { evaluator } from '../src/engine/expressions.ts'
+import { loadLate } from '../src/engine/late.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import { type Fault, Faults, type Fired } from './faults.ts'
 import { Invariants, type Violation } from './invariants.ts'
@@ -58,14 +56,9 @@ const LIVENESS_MS = 6 * 60 * 60_000
 const LIVENESS_STEPS = 30_000
 const ANA = 'ana' as Actor
 
-/** Loads what is loaded on first use, which would take real time. */
-export async function warmUp(): Promise<void> {
-  await loadAsking()
-  await evaluator(newState())
-}
-
 export async function run(options: RunOptions): Promise<Verdict> {
-  await warmUp()
+  // What is loaded on first use would take real time.
+  await loadLate()
   const luck = new Random(options.seed)
   const draw = luck.fork('machine')
   const scheduler = new Scheduler(luck.fork('scheduler'))

@@ -45,6 +45,7 @@ const INNER_DOORS = ['workspace/git/git.ts']
 const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 350
+const LATE = /(?<!typeof )\bimport\('/
 
 interface Import {
   readonly to: string
@@ -127,6 +128,11 @@ describe('the house', () => {
     const allowed = (file: string) =>
       ['compose.ts', 'cli', 'tui', 'mcp', 'server', 'testing'].includes(room(file)) || /(^|\/)clock\.ts$/.test(file)
     expect(sources.filter(file => !allowed(file) && reads.test(code(file)))).toEqual([])
+  })
+
+  test('what drives a plan or takes an order loads late only by engine/late.ts, so that a simulated run repeats itself', () => {
+    const lazily = sources.filter(file => /^(domain|engine)\//.test(file) && LATE.test(text.get(file)!))
+    expect(lazily).toEqual(['engine/answers.ts', 'engine/late.ts'])
   })
 
   test('schema libraries live in format only, and the SQLite driver in its own folder', () => {

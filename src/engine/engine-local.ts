@@ -24,6 +24,7 @@ import { answer } from './answers.ts'
 import type { AnswerOf, Engine, Order, QueryOf, QueryType, RollbackAsk, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim, standingNow } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { late } from './late.ts'
 import { roomsOf } from './places.ts'
 import { placeFor, refuseGroundless } from './placing.ts'
 import { judgeReport } from './report.ts'
@@ -33,13 +34,6 @@ import type { Rooms } from './rooms.ts'
 const RULES = 2
 const CLAIM_TRIES_MAX = 20
 const ROLLBACK_TRIES_MAX = 5
-
-/** Seldom needed, so loaded when it first is, and kept: asking again takes no time of its own. */
-let asking: typeof import('./rollback-asking.ts') | null = null
-export async function loadAsking(): Promise<typeof import('./rollback-asking.ts')> {
-  asking = await import('./rollback-asking.ts')
-  return asking
-}
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
@@ -76,7 +70,7 @@ export class EngineLocal implements Engine {
       case 'fork': {
         const state = await this.#rooms.store.state(found.plan)
         if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
-        const forking = await (await import('./forking.ts')).fork(this.#rooms, state, order, actor)
+        const forking = await (await late.forking()).fork(this.#rooms, state, order, actor)
         const made = forking.ok ? submitted(forking.updated) : forking
         return made.ok && forking.ok ? { ...made, fork: forking.fork } : made
       }
@@ -194,7 +188,7 @@ export class EngineLocal implements Engine {
     const made = checkpointName(state.definition.name as string as TaskName, clock.now())
     const name = (order.name ?? made) as CheckpointName
     if (order.name !== undefined) {
-      const { refuseName } = await import('./checkpoint-answers.ts')
+      const { refuseName } = await late.checkpoints()
       const refusal = await refuseName(this.#rooms, state, name)
       if (refusal !== null) return { ok: false, refusal }
     }
@@ -213,7 +207,7 @@ export class EngineLocal implements Engine {
     order: RollbackAsk,
     actor: Actor,
   ): Promise<Submitted> {
-    const { workOut, objection } = asking ?? (await loadAsking())
+    const { workOut, objection } = await late.asking()
     for (let tries = 1; ; tries++) {
       const state = await this.#rooms.store.state(plan)
       if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }

@@ -6,17 +6,16 @@ import type { TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Compiled, Context, Evaluation } from '../format/expression.ts'
 import type { Evaluate } from '../format/template.ts'
+import { late } from './late.ts'
 
 type Language = typeof import('../format/expression.ts')
 
 const compiled = new Map<string, Compiled | { readonly message: string; readonly hint?: string }>()
 const COMPILED_MAX = 20_000
-let language: Language | null = null
 
 /** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
 export async function evaluator(state: PlanState, extra: Context = {}): Promise<Evaluate> {
-  language ??= await import('../format/expression.ts')
-  const { compile, evaluate } = language
+  const { compile, evaluate } = await late.expressions()
   return source => {
     const expression = remembered(source, compile)
     if ('message' in expression) return { ok: false, ...expression }

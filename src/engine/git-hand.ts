@@ -17,7 +17,7 @@ const ENGINE = 'engine' as Actor
 const TOLD_MAX = 100
 
 export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { readonly git?: GitHand } {
-  if (attempt.action.type !== 'git' || rooms.git === undefined) return {}
+  if (rooms.git === undefined) return {}
   const { definition } = attempt
   const { name, git: use } = state.definition
   const owner = { plan: state.id, name }

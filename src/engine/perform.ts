@@ -9,12 +9,11 @@ import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
 import { inScope } from '../safety/scope.ts'
-import { performApart } from './apart.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { type Look, lookAfter, standingNow } from './footprint.ts'
-import { gitHand } from './git-hand.ts'
 import { gather } from './items.ts'
 import { contextAfter, judge } from './judge.ts'
+import { late } from './late.ts'
 import { Logbook } from './logbook.ts'
 import { recognise } from './modes.ts'
 import { collect } from './outputs.ts'
@@ -45,7 +44,9 @@ export async function perform(
   try {
     const say = (text: string) => logbook.write('engine', Buffer.from(text))
     result = worksApart(state.definition)
-      ? await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
+      ? await (await late.apart()).performApart(rooms, state, task, options, say, at =>
+          performHere(at, state, task, options, logbook),
+        )
       : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
@@ -332,7 +333,7 @@ async function toolsFor(
     environment: rooms.environment,
     about: rooms.about,
     evaluate,
-    ...gitHand(rooms, state, attempt),
+    ...(attempt.action.type === 'git' ? (await late.gitHand()).gitHand(rooms, state, attempt) : {}),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }

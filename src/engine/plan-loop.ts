@@ -20,13 +20,10 @@ import { scopesOverlap } from '../domain/scope.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { CommitUnknown, type Lease } from '../stores/store.ts'
 import { Bell } from './bell.ts'
-import { commit } from './committing.ts'
 import type { Driven, DriveOptions } from './engine.ts'
-import { rollBack } from './going-back.ts'
+import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
-import { perform } from './perform.ts'
 import { PlanTime } from './plan-time.ts'
-import { prepare } from './prepare.ts'
 import type { Rooms } from './rooms.ts'
 
 const ENGINE = 'engine' as Actor
@@ -39,16 +36,6 @@ interface Flight {
   readonly interruptible: boolean
   readonly controller: AbortController
   ended: boolean
-}
-
-/** What the loop touches the world with. A replay brings hands that hold nothing but what was recorded. */
-export interface Hands {
-  readonly perform: typeof perform
-  readonly prepare: typeof prepare
-  /** Commits what a task wrote on the plan's branch; the same item never commits twice. */
-  readonly commit: typeof commit
-  /** Carries out the rollback under way, or finishes it. */
-  readonly rollBack: typeof rollBack
 }
 
 type Chore = 'commit' | 'rollback'
@@ -342,6 +329,5 @@ export class PlanLoop {
   }
 }
 
-const HANDS: Hands = { perform, prepare, commit, rollBack }
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5

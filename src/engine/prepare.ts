@@ -9,10 +9,10 @@ import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import { reading } from './apart.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
 import { findItems } from './items.ts'
+import { late } from './late.ts'
 import { recognise } from './modes.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
 import type { Rooms } from './rooms.ts'
@@ -61,6 +61,7 @@ async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: A
   const { preconditions = [], id } = task.definition
   if (!worksApart(state.definition) || !preconditions.some(({ type }) => type === 'check'))
     return await judgePreconditions(rooms, state, task, signal)
+  const { reading } = await late.apart()
   const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
 }

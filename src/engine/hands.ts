@@ -1,0 +1,24 @@
+// What the loop touches the world with: carrying out, preparing, committing, going back.
+
+import type { commit } from './committing.ts'
+import type { rollBack } from './going-back.ts'
+import { late } from './late.ts'
+import { perform } from './perform.ts'
+import { prepare } from './prepare.ts'
+
+/** A replay brings hands that hold nothing but what was recorded. */
+export interface Hands {
+  readonly perform: typeof perform
+  readonly prepare: typeof prepare
+  /** Commits what a task wrote on the plan's branch; the same item never commits twice. */
+  readonly commit: typeof commit
+  /** Carries out the rollback under way, or finishes it. */
+  readonly rollBack: typeof rollBack
+}
+
+export const HANDS: Hands = {
+  perform,
+  prepare,
+  commit: async (...args) => await (await late.committing()).commit(...args),
+  rollBack: async (...args) => await (await late.goingBack()).rollBack(...args),
+}
