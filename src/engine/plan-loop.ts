@@ -227,7 +227,7 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  #perform(state: PlanState, task: TaskState, flight: Flight, action?: Parameters<typeof perform>[3]['action']) {
+  #perform(state: PlanState, task: TaskState, flight: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
     const { onOutput } = this.#options
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
