@@ -38,7 +38,7 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
     const want = await lookUp(room.target, path, room.state)
     const have = standingAt(room.root, path, room.now())
     if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
-    const standing = 'entry' in have ? { entry: have.entry } : have
+    const standing = 'entry' in have ? { entry: have.entry, links: have.links ?? 1 } : have
     const wasLeft = left.get(path) ?? null
     const preview = previewOf(room, left, path, wasLeft, standing, want)
     assessed.push({ path, left: wasLeft, have: standing, want, preview })

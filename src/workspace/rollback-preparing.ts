@@ -46,7 +46,9 @@ export async function prepare(
   // What stands there is durable before anything is decided with it, and can be read back for joining.
   const look = onceEach(room.root)
   const saved = save(look, batch, assessed)
-  await batch.close()
+  const [stored, read] = await Promise.allSettled([batch.close(), readContents(room.blobs, wanted(assessed, choices))])
+  if (stored.status === 'rejected') throw stored.reason
+  if (read.status === 'rejected') throw read.reason
 
   const left: LeftOut[] = []
   const merged: string[] = []
@@ -58,7 +60,7 @@ export async function prepare(
     if (preview.will === 'leave' || !('entry' in have) || !('entry' in want)) continue
     const choice = preview.conflict === undefined ? 'theirs' : choices.get(path)
     if (choice === 'mine') left.push({ path, reason: `kept: ${preview.conflict}` })
-    else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(room.root, each) })
+    else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(each) })
     else {
       const join = await joinTexts(room.blobs, each)
       if (join === null) left.push({ path, reason: 'the edits do not merge cleanly' })
@@ -75,8 +77,7 @@ export async function prepare(
   }
   const all = await withFolders(room, look, steps)
   if (all.length > 0) demandAside(room.root)
-  const contents = await demandContents(room.blobs, all)
-  return { ok: true, contents, saved, steps: all, modes: modesToOpen(look, all), left, merged }
+  return { ok: true, contents: read.value, saved, steps: all, modes: modesToOpen(look, all), left, merged }
 }
 
 /** A snapshot of these paths only, as they are now. */
@@ -136,11 +137,8 @@ async function withFolders(room: Preparing, look: Look, steps: readonly Step[]):
 }
 
 /** A mode belongs to all names of a file, and only one of them is ours to change. */
-function apartOf(root: HeldFolder, { path, have }: Assessed): Pick<Step, 'apart'> {
-  if (!('entry' in have) || have.entry?.type !== 'file') return {}
-  const stat = within(root, path, (folder, name) => folder.look(name))
-  return stat !== null && stat.nlink > 1n ? { apart: true } : {}
-}
+const apartOf = ({ have }: Assessed): Pick<Step, 'apart'> =>
+  'entry' in have && have.links !== undefined && have.links > 1 ? { apart: true } : {}
 
 /** A rollback that has begun must be able to end: where it would move things to is looked at before. */
 function demandAside(root: HeldFolder): void {
@@ -153,11 +151,24 @@ function demandAside(root: HeldFolder): void {
     refuse('logic', 'The folder may not be written in; nothing was changed.', 'Check owner and mode.')
 }
 
+/** The contents that are to be written; one that joins texts is made, and stored, later. */
+function wanted(assessed: readonly Assessed[], choices: ReadonlyMap<string, Choice>): ReadonlySet<Sha256> {
+  const taken = assessed.filter(({ preview }) => {
+    if (preview.will === 'leave') return false
+    return preview.conflict === undefined || choices.get(preview.path) === 'theirs'
+  })
+  return new Set(
+    taken.flatMap(({ want }) => ('entry' in want && want.entry?.type === 'file' ? [want.entry.sha256] : [])),
+  )
+}
+
 /** Nothing is changed before all that is needed for it was read once, and so verified. */
-async function demandContents(blobs: SnapshotBlobs, steps: readonly Step[]): Promise<ReadonlyMap<Sha256, Uint8Array>> {
+async function readContents(
+  blobs: SnapshotBlobs,
+  needed: ReadonlySet<Sha256>,
+): Promise<ReadonlyMap<Sha256, Uint8Array>> {
   const contents = new Map<Sha256, Uint8Array>()
   let room = CONTENTS_MAX_BYTES
-  const needed = new Set(steps.flatMap(({ want }) => (want?.type === 'file' ? [want.sha256] : [])))
   blobs.touch(needed)
   for (const id of needed) {
     const bytes = await blobs.get(id)

@@ -5,12 +5,13 @@
 //     ─▶ sync ─▶ look at what was moved aside once more, then drop it
 //
 // Nothing is overwritten. What stands there is moved aside by one rename, and only then looked at: if it is not what was
-// seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where the name is free. So whatever a person does meanwhile is on disk or stored, and named.
+// seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where
+// the name is free. So whatever a person does meanwhile is on disk or stored, and named.
 
 import * as fs from 'node:fs'
 import type { Sha256 } from '../domain/id.ts'
 import { attempt, changeMode, dropFolder, forbidden, makeFolder, synced, typeAt, unlinked } from './file-attempts.ts'
-import { writeFresh } from './fresh-file.ts'
+import { type Fresh, writeDurably, writeFresh } from './fresh-file.ts'
 import { type HeldFolder, stampOf } from './held-folder.ts'
 import { type BytePath, bytesOf } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
@@ -81,7 +82,7 @@ class Steps {
   }
 
   async run(): Promise<Stepped> {
-    await this.#side(this.#steps.filter(needsFresh), step => this.#writeFresh(step))
+    await writeDurably(this.#steps.filter(needsFresh), step => this.#writeFresh(step))
     for (const [path, mode] of this.#intent.modes) this.#openFolder(pathBytes(path), mode)
     const replaced = this.#steps.filter(step => isReplaced(step) && !this.#left.has(step.at))
     await this.#each(
@@ -124,19 +125,23 @@ class Steps {
     }
   }
 
-  async #writeFresh(step: Numbered): Promise<void> {
+  async #writeFresh(step: Numbered): Promise<Fresh | null> {
     const want = step.want as TreeEntry & { readonly type: 'file' }
     if (this.#resuming) {
-      if (this.#isThere(step)) return
+      if (this.#isThere(step)) return null
       attempt(['ENOENT'], () => fs.unlinkSync(this.#aside.at(freshName(step))))
     }
     const { begun } = this.#room
     const known = begun === 'before' ? undefined : begun.get(want.sha256)
     const bytes = known ?? (await contentOf(this.#room.blobs, want.sha256))
-    if (bytes === null) return this.#leave(step.at, LOST)
+    if (bytes === null) {
+      this.#leave(step.at, LOST)
+      return null
+    }
     const { breathe } = this.#room
-    const stamp = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, breathe })
-    this.#fresh.set(step.number, stamp)
+    const fresh = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, breathe })
+    this.#fresh.set(step.number, fresh.stamp)
+    return fresh
   }
 
   /** The name is missing only between two calls that follow each other at once. */

@@ -8,7 +8,7 @@ import { pathText } from './path-text.ts'
 import type { TreeEntry } from './workspace.ts'
 
 export type Standing =
-  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array }
+  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number }
   /** Something stands there that cannot be stored. */
   | { readonly blocked: string }
 
@@ -31,8 +31,8 @@ export function standingIn(folder: HeldFolder, name: BytePath, now: number): Sta
   const read = readSteady(folder, name, now)
   if (read === null) return { entry: null }
   if (typeof read === 'string') return { blocked: read }
-  const { bytes, sha256, stamp } = read
-  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes }
+  const { bytes, sha256, stamp, links } = read
+  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links }
 }
 
 /** What the name at the path stands for; null when there is nothing, or one may not look. */
