@@ -187,7 +187,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 500,
+  120_000 + RUNS * 5_000,
 )
 
 /** Each path with what stands there, as text. */
@@ -244,7 +244,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 500,
+  120_000 + RUNS * 5_000,
 )
 
 /** Gives some files of the tree another name beside them, and one outside. */

@@ -42,7 +42,7 @@ test(
     )
     clearTree(root)
   },
-  240_000 + RUNS * 500,
+  240_000 + RUNS * 5_000,
 )
 
 test('only what changed is stored again, and unchanged files are not read', async () => {
