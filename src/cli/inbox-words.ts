@@ -1,6 +1,7 @@
 // What waits for a person, in words: the question, what there is to look at, and what answers it. All of it was written by others,
 // so whatever moves, hides or turns text is made visible.
 
+import type { Field, Option } from '../domain/plan.ts'
 import type { InboxItem, Left } from '../domain/views/inbox.ts'
 import type { InboxEntry } from '../engine/engine.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
@@ -20,6 +21,16 @@ export function askedWords({ task, asks }: Pick<InboxItem, 'task' | 'asks'>): st
       return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
     case 'unknown-outcome':
       return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
+    case 'consent':
+      return `${task} asks for approval before it begins: ${say(asks.why)}`
+    case 'decision':
+      return `${task} asks for a decision between ${asks.options.map(({ id }) => say(id)).join(', ')}`
+    case 'question':
+      return `${task} asks: ${say(asks.question)}`
+    case 'recovery':
+      return `${task} failed and asks what then: ${say(asks.failure.message)}`
+    case 'replan':
+      return `${task} failed and asks for another plan: ${say(asks.failure.message)}`
     case 'work':
       return `${task} is to be done`
     case 'rollback':
@@ -61,7 +72,14 @@ function particulars({ asks }: InboxItem): readonly string[] {
     case 'rollback':
       return asks.conflicts.slice(0, SHOWN_MAX).map(path => `somebody has worked on ${say(path)} since`)
     case 'verdict':
+    case 'consent':
+    case 'recovery':
+    case 'replan':
       return []
+    case 'decision':
+      return asks.options.map(option => optionWords(option))
+    case 'question':
+      return asks.form.map(field => fieldWords(field))
     default:
       return asks satisfies never
   }
@@ -76,6 +94,27 @@ function leftWords({ task, status, exit, changes, paths, log, outputs, message }
     ...(log === null ? [] : [`log ${log.slice(0, 12)}`]),
     ...(message === null ? [] : [say(message)]),
   ].join(', ')
+}
+
+/** An option with what speaks for and against it. */
+export function optionWords({ id, title, pros = [], cons = [], cost }: Option): string {
+  const parts = [
+    ...(title === undefined ? [] : [say(title)]),
+    ...pros.map(pro => `+ ${say(pro)}`),
+    ...cons.map(con => `- ${say(con)}`),
+    ...(cost === undefined ? [] : [`costs ${say(cost)}`]),
+  ]
+  return `${say(id)}${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`
+}
+
+/** A field of a form: its name, what it takes, and whether it may be left out. */
+export function fieldWords({ name, label, type, choices = [], optional, default: usual }: Field): string {
+  const takes = type === 'choice' ? choices.map(say).join(' | ') : type
+  const more = [
+    ...(usual === undefined ? [] : [`${say(JSON.stringify(usual))} when left out`]),
+    ...(optional === true ? ['may be left out'] : []),
+  ]
+  return `${say(name)} (${[takes, ...more].join(', ')})${label === undefined ? '' : `: ${say(label)}`}`
 }
 
 const say = (text: string): string => cut(escapeForTerminal(text), TEXT_MAX)

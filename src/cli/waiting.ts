@@ -35,6 +35,15 @@ export function asked({ task, asks }: Waiting): string {
       return `${task} asks whether this holds: ${asks.criteria.map(text => `'${escapeForTerminal(text)}'`).join(', ')}`
     case 'unknown-outcome':
       return `${task}: nobody knows whether it happened (${escapeForTerminal(asks.evidence.reason)})`
+    case 'consent':
+      return `${task} asks for approval before it begins: ${escapeForTerminal(asks.why)}`
+    case 'decision':
+      return `${task} asks for a decision between ${asks.options.map(({ id }) => id).join(', ')}`
+    case 'question':
+      return `${task} asks: ${escapeForTerminal(asks.question)}`
+    case 'recovery':
+    case 'replan':
+      return `${task} failed and asks what then: ${escapeForTerminal(asks.failure.message)}`
     default:
       return asks satisfies never
   }
@@ -48,5 +57,15 @@ function answers(plan: string, { task, asks }: Waiting): readonly string[] {
       `planfold reject ${plan} ${task}    give up: it failed`,
     ]
   }
+  if (asks.type === 'decision')
+    return [`planfold choose ${plan} ${task} OPTION`, `planfold reject ${plan} ${task} -m 'why'`]
+  if (asks.type === 'question')
+    return [`planfold answer ${plan} ${task} NAME=VALUE`, `planfold reject ${plan} ${task} -m 'why'`]
+  if (asks.type === 'recovery' || asks.type === 'replan')
+    return [
+      `planfold retry ${plan} ${task}`,
+      `planfold skip ${plan} ${task} -m 'why'`,
+      `planfold reject ${plan} ${task} -m 'why'`,
+    ]
   return [`planfold approve ${plan} ${task}`, `planfold reject ${plan} ${task} -m 'why'`]
 }

@@ -2,12 +2,13 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
-import type { GateVerdict, ImportedTask, PlanSource } from './event.ts'
+import type { GateQuestion, GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
-import type { Json } from './json.ts'
-import type { PlanDefinition } from './plan.ts'
-import type { Failure, Prepared, Result, Standing } from './result.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { Proposal, Question } from './judgement-event.ts'
+import type { NoticeKind, PlanDefinition } from './plan.ts'
+import type { Failure, Prepared, Result, Standing, Verdict } from './result.ts'
 
 export type Command =
   | {
@@ -58,7 +59,23 @@ export type Command =
       readonly result: Result
     }
   | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
-  | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  | Decide
+  /** Several gates in one review: all of them are decided, or none. */
+  | { readonly type: 'review'; readonly decisions: readonly Decide[] }
+  | ({ readonly type: 'ask' } & Question)
+  | { readonly type: 'answer'; readonly id: string; readonly answers: JsonObject; readonly by: string }
+  | ({ readonly type: 'propose' } & Proposal)
+  /** Accepts or declines a proposal; `hash` is that of the proposal as it was seen. */
+  | {
+      readonly type: 'judge'
+      readonly id: string
+      readonly hash: Sha256
+      readonly verdict: 'accepted' | 'declined'
+      readonly rationale: string
+      readonly by: string
+    }
+  /** The definition of done as it was judged in a round of `converge`. */
+  | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
   | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string }
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
@@ -66,6 +83,32 @@ export type Command =
   /** The worktree the plan works in was made. */
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
+
+/** A person's answer to a gate. */
+export interface Decide {
+  readonly type: 'decide'
+  readonly task: TaskName
+  readonly verdict: GateVerdict
+  readonly rationale: string
+  /** Who decides; absent in journals from before it was said. */
+  readonly by?: string
+  /** Of what was seen; when the gate asks about something else by now, the answer is refused. */
+  readonly hash?: Sha256
+  /** Until when an approval may be used. */
+  readonly until?: Millis
+  readonly option?: string
+  readonly answers?: JsonObject
+  /** Of `pushed-back`: the task that is done again. */
+  readonly to?: TaskName
+  /** Approved with these edits: they become a revision, and the approval agrees to that. */
+  readonly edits?: {
+    readonly definition: PlanDefinition
+    readonly hash: Sha256
+    readonly source?: PlanSource
+    /** What the tasks would do then. */
+    readonly binds: { readonly [task: string]: Sha256 }
+  }
+}
 
 /** Go back, or forward again, to where the plan stood at an entry. What it means was worked out from the journal before. */
 export interface Rollback {
@@ -135,6 +178,23 @@ export interface Turn {
   /** How the rollback of this id ended; of another one it is told too late, or again. */
   readonly rolledBack?: RolledBack
   readonly expanded?: readonly Expanded[]
+  /** Gates that were made ready to be asked, and approvals found to be for something else by now. */
+  readonly gates?: readonly {
+    readonly task: TaskName
+    readonly visit: number
+    readonly question: GateQuestion
+    /** Why an approval that had been given does not count. */
+    readonly voids?: string
+  }[]
+  /** Revisions that rules and templates propose. */
+  readonly proposed?: readonly Proposal[]
+  readonly notices?: readonly {
+    readonly id: string
+    readonly kind: NoticeKind
+    readonly to: string
+    readonly task?: TaskName
+    readonly failure?: string
+  }[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
 }

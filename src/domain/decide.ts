@@ -2,14 +2,17 @@
 // agent, is a command decided here.
 
 import type { Command } from './command.ts'
+import * as asking from './decisions/asking.ts'
 import { takeCheckpoint } from './decisions/checkpoints.ts'
 import type { Draft } from './decisions/draft.ts'
 import { emit } from './decisions/draft.ts'
+import { decideGate, review } from './decisions/gates.ts'
 import { rollback } from './decisions/going-back.ts'
 import * as lifecycle from './decisions/lifecycle.ts'
 import * as people from './decisions/people.ts'
 import { revise } from './decisions/revise.ts'
 import { recover, turn } from './decisions/turn.ts'
+import { unknownTask } from './decisions/unknown.ts'
 import type { Event } from './event.ts'
 import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
@@ -69,7 +72,19 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     case 'lapse':
       return people.lapse(draft, command)
     case 'decide':
-      return people.decideGate(draft, command)
+      return decideGate(draft, command)
+    case 'review':
+      return review(draft, command)
+    case 'ask':
+      return asking.ask(draft, command)
+    case 'answer':
+      return asking.answer(draft, command)
+    case 'propose':
+      return asking.propose(draft, command)
+    case 'judge':
+      return asking.judge(draft, command)
+    case 'assess':
+      return asking.assess(draft, command)
     case 'retry':
       return people.retry(draft, command)
     case 'skip':
@@ -82,8 +97,7 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     case 'rollback':
       return rollback(draft, command)
     case 'note':
-      if (command.task !== undefined && !draft.state.tasks.has(command.task))
-        return people.unknownTask(draft, command.task)
+      if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)
       emit(draft, {
         type: 'note.added',
         text: command.text,
@@ -104,6 +118,8 @@ const WAITS: ReadonlySet<Command['type']> = new Set([
   'claim',
   'report',
   'decide',
+  'review',
+  'judge',
   'retry',
   'skip',
   'checkpoint',

@@ -5,11 +5,14 @@
 import type { Rollback, RollbackOutcome } from './command.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
-import type { Action, CompensatingTask, PlanDefinition } from './plan.ts'
-import type { Evidence, Failed, Failure, Result, Standing, Succeeded } from './result.ts'
+import type { JsonObject } from './json.ts'
+import type { Feedback, JudgementEvent } from './judgement-event.ts'
+import type { Action, Approvers, CompensatingTask, Field, GateType, Impact, Option, PlanDefinition } from './plan.ts'
+import type { Evidence, Failed, Failure, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { TaskStatus } from './status.ts'
 
 export type Event =
+  | JudgementEvent
   | {
       readonly type: 'plan.created'
       readonly plan: PlanId
@@ -31,6 +34,8 @@ export type Event =
       readonly hash: Sha256
       readonly rationale: string
       readonly source?: PlanSource
+      /** The proposal it was. */
+      readonly proposal?: string
     }
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
@@ -49,7 +54,13 @@ export type Event =
   /** A group fails with one of its tasks, because it says where its failure leads. */
   | { readonly type: 'task.failed'; readonly task: TaskName; readonly by: TaskName; readonly reason: string }
   /** Each of `tasks` opens its next visit. */
-  | { readonly type: 'task.reopened'; readonly tasks: readonly TaskName[]; readonly reason: string }
+  | {
+      readonly type: 'task.reopened'
+      readonly tasks: readonly TaskName[]
+      readonly reason: string
+      /** Who sent it back said why; it is handed to the first of the tasks. */
+      readonly feedback?: Feedback
+    }
   /** An outcome edge was taken; a failure that was routed is handled. */
   | {
       readonly type: 'task.routed'
@@ -95,12 +106,24 @@ export type Event =
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
-  | { readonly type: 'gate.opened'; readonly task: TaskName; readonly asks: GateAsks; readonly hash?: Sha256 }
+  | ({ readonly type: 'gate.opened'; readonly task: TaskName } & GateQuestion)
   | {
       readonly type: 'gate.decided'
       readonly task: TaskName
       readonly verdict: GateVerdict
       readonly rationale: string
+      readonly by?: string
+      /** What was agreed to, as `gate.opened` said it. */
+      readonly hash?: Sha256
+      /** The tasks it agrees to, each to exactly this, until then. */
+      readonly binds?: { readonly [task: string]: Sha256 }
+      readonly until?: Millis
+      /** Of a decision. */
+      readonly option?: string
+      /** Of a question. */
+      readonly answers?: JsonObject
+      /** Where it was sent back to. */
+      readonly to?: TaskName
     }
   | {
       readonly type: 'criterion.judged'
@@ -193,10 +216,48 @@ export interface Claim {
 
 /** What a gate asks: approval of a gate task, a verdict on prose criteria, or a decision about an unknown outcome. */
 export type GateAsks =
-  | { readonly type: 'approval'; readonly show: readonly string[] }
+  | {
+      readonly type: 'approval'
+      readonly show: readonly string[]
+      readonly gate?: GateType
+      readonly approvers?: Approvers
+    }
+  /** Before a task begins that is hard to take back, or that was agreed to as something else. */
+  | {
+      readonly type: 'consent'
+      readonly impact: Impact | 'changed'
+      readonly why: string
+      readonly approvers?: Approvers
+    }
+  | { readonly type: 'decision'; readonly options: readonly Option[]; readonly approvers?: Approvers }
+  | {
+      readonly type: 'question'
+      readonly question: string
+      readonly form: readonly Field[]
+      readonly approvers?: Approvers
+    }
+  /** It failed, and a person says what then. `replan`: by a revision. */
+  | { readonly type: 'recovery' | 'replan'; readonly failure: Failure; readonly to?: string }
   /** `before`: these are preconditions, and the task has not begun. */
   | { readonly type: 'verdict'; readonly criteria: readonly string[]; readonly before?: true }
   | { readonly type: 'unknown-outcome'; readonly evidence: Evidence }
 
-/** `done` and `again` answer an unknown outcome: it happened; it did not, try again. `rejected` fails the task. */
-export type GateVerdict = 'approved' | 'rejected' | 'done' | 'again'
+/** What a gate puts before whoever decides. */
+export interface GateQuestion {
+  readonly asks: GateAsks
+  /** Of everything the answer will be bound to; the definition's hash where nothing more is. */
+  readonly hash?: Sha256
+  /** The stored bytes from which it is shown. */
+  readonly shown?: Sha256
+  /** The checks of the gate as they were judged. */
+  readonly evidence?: readonly Verdict[]
+  /** The tasks an approval agrees to, each with the hash of exactly what it would do. */
+  readonly binds?: { readonly [task: string]: Sha256 }
+  readonly expiresAt?: Millis
+}
+
+/**
+ * `done` and `again` answer an unknown outcome: it happened; it did not, try again. `rejected` fails the task. `pushed-back` opens
+ * an earlier task again with what is to be changed; `chosen` names an option; `answered` fills in a form; `skipped` goes on without.
+ */
+export type GateVerdict = 'approved' | 'rejected' | 'done' | 'again' | 'pushed-back' | 'chosen' | 'answered' | 'skipped'

@@ -2,6 +2,7 @@
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
 import type { Event } from './event.ts'
+import { closeGate, evolveJudgement, openGate } from './evolve-judgement.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
@@ -28,6 +29,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.revision = event.revision
       state.hash = event.hash
       if (event.source !== undefined) state.dialect = event.source.dialect
+      // Made for the definition before this one, others are void.
+      if (state.proposals.length > 0) state.proposals = []
       define(state, event.definition)
       return
     case 'task.imported':
@@ -94,6 +97,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       for (const name of event.tasks) {
         const task = taskOf(state, name)
         task.retryAt = null
+        task.gate = null
         task.readiedAt = now
         if (task.status === 'ready') index(state, task)
         else setStatus(state, task, 'ready')
@@ -127,6 +131,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
+      state.loops++
+      if (event.feedback !== undefined && event.tasks[0] !== undefined) {
+        const sentBack = taskOf(state, event.tasks[0])
+        sentBack.feedback = [...sentBack.feedback, event.feedback]
+      }
       if (state.compensated.length > 0) state.compensated = without(state.compensated, ...event.tasks)
       // Whoever was led on by an outcome that is open again needs its task as everybody does.
       for (const name of event.tasks) {
@@ -151,6 +160,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       const task = taskOf(state, event.task)
       task.attempt = event.attempt
       task.startedAt = now
+      task.visitAt ??= now
+      state.attempts++
       task.claim = event.claim ?? null
       if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
         task.prepared = {
@@ -203,21 +214,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       setStatus(state, task, 'ready')
       return
     }
-    case 'gate.opened': {
-      const task = taskOf(state, event.task)
-      task.gate = { asks: event.asks, since: now, hash: event.hash ?? null }
-      setStatus(state, task, 'waiting')
+    case 'gate.opened':
+      openGate(state, taskOf(state, event.task), event, now)
       return
-    }
-    case 'gate.decided': {
-      const task = taskOf(state, event.task)
-      const before = isBefore(task.gate)
-      task.gate = null
-      if (before && event.verdict === 'approved') task.prepared = { ...task.prepared, approved: true }
-      else if (event.verdict === 'approved' || event.verdict === 'done') complete(state, task, now)
-      else if (event.verdict === 'rejected') end(state, task, 'failed', now, event.rationale)
+    case 'gate.decided':
+      closeGate(state, taskOf(state, event.task), event, now, taskOf)
       return
-    }
     case 'criterion.judged': {
       const task = taskOf(state, event.task)
       task.prepared =
@@ -285,12 +287,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'note.added':
       return
     default:
-      event satisfies never
+      evolveJudgement(state, event, now, taskOf)
   }
 }
-
-/** Does the gate ask about preconditions, before the task has begun? */
-export const isBefore = (gate: TaskState['gate']): boolean => gate?.asks.type === 'verdict' && gate.asks.before === true
 
 /** The task an event names. An event that names an unknown task contradicts the journal it stands in: a bug, loud. */
 export function taskOf(state: PlanState, name: TaskName): TaskState {

@@ -42,6 +42,13 @@ export function newState(): PlanState {
     rules: 1,
     files: 'declared',
     place: null,
+    attempts: 0,
+    loops: 0,
+    breakers: [],
+    questions: [],
+    proposals: [],
+    rounds: 0,
+    rollsBack: false,
     counts: newCounts(),
     ready: newReadyHeap(),
     claimable: newReadyHeap(),
@@ -86,6 +93,13 @@ const LATER_KEYS = [
   'rules',
   'files',
   'place',
+  'attempts',
+  'loops',
+  'breakers',
+  'questions',
+  'proposals',
+  'rounds',
+  'rollsBack',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -110,6 +124,12 @@ const TASK_KEYS = [
   'dormant',
   'routedBy',
   'goneBack',
+  'consent',
+  'feedback',
+  'recovering',
+  'recoveries',
+  'visitAt',
+  'escalated',
 ] as const satisfies readonly (keyof TaskState)[]
 
 /** Everything but the definition, as JSON. */

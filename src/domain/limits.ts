@@ -11,6 +11,8 @@ export const LOST_MAX = 10
 export const TIMEOUT_DEFAULT_MS = 60 * 60_000
 export const TIMEOUT_MAX_MS = 30 * 24 * 60 * 60_000
 export const BACKOFF_DEFAULT_MS = { min: 1_000, max: 30_000 } as const
+/** An approval that nobody has used by then must be given anew. */
+export const CONSENT_VALID_MS = 24 * 60 * 60_000
 export const DURATION_MAX_MS = 365 * 24 * 60 * 60_000
 export const PAYLOAD_MAX_BYTES = 256 * 1024
 export const TASK_OUTPUT_MAX_BYTES = 10 * 1024 * 1024

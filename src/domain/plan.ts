@@ -14,6 +14,8 @@ export interface PlanDefinition {
   /** How many tasks the engine carries out at once. */
   readonly concurrency?: number
   readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
+  /** Whom to tell, and how, when something waits for a person or has ended. */
+  readonly notify?: readonly Notify[]
   /** What the plan does in the repository around it; absent: nothing. */
   readonly git?: GitUse
   readonly tasks: readonly TaskDefinition[]
@@ -62,6 +64,14 @@ export interface TaskDefinition {
   readonly accept?: readonly Criterion[]
   /** Judged before an attempt starts. */
   readonly preconditions?: readonly Criterion[]
+  /** Judged after it, when it was accepted: what must then be true of the world. */
+  readonly postconditions?: readonly Criterion[]
+  /** What it is expected to change, as patterns of paths; anything else that it wrote is told. */
+  readonly effects?: readonly string[]
+  /** What to do when it has failed and its retries are used up; the first rule that fits and is not used up is taken. */
+  readonly recover?: readonly RecoveryRule[]
+  /** All attempts of a visit together may take so long. */
+  readonly timeboxMs?: number
   /** Ways it may fail that are known beforehand; the first that is detected decides where the failure leads. */
   readonly failureModes?: readonly FailureMode[]
   /** How its effect is undone: by an action, or by a task of the plan that sleeps until then. */
@@ -112,6 +122,8 @@ export interface FailureMode {
   readonly name: string
   /** An expression over the failure, or prose that only a person or a critic can recognise. */
   readonly detect: Extract<Criterion, { readonly type: 'expect' | 'prose' }>
+  /** What kind of failure it is, whatever it looked like. */
+  readonly class?: FailureKind
   /** The tasks a failure of this kind leads to. */
   readonly recover?: readonly TaskName[]
   /** What to do, in words. */
@@ -125,7 +137,7 @@ export type Action =
   | { readonly type: 'run'; readonly command: CommandLine; readonly stdin?: string }
   | { readonly type: 'edit'; readonly edits: readonly Edit[] }
   | { readonly type: 'decide'; readonly expression: string }
-  | { readonly type: 'gate'; readonly gate: 'approval'; readonly show?: readonly string[] }
+  | GateAction
   /** Claimed and reported by an agent or a person. */
   | { readonly type: 'external' }
   /** Tasks of its own, named `<task>/<child>`; they need each other by their short names. Done when all of them are. */
@@ -141,6 +153,97 @@ export type Action =
   | { readonly type: 'git'; readonly git: GitAction }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
+
+/** A point the plan does not pass by itself. */
+export interface GateAction {
+  readonly type: 'gate'
+  readonly gate: GateType
+  /** What whoever decides must see. */
+  readonly show?: readonly string[]
+  /** Judged before anybody is asked. `schema`, `invariant`, `tests` and `budget` are decided by them alone. */
+  readonly checks?: readonly Criterion[]
+  /** When a check does not hold: reject (the default), or let a person overrule it. */
+  readonly unmet?: 'reject' | 'ask'
+  /** Of `schema`: a JSON file of the workspace, and the file with the JSON Schema it must follow. */
+  readonly schema?: { readonly file: string; readonly against: string }
+  /** Of `budget`: what may be used up when the plan comes here. */
+  readonly within?: { readonly attempts?: number; readonly timeMs?: number }
+  readonly approvers?: Approvers
+  /** How long it asks, and then: reject (the default) or escalate and go on asking. */
+  readonly expiresMs?: number
+  readonly expired?: 'reject' | 'escalate'
+  readonly escalate?: Escalation
+  /** Of `decision`: what may be chosen; the choice is the outcome. */
+  readonly options?: readonly Option[]
+  /** Of `question`: what is asked; the answers are the outputs of the task. */
+  readonly question?: string
+  readonly form?: readonly Field[]
+}
+
+export type GateType = 'approval' | 'diff' | 'decision' | 'question' | 'schema' | 'invariant' | 'tests' | 'budget'
+
+/** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
+export interface Approvers {
+  readonly role?: string
+  readonly count?: number
+}
+
+/** Whom to call when nobody has answered for so long. */
+export interface Escalation {
+  readonly afterMs: number
+  /** A role of `policy.roles`, or a name. */
+  readonly to: string
+}
+
+export interface Option {
+  readonly id: string
+  readonly title?: string
+  readonly pros?: readonly string[]
+  readonly cons?: readonly string[]
+  readonly cost?: string
+}
+
+/** One field of a form; its answer is an output of this name. */
+export interface Field {
+  readonly name: string
+  readonly label?: string
+  readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list'
+  readonly choices?: readonly string[]
+  readonly optional?: true
+  readonly default?: Json
+  readonly min?: number
+  readonly max?: number
+  readonly pattern?: string
+}
+
+/** Which failures, and what then. Each rule serves `times` visits of its task, once when not said. */
+export interface RecoveryRule {
+  /** Classes or names of failure modes; any failure when absent. */
+  readonly on?: readonly string[]
+  readonly times?: number
+  readonly do: Recovery
+}
+
+export type Recovery =
+  /** Try again with this policy, beyond what `retry` says. */
+  | { readonly type: 'retry'; readonly retry: Retry }
+  /** Another task does the work; when it is done, this one counts as done with what the other left. */
+  | { readonly type: 'alternate'; readonly task: TaskName }
+  /** A task repairs something; then this one has its next visit. A critic is such a task; its outcome `give-up` tries the next rule. */
+  | { readonly type: 'repair'; readonly task: TaskName }
+  /** The plan must change: somebody, or these tasks, are asked for a revision. */
+  | { readonly type: 'replan'; readonly add?: readonly TaskDefinition[]; readonly template?: string }
+  | { readonly type: 'ask'; readonly to?: string }
+  /** Ends the whole plan as failed. `compensate` undoes, `keep` leaves all as it is, `rollback` takes all files back as well. */
+  | { readonly type: 'abort'; readonly then?: 'compensate' | 'keep' | 'rollback' }
+
+/** Where to send a notice; all kinds when `on` is absent. */
+export interface Notify {
+  readonly on?: readonly NoticeKind[]
+  readonly send: { readonly command: CommandLine } | { readonly webhook: string }
+}
+
+export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
 export type LaterAction = 'http' | 'db' | 'model' | 'agent' | 'research'
 export type ActionType = Action['type']
@@ -215,9 +318,37 @@ export interface Policy {
   readonly network?: readonly string[]
   readonly budget?: Budget
   readonly checkpoints?: CheckpointPolicy
-  /** When the plan fails: undo what declared how (the default), or leave all as it is. */
-  readonly onFailure?: 'compensate' | 'keep'
+  /** When the plan fails: undo what declared how (the default), leave all as it is, or take all files back as well. */
+  readonly onFailure?: 'compensate' | 'keep' | 'rollback'
+  /** What is not begun before a person has seen it. */
+  readonly gates?: GatePolicy
+  /** Role to the people who have it. */
+  readonly roles?: { readonly [role: string]: readonly string[] }
+  /** May a proposed revision take effect by itself? Asked about when not said. */
+  readonly replan?: 'ask' | 'auto' | 'never'
+  /** For every gate that does not say otherwise. */
+  readonly escalate?: Escalation
+  /** Approvals that open within this time are shown as one review; `max` of them close the window early. */
+  readonly review?: { readonly windowMs: number; readonly max?: number }
+  /** So many failures of one capability in a row, and nothing that needs it begins for a while. */
+  readonly breaker?: { readonly failures: number; readonly cooldownMs: number }
+  /** Caps over the whole plan, whatever its tasks say. */
+  readonly limits?: { readonly attempts?: number; readonly loops?: number }
 }
+
+export interface GatePolicy {
+  /** High-impact work that is gated; all kinds of it when absent, none when empty. */
+  readonly before?: readonly Impact[]
+  readonly approvers?: Approvers
+  /** How long an approval holds; a day when not said. */
+  readonly validMs?: number
+}
+
+/** What is hard or impossible to take back. */
+export type Impact = 'push' | 'deploy' | 'delete' | 'migrate' | 'outside'
+
+/** The classes of failures, as a definition may name them; see result.ts. */
+export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
 
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */

@@ -84,6 +84,10 @@ export interface Failure {
   readonly hint?: string
   /** May a retry policy try again? */
   readonly retryable: boolean
+  /** What it was known by: `exit:75`, `signal:SIGKILL`, `timeout`, `http:429`, `errno:ENOSPC`, … */
+  readonly code?: string
+  /** Whoever said no asked for this much patience. */
+  readonly retryAfterMs?: number
 }
 
 export type FailureClass =

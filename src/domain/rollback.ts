@@ -3,7 +3,8 @@
 
 import type { Reset, Rollback } from './command.ts'
 import type { Event } from './event.ts'
-import { evolve, isBefore } from './evolve.ts'
+import { evolve } from './evolve.ts'
+import { isBefore } from './evolve-judgement.ts'
 import { newState } from './fold.ts'
 import { DONE_TASK } from './graph.ts'
 import type { Millis, TaskName } from './id.ts'

@@ -2,9 +2,10 @@
 // indexes (ready, running, timers, counters) so that no question costs more as the plan or its history grows (law L7).
 
 import type { Rollback } from './command.ts'
-import type { Claim, GateAsks } from './event.ts'
+import type { Claim, GateQuestion } from './event.ts'
 import type { Heap } from './heap.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { Consent, Feedback, Proposal, Question, Vote } from './judgement-event.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import type { Prepared, Result } from './result.ts'
 import type { PlanStatus, TaskStatus } from './status.ts'
@@ -63,6 +64,19 @@ export interface PlanState {
   files: 'seen' | 'declared'
   /** The folder it works in, relative to the workspace; null for the workspace itself. */
   place: string | null
+  /** Attempts begun, and visits opened again, over the whole plan: what its caps count. */
+  attempts: number
+  loops: number
+  /** Failures in a row of what needs a capability; `until` while nothing that needs it may begin. */
+  breakers: readonly { readonly capability: string; readonly failures: number; readonly until: Millis | null }[]
+  /** Asked in the middle of somebody's work and not answered. */
+  questions: readonly (Question & { readonly since: Millis })[]
+  /** Neither taken nor declined. */
+  proposals: readonly (Proposal & { readonly since: Millis })[]
+  /** How often `converge` has judged the definition of done. */
+  rounds: number
+  /** It was aborted, and all files are to be taken back when it has ended. */
+  rollsBack: boolean
 
   /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
   readonly counts: Record<TaskStatus, number>
@@ -82,6 +96,13 @@ export type RollbackUnderWay = Omit<Rollback, 'type'> & {
   readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
   /** Attempts that ended by themselves meanwhile; what follows from that is decided when the rollback is over. */
   readonly ended: readonly TaskName[]
+}
+
+/** A question that waits for a person. */
+export type OpenGate = Omit<GateQuestion, 'hash'> & {
+  readonly since: Millis
+  readonly hash: Sha256 | null
+  readonly votes?: readonly Vote[]
 }
 
 /** A retry to come. It keeps its own time: a heap must not change its order behind its back. */
@@ -113,7 +134,7 @@ export interface TaskState {
   result: Result | null
   /** Why it was skipped, abandoned, lost or reopened. */
   reason: string | null
-  gate: { readonly asks: GateAsks; readonly since: Millis; readonly hash: Sha256 | null } | null
+  gate: OpenGate | null
   /** Its failure was taken up by an outcome edge. */
   handled: boolean
   /** Reached only by outcome edges and not routed to yet. */
@@ -123,6 +144,18 @@ export interface TaskState {
 
   /** Visits that a rollback opened; they count for no limit. */
   goneBack: number
+  /** Somebody has agreed to this visit, as it was shown. */
+  consent: Consent | null
+  /** What was said by whoever sent it back; the last is about this visit. */
+  feedback: readonly Feedback[]
+  /** Which rule of `recover` is being followed, and by which task. */
+  recovering: { readonly rule: number; readonly by: TaskName } | null
+  /** How often each rule of `recover` was taken, by its index. */
+  recoveries: readonly number[]
+  /** When the first attempt of this visit began. */
+  visitAt: Millis | null
+  /** Why somebody was called about this visit; each reason once. */
+  escalated: readonly string[]
 
   /** Direct needs not yet satisfied, and those that block. */
   unmet: number

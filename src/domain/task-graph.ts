@@ -29,6 +29,9 @@ export const newTimerHeap = (): Heap<Timer> =>
 /** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
 export const NOBODY: readonly TaskName[] = []
 
+/** Shared by all who have none, so that a stored fold need not say it. */
+export const NOTHING: readonly never[] = []
+
 export function newTask(definition: TaskDefinition, ordinal: number): TaskState {
   return {
     definition,
@@ -51,6 +54,12 @@ export function newTask(definition: TaskDefinition, ordinal: number): TaskState 
     dormant: false,
     routedBy: NOBODY,
     goneBack: 0,
+    consent: null,
+    feedback: NOTHING,
+    recovering: null,
+    recoveries: NOTHING,
+    visitAt: null,
+    escalated: NOTHING,
     unmet: 0,
     blockers: 0,
     dependants: [],

@@ -5,7 +5,7 @@ import type { Reset } from './command.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanState, TaskState } from './state.ts'
 import type { TaskStatus } from './status.ts'
-import { NOBODY, setStatus } from './task-graph.ts'
+import { NOBODY, NOTHING, setStatus } from './task-graph.ts'
 
 export function end(
   state: PlanState,
@@ -53,6 +53,10 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.prepared = null
   task.gate = null
   task.handled = false
+  task.consent = null
+  task.recovering = null
+  task.visitAt = null
+  task.escalated = NOTHING
   // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
   task.dormant = task.definition.action.type === 'verify'
   if (task.dormant) task.routedBy = NOBODY

@@ -31,7 +31,7 @@ import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
 
 /** The rules plans are started under from now on; what older ones did stays as they said. */
-const RULES = 2
+const RULES = 3
 const CLAIM_TRIES_MAX = 20
 const ROLLBACK_TRIES_MAX = 5
 

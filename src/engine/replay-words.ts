@@ -45,6 +45,9 @@ const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
   committed: true,
   rolledBack: true,
   expanded: true,
+  gates: true,
+  proposed: true,
+  notices: true,
   start: true,
 }
 
@@ -68,6 +71,12 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   checkpoint: true,
   place: true,
   rollback: true,
+  review: true,
+  ask: true,
+  answer: true,
+  propose: true,
+  judge: true,
+  assess: true,
 }
 
 const EVENTS: Readonly<Record<EventType, true>> = {
@@ -110,4 +119,18 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'rollback.finished': true,
   'rollback.stopped': true,
   'note.added': true,
+  'recovery.chosen': true,
+  'task.substituted': true,
+  'plan.aborted': true,
+  'breaker.opened': true,
+  'breaker.closed': true,
+  'task.escalated': true,
+  'gate.voted': true,
+  'consent.voided': true,
+  'question.asked': true,
+  'question.answered': true,
+  'revision.proposed': true,
+  'revision.declined': true,
+  'assessment.made': true,
+  'notice.sent': true,
 }

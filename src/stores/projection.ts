@@ -87,6 +87,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'plan.created':
       case 'plan.revised':
       case 'plan.cancelled':
+      case 'plan.aborted':
         planMoved = true
         all = true
         break
@@ -127,6 +128,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'retry.scheduled':
       case 'gate.opened':
       case 'gate.decided':
+      case 'task.substituted':
         names.add(event.task)
         break
       case 'rollback.finished':
@@ -145,6 +147,18 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'compensation.finished':
       case 'workspace.restored':
       case 'note.added':
+      case 'recovery.chosen':
+      case 'breaker.opened':
+      case 'breaker.closed':
+      case 'task.escalated':
+      case 'gate.voted':
+      case 'consent.voided':
+      case 'question.asked':
+      case 'question.answered':
+      case 'revision.proposed':
+      case 'revision.declined':
+      case 'assessment.made':
+      case 'notice.sent':
         break
       default:
         event satisfies never

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import type { Command, Expanded, RolledBack, Settlement, Turn } from '../domain/command.ts'
 import { nowhereToGo } from '../domain/decisions/settle.ts'
-import { isBefore } from '../domain/evolve.ts'
+import { isBefore } from '../domain/evolve-judgement.ts'
 import type { CheckpointName } from '../domain/id.ts'
 import { bindItems } from '../domain/items.ts'
 import { nextActions } from '../domain/next-actions.ts'

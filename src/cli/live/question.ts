@@ -92,6 +92,15 @@ function asked({ asks }: Waiting): string {
       return 'does this hold?'
     case 'unknown-outcome':
       return 'nobody knows whether it happened. Did it?'
+    case 'consent':
+      return 'may it begin?'
+    case 'decision':
+      return 'which of these?'
+    case 'question':
+      return asks.question
+    case 'recovery':
+    case 'replan':
+      return 'it failed. What then?'
     default:
       return asks satisfies never
   }

@@ -15,9 +15,9 @@ import { ENDED, PLAN_ENDED } from '../status.ts'
 import { openNeeds, runningInOrder } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
-import { unknownTask } from './people.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { lose, settleLate } from './settle.ts'
+import { unknownTask } from './unknown.ts'
 
 export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal | undefined {
   const { state } = draft

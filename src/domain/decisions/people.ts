@@ -2,21 +2,20 @@
 
 import type { CommandOf } from '../command.ts'
 import { effectOf } from '../effect.ts'
-import type { GateAsks, GateVerdict } from '../event.ts'
-import { isBefore } from '../evolve.ts'
-import type { TaskName } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Result } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { suggest } from '../suggest.ts'
-import { isClaimable, isUncleared, isUnjudged, openNeeds, transitiveDependants, worksOf } from '../task-graph.ts'
+import { isClaimable, isUncleared, isUnjudged, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
+import { decideGate } from './gates.ts'
 import { illegal } from './lifecycle.ts'
 import { propagate } from './readiness.ts'
-import { NEEDS_OPEN, reopen } from './routing.ts'
-import { afterFailure, afterSuccess, lose, nowhereToGo, settle } from './settle.ts'
+import { reopen } from './routing.ts'
+import { lose, settle } from './settle.ts'
+import { unknownTask } from './unknown.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')
@@ -128,55 +127,6 @@ export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | unde
   return undefined
 }
 
-export function decideGate(draft: Draft, command: CommandOf<'decide'>): Refusal | undefined {
-  const task = draft.state.tasks.get(command.task)
-  if (task === undefined) return unknownTask(draft, command.task)
-  const { id } = task.definition
-  if (PLAN_ENDED.has(draft.state.status)) return illegal(draft.state, 'decide', 'the plan has ended')
-  if (task.gate === null)
-    return refuse(
-      'not-ready',
-      `task '${id}' is ${task.status} and asks for no decision`,
-      'see `planfold status` for what waits for a person',
-    )
-  const { asks } = task.gate
-  const answers = ANSWERS[asks.type]
-  if (!answers.includes(command.verdict))
-    return refuse(
-      'not-allowed',
-      `'${command.verdict}' is no answer to this gate`,
-      `answer with ${answers.join(' or ')}`,
-      answers,
-    )
-  const before = isBefore(task.gate)
-  const completes = !before && (command.verdict === 'approved' || command.verdict === 'done')
-  const over = completes ? nowhereToGo(draft, task) : null
-  if (over !== null)
-    return refuse(
-      'limit',
-      `approving '${id}' leads back to '${over.target}', which has had all of its ${over.visits} visits`,
-      'reject it, or raise `visits` in a revision',
-    )
-  emit(draft, { type: 'gate.decided', task: id, verdict: command.verdict, rationale: command.rationale })
-  if (command.verdict === 'rejected') afterFailure(draft, task, ['rejected', 'failure'])
-  else if (command.verdict === 'again' || before) tryAgain(draft, task)
-  else afterSuccess(draft, task)
-  conclude(draft)
-  return undefined
-}
-
-/** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
-function tryAgain(draft: Draft, task: TaskState): void {
-  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
-  else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
-}
-
-const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {
-  approval: ['approved', 'rejected'],
-  verdict: ['approved', 'rejected'],
-  'unknown-outcome': ['done', 'again', 'rejected'],
-}
-
 export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
@@ -275,14 +225,5 @@ function strange({ id, on }: TaskState['definition'], outcome: string | undefine
     `task '${id}' has no outcome '${outcome}'`,
     near === null ? `it has ${known.join(', ')}` : `did you mean '${near}'?`,
     known,
-  )
-}
-
-export function unknownTask(draft: Draft, name: TaskName): Refusal {
-  const near = suggest(name, draft.state.tasks.keys())
-  return refuse(
-    'not-found',
-    `the plan has no task '${name}'`,
-    near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
   )
 }

@@ -17,7 +17,12 @@ import { redoDone } from './people.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 
-export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | undefined {
+/** `proposal`: the one that was accepted. `keep`: the gate at which it was approved goes on being decided. */
+export function revise(
+  draft: Draft,
+  command: CommandOf<'revise'>,
+  { proposal, keep }: { readonly proposal?: string; readonly keep?: TaskState } = {},
+): Refusal | undefined {
   const { state } = draft
   const { definition, hash, rationale, source, expectedRevision } = command
   if (PLAN_ENDED.has(state.status) || state.compensating !== null) return illegal(state, 'revise', 'the plan has ended')
@@ -94,13 +99,16 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
     hash,
     rationale,
     ...(source === undefined ? {} : { source }),
+    ...(proposal === undefined ? {} : { proposal }),
   })
   if (state.status === 'draft') return undefined
   // What a person is asked to approve has changed: the gate asks anew, for this revision.
   for (const task of state.order) {
-    if (task.gate?.asks.type === 'approval')
+    if (task.gate?.asks.type === 'approval' && state.rules < 3)
       emit(draft, { type: 'gate.opened', task: task.definition.id, asks: task.gate.asks, hash })
   }
+  const anew = state.rules < 3 ? [] : state.order.filter(task => task !== keep && isBound(task))
+  if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
   reopen(draft, changed, 'its definition changed')
   // Items that were found and are no longer written are looked for again.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
@@ -116,6 +124,9 @@ export function revise(draft: Draft, command: CommandOf<'revise'>): Refusal | un
   conclude(draft)
   return undefined
 }
+
+/** Is a person asked about exactly what the definition said? */
+const isBound = ({ gate }: TaskState): boolean => ['approval', 'consent'].includes(gate?.asks.type ?? '')
 
 /** Has the revision left open the items that this task had found? */
 function isUnbound(before: PlanDefinition, after: PlanDefinition, { definition: { action } }: TaskState): boolean {

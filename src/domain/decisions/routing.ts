@@ -3,6 +3,7 @@
 
 import { effectOf, mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
+import type { Feedback } from '../judgement-event.ts'
 import { VISITS_DEFAULT } from '../limits.ts'
 import type { TaskState } from '../state.ts'
 import { ENDED } from '../status.ts'
@@ -64,7 +65,7 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
  * Opens the next visit of these tasks and of all that came after them; what is running there is given up first. Only what
  * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it.
  */
-export function reopen(draft: Draft, roots: readonly TaskState[], reason: string): void {
+export function reopen(draft: Draft, roots: readonly TaskState[], reason: string, feedback?: Feedback): void {
   if (roots.length === 0) return
   const after = transitiveDependants(roots)
   const again = [
@@ -84,7 +85,12 @@ export function reopen(draft: Draft, roots: readonly TaskState[], reason: string
       byUs: true,
     })
   }
-  emit(draft, { type: 'task.reopened', tasks: again.map(task => task.definition.id), reason })
+  emit(draft, {
+    type: 'task.reopened',
+    tasks: again.map(task => task.definition.id),
+    reason,
+    ...(feedback === undefined ? {} : { feedback }),
+  })
   unblock(draft, after)
   blockHeld(draft, again)
   readyUp(draft, [...roots, ...after])

@@ -119,7 +119,7 @@ function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
     case 'decide':
       return [picked, 'default']
     case 'gate':
-      return ['approved', 'success']
+      return picked === 'success' ? ['approved', 'success'] : [picked, 'default', 'success']
     default:
       return picked === 'success' ? ['success'] : [picked, 'success']
   }

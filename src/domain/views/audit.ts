@@ -37,6 +37,7 @@ export type AuditKind =
   | 'rollback'
   | 'git'
   | 'compensation'
+  | 'recovery'
   | 'note'
 
 export interface AuditedEntry {
@@ -121,11 +122,24 @@ function kindOf(event: Event): AuditKind | null {
       return null
     case 'plan.created':
     case 'plan.revised':
+    case 'revision.proposed':
+    case 'revision.declined':
       return 'revision'
     case 'gate.opened':
     case 'gate.decided':
     case 'criterion.judged':
+    case 'gate.voted':
+    case 'consent.voided':
+    case 'question.asked':
+    case 'question.answered':
+    case 'assessment.made':
       return 'decision'
+    case 'recovery.chosen':
+    case 'breaker.opened':
+    case 'breaker.closed':
+    case 'task.escalated':
+    case 'task.substituted':
+      return 'recovery'
     case 'plan.started':
     case 'plan.paused':
     case 'plan.resumed':
@@ -133,6 +147,7 @@ function kindOf(event: Event): AuditKind | null {
     case 'plan.finished':
     case 'plan.reopened':
     case 'plan.archived':
+    case 'plan.aborted':
       return 'plan'
     case 'task.imported':
     case 'task.skipped':
@@ -165,6 +180,7 @@ function kindOf(event: Event): AuditKind | null {
     case 'rollback.stopped':
       return 'rollback'
     case 'note.added':
+    case 'notice.sent':
       return 'note'
     default:
       return event satisfies never

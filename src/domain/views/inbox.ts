@@ -134,16 +134,17 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
 function answersTo(type: InboxAsks['type'], plan: string, task: TaskName): readonly InboxAnswer[] {
   switch (type) {
     case 'approval':
+    case 'consent':
     case 'verdict':
       return [
         {
           answer: 'approve',
-          means: type === 'approval' ? 'go on' : 'it holds',
+          means: type === 'verdict' ? 'it holds' : 'go on',
           command: `planfold approve ${plan} ${task}`,
         },
         {
           answer: 'reject',
-          means: type === 'approval' ? 'no' : 'it does not hold',
+          means: type === 'verdict' ? 'it does not hold' : 'no',
           command: `planfold reject ${plan} ${task} -m 'why'`,
         },
       ]
@@ -158,6 +159,27 @@ function answersTo(type: InboxAsks['type'], plan: string, task: TaskName): reado
         { answer: 'claim', means: 'take it in hand', command: `planfold claim ${plan} ${task}` },
         { answer: 'done', means: 'it is done', command: `planfold done ${plan} ${task}` },
         { answer: 'fail', means: 'it cannot be done', command: `planfold fail ${plan} ${task} -m 'why'` },
+      ]
+    case 'decision':
+      return [
+        {
+          answer: 'choose',
+          means: 'take one of the options',
+          command: `planfold choose ${plan} ${task} OPTION -m 'why'`,
+        },
+        { answer: 'reject', means: 'none of them', command: `planfold reject ${plan} ${task} -m 'why'` },
+      ]
+    case 'question':
+      return [
+        { answer: 'answer', means: 'fill in the form', command: `planfold answer ${plan} ${task} NAME=VALUE` },
+        { answer: 'reject', means: 'there is no answer', command: `planfold reject ${plan} ${task} -m 'why'` },
+      ]
+    case 'recovery':
+    case 'replan':
+      return [
+        { answer: 'again', means: 'try again', command: `planfold retry ${plan} ${task}` },
+        { answer: 'skip', means: 'go on without it', command: `planfold skip ${plan} ${task} -m 'why'` },
+        { answer: 'reject', means: 'give up: it failed', command: `planfold reject ${plan} ${task} -m 'why'` },
       ]
     case 'rollback':
       return []

@@ -2,6 +2,7 @@
 
 import type { Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
+import { decidedLine, judgementLine } from './timeline-judgement.ts'
 
 export interface Moment {
   readonly at: Millis
@@ -82,7 +83,7 @@ export function sentence(event: Event): string {
     case 'gate.opened':
       return `${event.task} asks for a decision`
     case 'gate.decided':
-      return `${event.task} ${event.verdict}${event.rationale === '' ? '' : `: ${event.rationale}`}`
+      return decidedLine(event)
     case 'criterion.judged':
       return `${event.task}: ${event.criterion} ${event.holds ? 'holds' : 'does not hold'}`
     case 'workspace.restored': {
@@ -121,7 +122,7 @@ export function sentence(event: Event): string {
     case 'note.added':
       return event.text
     default:
-      return event satisfies never
+      return judgementLine(event)
   }
 }
 

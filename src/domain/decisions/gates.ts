@@ -1,0 +1,229 @@
+// What a person decides at a gate, and what follows from it.
+
+import type { CommandOf, Decide } from '../command.ts'
+import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
+import { isBefore } from '../evolve-judgement.ts'
+import { fillIn } from '../form.ts'
+import type { TaskName } from '../id.ts'
+import { CONSENT_VALID_MS } from '../limits.ts'
+import type { Escalation } from '../plan.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { OpenGate, PlanState, TaskState } from '../state.ts'
+import { PLAN_ENDED } from '../status.ts'
+import { openNeeds, transitiveDependants } from '../task-graph.ts'
+import { conclude } from './conclude.ts'
+import { type Draft, emit } from './draft.ts'
+import { illegal } from './lifecycle.ts'
+import { propagate } from './readiness.ts'
+import { revise } from './revise.ts'
+import { exhausted, NEEDS_OPEN, reopen } from './routing.ts'
+import { afterFailure, afterSuccess, nowhereToGo } from './settle.ts'
+import { unknownTask } from './unknown.ts'
+
+export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
+  const { state } = draft
+  const refusal = refusalOf(draft, command)
+  if (refusal !== undefined) return refusal
+  const task = state.tasks.get(command.task)!
+  const gate = task.gate!
+  const { id } = task.definition
+  const { verdict, rationale, by, edits } = command
+  if (verdict === 'approved' && by !== undefined && approvalsLeft(gate, by) > 1) {
+    emit(draft, { type: 'gate.voted', task: id, by, rationale, ...(gate.hash === null ? {} : { hash: gate.hash }) })
+    return undefined
+  }
+  if (edits !== undefined) {
+    const { definition, hash, source } = edits
+    const said = { definition, hash, rationale: `approved with edits: ${rationale}`, ...(source && { source }) }
+    const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
+    if (refused !== undefined) return refused
+  }
+  const before = isBefore(gate)
+  const target = verdict === 'pushed-back' ? targetOf(draft, task, command.to) : null
+  emit(draft, { type: 'gate.decided', task: id, verdict, rationale, ...saidBesides(draft, gate, command, target) })
+  switch (verdict) {
+    case 'rejected':
+      afterFailure(draft, task, ['rejected', 'failure'])
+      break
+    case 'pushed-back':
+      reopen(draft, [target!], `${id}: sent back`, { from: id, by: by ?? '', text: rationale })
+      break
+    case 'skipped':
+      propagate(draft, task)
+      break
+    case 'again':
+      if (gate.asks.type === 'unknown-outcome') tryAgain(draft, task)
+      else reopen(draft, [task], `${id}: ${rationale}`)
+      break
+    default:
+      if (before) tryAgain(draft, task)
+      else afterSuccess(draft, task)
+  }
+  conclude(draft)
+  return undefined
+}
+
+/** Why this answer is none; undefined when it may be given. Changes nothing. */
+function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
+  const { state } = draft
+  const task = state.tasks.get(command.task)
+  if (task === undefined) return unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'decide', 'the plan has ended')
+  const { gate } = task
+  if (gate === null)
+    return refuse(
+      'not-ready',
+      `task '${id}' is ${task.status} and asks for no decision`,
+      'see `planfold status` for what waits for a person',
+    )
+  const { verdict } = command
+  const answers = ANSWERS[gate.asks.type]
+  if (!answers.includes(verdict))
+    return refuse(
+      'not-allowed',
+      `'${verdict}' is no answer to this gate`,
+      `answer with ${answers.join(' or ')}`,
+      answers,
+    )
+  if (command.hash !== undefined && command.hash !== gate.hash)
+    return refuse('conflict', `'${id}' asks about something else by now`, 'look at it again, then decide')
+  return notAllowed(state, task, gate, command) ?? leadsNowhere(draft, task, gate, command) ?? illFormed(gate, command)
+}
+
+/** Has who decides the role that is asked for, and not decided before? */
+function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
+  if (by === undefined || !('approvers' in gate.asks) || gate.asks.approvers === undefined) return undefined
+  const { role } = gate.asks.approvers
+  const { id } = task.definition
+  if (role !== undefined && !hasRole(state, by, role) && !isCalled(state, task, by)) {
+    const people = state.definition.policy?.roles?.[role] ?? []
+    const who = people.length === 0 ? `whoever has the role '${role}'` : people.join(', ')
+    return refuse('not-allowed', `'${by}' does not have the role '${role}' that decides about '${id}'`, `ask ${who}`)
+  }
+  if (verdict === 'approved' && gate.votes?.some(vote => vote.by === by) === true)
+    return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'somebody else must approve it as well')
+  return undefined
+}
+
+export function hasRole({ definition }: PlanState, by: string, role: string): boolean {
+  const { roles } = definition.policy ?? {}
+  const people = roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
+  return people.includes(by)
+}
+
+/** Nobody answered, and this one was called. */
+function isCalled(state: PlanState, task: TaskState, by: string): boolean {
+  const to = escalationOf(state, task)?.to
+  return to !== undefined && task.escalated.length > 0 && hasRole(state, by, to)
+}
+
+export function escalationOf({ definition }: PlanState, task: TaskState): Escalation | undefined {
+  const { action } = task.definition
+  return (action.type === 'gate' ? action.escalate : undefined) ?? definition.policy?.escalate
+}
+
+/** How many must still approve, this one included. */
+function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
+  const wanted = 'approvers' in asks ? (asks.approvers?.count ?? 1) : 1
+  return wanted - votes.filter(vote => vote.by !== by).length
+}
+
+/** An answer that would lead round once too often, or back to nowhere. */
+function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
+  const { verdict, to } = command
+  const { id } = task.definition
+  if (verdict === 'pushed-back') {
+    const target = targetOf(draft, task, to)
+    if (target === null)
+      return refuse(
+        'unknown-reference',
+        to === undefined ? `'${id}' needs nothing it could be sent back to` : `'${to}' does not come before '${id}'`,
+        'name a task that it needs',
+      )
+    const over = exhausted(task, [target])
+    return over === null ? undefined : tooOften(`sending '${id}' back`, over)
+  }
+  const completes = !isBefore(gate) && (verdict === 'approved' || verdict === 'done')
+  const over = completes ? nowhereToGo(draft, task) : null
+  return over === null ? undefined : tooOften(`approving '${id}'`, over)
+}
+
+const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
+  refuse(
+    'limit',
+    `${what} leads back to '${over.target}', which has had all of its ${over.visits} visits`,
+    'reject it, or raise `visits` in a revision',
+  )
+
+function illFormed({ asks }: OpenGate, { verdict, option, answers }: Decide): Refusal | undefined {
+  if (verdict === 'chosen' && asks.type === 'decision') {
+    const ids = asks.options.map(({ id }) => id)
+    if (option !== undefined && ids.includes(option)) return undefined
+    return refuse('invalid', `'${option ?? ''}' is none of the options`, `choose one of ${ids.join(', ')}`, ids)
+  }
+  if (verdict !== 'answered' || asks.type !== 'question') return undefined
+  const filled = fillIn(asks.form, answers ?? {})
+  return filled.ok ? undefined : filled.refusal
+}
+
+/** Where it is sent back to: the task that is named, the one its rejection leads to, or the last it needs. */
+function targetOf({ state }: Draft, task: TaskState, named: TaskName | undefined): TaskState | null {
+  const { on, needs = [] } = task.definition
+  const name =
+    named ?? on?.rejected?.[0] ?? needs.findLast(need => state.tasks.get(need)?.definition.action.type !== 'gate')
+  const target = name === undefined ? undefined : state.tasks.get(name)
+  if (target === undefined || target === task) return null
+  return transitiveDependants([target]).includes(task) ? target : null
+}
+
+/** Who, on what hash, and whatever else the answer says. */
+function saidBesides(
+  { state, now }: Draft,
+  gate: OpenGate,
+  { by, verdict, option, answers, edits, until }: Decide,
+  target: TaskState | null,
+): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
+  if (state.rules < 3) return {}
+  const binds = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
+  const hash = edits?.hash ?? gate.hash
+  const filled = gate.asks.type === 'question' && verdict === 'answered' ? fillIn(gate.asks.form, answers ?? {}) : null
+  return {
+    ...(by === undefined ? {} : { by }),
+    ...(hash === null ? {} : { hash }),
+    ...(binds === undefined ? {} : { binds, until: until ?? now + validMs(state) }),
+    ...(option === undefined ? {} : { option }),
+    ...(filled?.ok === true ? { answers: filled.answers } : {}),
+    ...(target === null ? {} : { to: target.definition.id }),
+  }
+}
+
+const validMs = ({ definition }: PlanState): number => definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
+
+/** One after the other; when one of them is refused, none is decided. */
+export function review(draft: Draft, command: CommandOf<'review'>): Refusal | undefined {
+  const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
+  if (refused !== undefined) return refused
+  for (const decision of command.decisions) {
+    const refusal = decideGate(draft, decision)
+    if (refusal !== undefined) throw new Error(`bug: a decision of a review was refused: ${refusal.message}`)
+  }
+  return undefined
+}
+
+/** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
+function tryAgain(draft: Draft, task: TaskState): void {
+  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
+  else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
+}
+
+const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {
+  approval: ['approved', 'rejected', 'pushed-back'],
+  consent: ['approved', 'rejected', 'pushed-back'],
+  decision: ['chosen', 'rejected'],
+  question: ['answered', 'rejected'],
+  recovery: ['again', 'skipped', 'rejected'],
+  replan: ['again', 'skipped', 'rejected'],
+  verdict: ['approved', 'rejected'],
+  'unknown-outcome': ['done', 'again', 'rejected'],
+}
