@@ -131,7 +131,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
-      state.loops++
+      if (state.rules > 2) state.loops++
       if (event.feedback !== undefined && event.tasks[0] !== undefined) {
         const sentBack = taskOf(state, event.tasks[0])
         sentBack.feedback = [...sentBack.feedback, event.feedback]
@@ -160,8 +160,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       const task = taskOf(state, event.task)
       task.attempt = event.attempt
       task.startedAt = now
-      task.visitAt ??= now
-      state.attempts++
+      if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
+      if (state.rules > 2) state.attempts++
       task.claim = event.claim ?? null
       if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
         task.prepared = {

@@ -64,7 +64,7 @@ export interface PlanState {
   files: 'seen' | 'declared'
   /** The folder it works in, relative to the workspace; null for the workspace itself. */
   place: string | null
-  /** Attempts begun, and visits opened again, over the whole plan: what its caps count. */
+  /** Attempts begun, and how often visits were opened again, over the whole plan: what its caps count. */
   attempts: number
   loops: number
   /** Failures in a row of what needs a capability; `until` while nothing that needs it may begin. */
@@ -152,7 +152,7 @@ export interface TaskState {
   recovering: { readonly rule: number; readonly by: TaskName } | null
   /** How often each rule of `recover` was taken, by its index. */
   recoveries: readonly number[]
-  /** When the first attempt of this visit began. */
+  /** When the first attempt of this visit began; kept only where there is a timebox. */
   visitAt: Millis | null
   /** Why somebody was called about this visit; each reason once. */
   escalated: readonly string[]

@@ -58,6 +58,18 @@ test('everything a turn tells comes back, whatever stands beside it', () => {
     committed: [{ task: name('f'), visit: 1, operations: [] }],
     rolledBack: { id: 'r', outcome: { changes: null, paths: 0 } },
     expanded: [],
+    gates: [{ task: name('g'), visit: 1, question: { asks: { type: 'approval', show: [] }, hash: numberedSha(3) } }],
+    proposed: [
+      {
+        id: 'p1',
+        definition: { name: name('p') as never, tasks: [] },
+        hash: numberedSha(4),
+        base: numberedSha(5),
+        rationale: 'better',
+        by: 'engine',
+      },
+    ],
+    notices: [{ id: '7.0', kind: 'waiting', to: 'hook', task: name('g') }],
     start: false,
   }
   roundTrip(every, [{ type: 'attempt.succeeded', ...of, result }])

@@ -347,6 +347,55 @@ describe('timeline', () => {
       'the rollback was stopped: it said no',
     ],
     'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
+    'recovery.chosen': [
+      { type: 'recovery.chosen', task: a, visit: 1, choice: 'alternate', reason: 'logic', rule: 0, to: [name('b')] },
+      'a: alternate b: logic',
+    ],
+    'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a is done: b did its work'],
+    'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', then: 'keep' }, 'the plan is given up: enough'],
+    'breaker.opened': [
+      { type: 'breaker.opened', capability: 'net', until: 9, failures: 5 },
+      "nothing that needs 'net' begins for a while: 5 failures in a row",
+    ],
+    'breaker.closed': [{ type: 'breaker.closed', capability: 'net' }, "'net' works again"],
+    'task.escalated': [
+      { type: 'task.escalated', task: a, why: 'waiting', to: 'lead' },
+      'a: lead is called (nobody has answered)',
+    ],
+    'gate.voted': [
+      { type: 'gate.voted', task: a, by: 'ana', rationale: 'fine' },
+      'a approved by ana, who is not the last that must: fine',
+    ],
+    'consent.voided': [
+      { type: 'consent.voided', task: a, reason: 'its script changed' },
+      'a: what was approved does not hold any more: its script changed',
+    ],
+    'question.asked': [{ type: 'question.asked', id: 'q1', text: 'Which?', form: [], by: 'bot' }, 'bot asks: Which?'],
+    'question.answered': [{ type: 'question.answered', id: 'q1', answers: {}, by: 'ana' }, 'ana answers question q1'],
+    'revision.proposed': [
+      {
+        type: 'revision.proposed',
+        id: 'p1',
+        definition: plan('p', task('a')),
+        hash: numberedSha(2),
+        base: numberedSha(1),
+        rationale: 'better',
+        by: 'bot',
+      },
+      'bot proposes a revision (000000000000): better',
+    ],
+    'revision.declined': [
+      { type: 'revision.declined', id: 'p1', by: 'ana', rationale: 'no' },
+      'ana declines the proposed revision p1: no',
+    ],
+    'assessment.made': [
+      { type: 'assessment.made', round: 2, verdicts: [{ criterion: 'x', holds: false }] },
+      'round 2: 1 of 1 criteria do not hold',
+    ],
+    'notice.sent': [
+      { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },
+      'hook could not be told (waiting): no route',
+    ],
   }
 
   it('has a sentence for every type of event', () => {
