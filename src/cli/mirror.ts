@@ -228,6 +228,7 @@ export function mirroring(
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
     close: () => engine.close(),
+    killSwitch: engine.killSwitch,
   }
   return {
     composed: { ...composed, engine: noting },

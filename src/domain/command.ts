@@ -37,7 +37,8 @@ export type Command =
     }
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
   | { readonly type: 'start'; readonly rules?: number; readonly files?: 'seen' }
-  | { readonly type: 'pause'; readonly reason?: string }
+  /** With `force` also what may not be run again is ended; it is parked. */
+  | { readonly type: 'pause'; readonly reason?: string; readonly force?: true }
   | { readonly type: 'resume' }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }

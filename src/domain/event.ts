@@ -40,7 +40,7 @@ export type Event =
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
   | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen' }
-  | { readonly type: 'plan.paused'; readonly reason: string }
+  | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }

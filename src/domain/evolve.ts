@@ -55,10 +55,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.paused':
       state.status = 'paused'
       state.reason = event.reason
+      state.halted = event.force === true
       return
     case 'plan.resumed':
       state.status = 'active'
       state.reason = null
+      state.halted = false
       return
     case 'plan.cancelled':
       state.status = 'active'

@@ -47,6 +47,7 @@ export function newState(): PlanState {
     breakers: [],
     questions: [],
     proposals: [],
+    halted: false,
     rounds: 0,
     rollsBack: false,
     counts: newCounts(),
@@ -98,6 +99,7 @@ const LATER_KEYS = [
   'breakers',
   'questions',
   'proposals',
+  'halted',
   'rounds',
   'rollsBack',
 ] as const satisfies readonly (keyof PlanState)[]

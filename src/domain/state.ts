@@ -73,6 +73,8 @@ export interface PlanState {
   questions: readonly (Question & { readonly since: Millis })[]
   /** Neither taken nor declined. */
   proposals: readonly (Proposal & { readonly since: Millis })[]
+  /** Paused by force: nothing goes on to its end. */
+  halted: boolean
   /** How often `converge` has judged the definition of done. */
   rounds: number
   /** It was aborted, and all files are to be taken back when it has ended. */

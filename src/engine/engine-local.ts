@@ -21,8 +21,9 @@ import { isClaimable } from '../domain/task-graph.ts'
 import { definitionHash } from '../format/hash.ts'
 import type { Updated } from '../stores/store.ts'
 import { answer } from './answers.ts'
-import type { AnswerOf, Engine, Order, QueryOf, QueryType, RollbackAsk, Submitted } from './engine.ts'
+import type { AnswerOf, Engine, KillSwitch, Order, QueryOf, QueryType, RollbackAsk, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim, standingNow } from './footprint.ts'
+import { killSwitch, refuseHalted } from './halting.ts'
 import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
 import { roomsOf } from './places.ts'
@@ -35,13 +36,18 @@ const RULES = 3
 const CLAIM_TRIES_MAX = 20
 const ROLLBACK_TRIES_MAX = 5
 
+/** What makes work begin, and so is refused while everything is halted. */
+const BEGINS: ReadonlySet<Order['type']> = new Set(['start', 'resume', 'claim', 'retry', 'fork'])
+
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
 export class EngineLocal implements Engine {
   readonly #rooms: Rooms
+  readonly killSwitch: KillSwitch
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
+    this.killSwitch = killSwitch(rooms)
   }
 
   async submit(
@@ -54,6 +60,8 @@ export class EngineLocal implements Engine {
     const found = plan === null ? null : await this.#rooms.store.find(plan)
     if (found === null)
       return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
+    const halted = BEGINS.has(order.type) ? refuseHalted(this.#rooms) : null
+    if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
       case 'start': {
         const groundless = await refuseGroundless(this.#rooms, found.plan)

@@ -36,12 +36,14 @@ import type {
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { AuditTrail, HandedOn } from './audit-answers.ts'
+import type { Halt, Halted } from './halting.ts'
 import type { Inbox, InboxFate } from './inbox-answers.ts'
 import type { Chain } from './proving.ts'
 import type { PullRequest } from './pull-request.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
+export type { Halt, Halted } from './halting.ts'
 export type { Inbox, InboxEntry, InboxFate } from './inbox-answers.ts'
 export type { Chain } from './proving.ts'
 export type { PullRequest } from './pull-request.ts'
@@ -56,12 +58,21 @@ export interface Engine {
     options?: { readonly expectedVersion?: number },
   ): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
+  readonly killSwitch: KillSwitch
   watch(options: {
     readonly plan?: PlanId
     readonly after: Position
     readonly signal: AbortSignal
   }): AsyncIterable<Entry>
   close(): Promise<void>
+}
+
+/** Stops everything in this store, and lets nothing begin until it is lifted. */
+export interface KillSwitch {
+  halt(reason: string, actor: Actor): Promise<Halted>
+  /** Who had halted it; null when nobody had. */
+  lift(): Promise<Halt | null>
+  halted(): Promise<Halt | null>
 }
 
 /** What a face may order. Ids, hashes and tokens are made by the engine. */

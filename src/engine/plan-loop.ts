@@ -242,7 +242,7 @@ export class PlanLoop {
   /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
   #interrupt(state: PlanState, stopping: boolean): void {
     const pausing = stopping || state.status === 'paused'
-    const forced = this.#options.force?.aborted === true
+    const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
       if (flight.ended || flight.controller.signal.aborted) continue
       // By name: a state that was read anew is made of other objects.

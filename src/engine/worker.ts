@@ -5,6 +5,7 @@ import type { Actor, PlanId } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
 import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
 import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
+import { haltOf, pauseHalted } from './halting.ts'
 import { isGone, roomsOf } from './places.ts'
 import { ensurePlace } from './placing.ts'
 import { PlanLoop } from './plan-loop.ts'
@@ -91,6 +92,8 @@ export class WorkerLocal implements Worker {
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
     const { store, processes } = this.#rooms
+    const halt = haltOf(this.#rooms)
+    if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
     const owner = await this.#open()
     // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
     // over from us would be told of us, and never of them.

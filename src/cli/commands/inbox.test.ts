@@ -82,7 +82,13 @@ describe('an answer by id', () => {
       }
       return {
         ...composed,
-        engine: { submit, ask: query => engine.ask(query), watch: o => engine.watch(o), close: () => engine.close() },
+        engine: {
+          submit,
+          ask: query => engine.ask(query),
+          watch: o => engine.watch(o),
+          close: () => engine.close(),
+          killSwitch: engine.killSwitch,
+        },
       }
     }
     return { ...context, compose: composing }

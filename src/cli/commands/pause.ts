@@ -8,7 +8,7 @@ import { orderAndTell } from '../order.ts'
 export async function pause(
   context: Context,
   word: string | undefined,
-  options: { readonly reason?: string },
+  options: { readonly reason?: string; readonly force?: true },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan } = await meantPlan(composed.engine, word)

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { CancelOptions } from '../commands/cancel.ts'
+import type { HaltOptions } from '../commands/halt.ts'
 import type { ResumeOptions } from '../commands/resume.ts'
 import type { RunOptions } from '../commands/run.ts'
 import type { Act } from '../program.ts'
@@ -62,9 +63,21 @@ afresh under the next free name (hello-2).`,
     .helpGroup(GROUP)
     .description('start nothing new; resumable')
     .argument('[plan]', 'its name or UUID')
+    .option('-f, --force', 'end also what may not be run again; it then waits for a decision')
     .option('-m, --reason <text>', 'why')
-    .action((word: string | undefined, options: { reason?: string }) =>
+    .action((word: string | undefined, options: { reason?: string; force?: true }) =>
       act(async context => (await import('../commands/pause.ts')).pause(context, word, options)),
+    )
+
+  program
+    .command('halt')
+    .helpGroup(GROUP)
+    .description('the kill switch: end all work of all plans now; nothing begins until it is lifted')
+    .option('-m, --reason <text>', 'why')
+    .option('--lift', 'let work begin again; plans stay paused until they are resumed')
+    .option('--show', 'only say whether everything is halted')
+    .action((options: HaltOptions) =>
+      act(async context => (await import('../commands/halt.ts')).halt(context, options)),
     )
 
   program

@@ -80,10 +80,12 @@ export function start(draft: Draft, command: CommandOf<'start'>): Refusal | unde
 }
 
 export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
-  if (draft.state.status === 'paused') return undefined
-  if (draft.state.status !== 'active' || draft.state.compensating !== null)
+  const force = command.force === true
+  if (draft.state.status === 'paused' && (!force || draft.state.halted)) return undefined
+  const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
+  if (!isOpen || draft.state.compensating !== null)
     return illegal(draft.state, 'pause', 'only an active plan can be paused')
-  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused' })
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...(force ? { force } : {}) })
   return undefined
 }
 
