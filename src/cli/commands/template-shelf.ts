@@ -2,16 +2,16 @@
 // one of the same name. Only a name that is a name becomes part of a path, and only regular files are read.
 
 import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
 import { suggest } from '../../domain/suggest.ts'
 import type { Template } from '../../format/templates/document.ts'
 import type { Context } from '../context.ts'
 import { Complaint, EXIT, type FileDiagnostic, notFound, usage } from '../exit.ts'
 
-/** The same from `src/cli/commands` and from `dist/cli/commands`. */
-const STOCK = fileURLToPath(new URL('../../../templates/', import.meta.url))
+/** Beside the package's own description, wherever this file was put when the package was built. */
+const STOCK = join(dirname(createRequire(import.meta.url).resolve('planfold/package.json')), 'templates')
 const OWN_MAX = 1_000
 
 export type Origin = 'stock' | 'own'
