@@ -1,13 +1,15 @@
 // After the compiler: joins what it wrote into a few files. Node then opens a dozen files to begin instead of two hundred, which is
 // a good part of the time a short command takes. What is loaded late stays apart, and packages stay outside.
 //
-//   node scripts/bundle.mjs FOLDER ENTRY…     entries relative to the folder; every other script in it is taken away
+//   node scripts/bundle.mjs [--keep] FOLDER ENTRY…    entries relative to the folder; every other script in it goes, or is kept
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-const [folder = 'dist', ...entries] = process.argv.slice(2)
+const words = process.argv.slice(2)
+const keeps = words[0] === '--keep'
+const [folder = 'dist', ...entries] = keeps ? words.slice(1) : words
 const root = resolve(folder)
 const before = scripts(root)
 const { metafile } = await build({
@@ -28,7 +30,7 @@ const { metafile } = await build({
   logLevel: 'warning',
 })
 const written = new Set(Object.keys(metafile.outputs).map(path => resolve(path)))
-for (const script of before) if (!written.has(script)) rmSync(script)
+if (!keeps) for (const script of before) if (!written.has(script)) rmSync(script)
 
 function scripts(at) {
   return readdirSync(at).flatMap(name => {
