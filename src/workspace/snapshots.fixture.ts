@@ -56,8 +56,10 @@ export function shellHash(root: string): string {
 
 /** What another person may know about the files, in a form to be read when it differs. */
 export function shellList(root: string): string {
-  const script = `find . -mindepth 1 -printf '%P %y %m %l\\n' | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum --`
-  return spawnSync('bash', ['-c', script], { cwd: root, encoding: 'latin1' }).stdout
+  const script = `find . -mindepth 1 -printf '%P %y %m %l\\n' -type f -exec sha256sum -- {} + | LC_ALL=C sort`
+  const done = spawnSync('sh', ['-c', script], { cwd: root, encoding: 'latin1' })
+  if (done.status !== 0 || done.stderr !== '') throw new Error(`the tree hasher failed: ${done.stderr}`)
+  return done.stdout
 }
 
 export interface Ground {
