@@ -121,6 +121,8 @@ export class Invariants implements Watcher {
   readonly #marks: ReadonlyMap<TaskName, number>[] = []
   #under: EventOf<'rollback.started'> | null = null
   readonly #keys = new Map<string, string>()
+  /** In which visits each rule of recovery was used. */
+  readonly #rules = new Map<string, Set<number>>()
   readonly #acknowledged: { readonly version: number; readonly events: string }[] = []
   readonly #fences = new Map<number, string>()
   #plan: 'draft' | 'active' | 'paused' | 'cancelling' | 'ended' = 'draft'
@@ -189,7 +191,9 @@ export class Invariants implements Watcher {
     this.travel.after(entry, this.mirror)
     // What ended while the plan went back has its consequences afterwards: a retry may still come.
     if (this.#under === null)
-      for (const task of this.#tasks.values()) if (ENDED.includes(task.status)) task.endedVisit = task.visit
+      // While somebody helps, what failed has not ended: a person may be asked about it in the same visit.
+      for (const task of this.#tasks.values())
+        if (ENDED.includes(task.status) && !this.#isHelped(task)) task.endedVisit = task.visit
     this.#marks.push(
       new Map(Array.from(this.#tasks.values(), ({ definition, markVisit }) => [definition.id, markVisit])),
     )
@@ -269,6 +273,19 @@ export class Invariants implements Watcher {
         for (const task of this.#tasks.values())
           if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
         return
+      case 'plan.aborted':
+        this.#plan = 'cancelling'
+        for (const task of this.#tasks.values()) {
+          task.unwanted = true
+          if (!ENDED.includes(task.status) && task.status !== 'running') task.status = 'cancelled'
+        }
+        return
+      case 'recovery.chosen':
+        this.#chosen(event)
+        return
+      case 'task.substituted':
+        this.#substituted(event)
+        return
       case 'plan.reopened':
         if (this.#plan !== 'ended') this.fail('I13', 'a plan was reopened that had not ended')
         this.#plan = 'active'
@@ -331,9 +348,13 @@ export class Invariants implements Watcher {
         task.status = 'ready'
         return
       }
-      case 'gate.opened':
-        this.#move(event.task, 'waiting')
+      case 'gate.opened': {
+        const asked = this.#shadow(event.task)
+        const isAboutFailure = event.asks.type === 'recovery' || event.asks.type === 'replan'
+        if (isAboutFailure && asked.status === 'failed' && asked.endedVisit !== asked.visit) asked.status = 'waiting'
+        else this.#move(event.task, 'waiting')
         return
+      }
       case 'gate.decided':
         this.#decided(event, entry)
         return
@@ -407,12 +428,63 @@ export class Invariants implements Watcher {
     }
     if (event.status === 'cancelled')
       for (const task of this.#tasks.values()) if (!ENDED.includes(task.status)) task.status = 'cancelled'
+    if (event.status === 'failed')
+      for (const task of this.#tasks.values()) if (task.status === 'ready') task.status = 'cancelled'
+  }
+
+  #isHelped({ definition, status }: Shadow): boolean {
+    return status === 'failed' && this.mirror.tasks.get(definition.id)?.recovering != null
+  }
+
+  /** A rule is used in so many visits as it says, and only for what has failed. */
+  #chosen({ task: name, rule, visit, choice }: EventOf<'recovery.chosen'>): void {
+    const task = this.#shadow(name)
+    if (task.status !== 'failed') this.fail('I5', `something is done about '${name}', which is ${task.status}`)
+    if (rule === undefined) return
+    const key = `${name}/${rule}`
+    const visits = this.#rules.get(key) ?? new Set()
+    if (choice !== 'retry' && visits.has(visit)) this.fail('I5', `rule ${rule} of '${name}' is used twice in one visit`)
+    this.#rules.set(key, visits.add(visit))
+    const { times = 1 } = task.definition.recover?.[rule] ?? {}
+    if (visits.size > times)
+      this.fail('I5', `rule ${rule} of '${name}' is used ${visits.size} times, ${times} are allowed`)
+  }
+
+  /** Another has done the work: then it has. */
+  #substituted({ task: name, by }: EventOf<'task.substituted'>): void {
+    const task = this.#shadow(name)
+    if (task.status !== 'failed' || this.#shadow(by).status !== 'completed')
+      this.fail(
+        'I4',
+        `'${by}', which is ${this.#shadow(by).status}, did the work of '${name}', which is ${task.status}`,
+      )
+    task.status = 'completed'
+    task.markVisit = UNMARKED
+    task.unknown = false
   }
 
   #isHandled(task: TaskName): boolean {
-    if (this.mirror.tasks.get(task)?.handled === true) return true
+    if (this.mirror.tasks.get(task)?.handled === true || this.#isSpare(task)) return true
     const group = task.slice(0, Math.max(0, task.lastIndexOf('/'))) as TaskName
-    return group !== '' && this.#tasks.get(group)?.definition.action.type === 'group' && this.#isHandled(group)
+    const around = group === '' ? undefined : this.#tasks.get(group)
+    if (around?.definition.action.type !== 'group') return false
+    return around.status === 'completed' || this.#isHandled(group)
+  }
+
+  /** It was led to only to help others, and they have come through. */
+  #isSpare(name: TaskName): boolean {
+    const by = this.mirror.tasks.get(name)?.routedBy ?? []
+    return (
+      by.length > 0 &&
+      by.every(other => {
+        const helped = this.#tasks.get(other)
+        const isHelp = helped?.definition.recover?.some(({ do: way }) => 'task' in way && way.task === name) === true
+        const isWell = helped?.status === 'completed' || helped?.status === 'skipped'
+        return (
+          isHelp && (isWell || helped.definition.optional === true || this.mirror.tasks.get(other)?.handled === true)
+        )
+      })
+    )
   }
 
   #started(event: Extract<Event, { type: 'attempt.started' }>, entry: Entry): void {
@@ -428,11 +500,21 @@ export class Invariants implements Watcher {
       const met = need.status === 'completed' || need.status === 'skipped' || task.routedBy === name
       if (!met) this.fail('I4', `'${event.task}' starts although it needs '${name}', which is ${need.status}`)
     }
+    for (const { capability, until } of this.mirror.breakers)
+      if (until !== null && until > entry.now && task.definition.capabilities?.includes(capability) === true)
+        this.fail('I4', `'${event.task}' starts although the breaker of '${capability}' is open`)
     const effect = effectOf(this.mirror.definition, task.definition)
     if (task.unknown && effect === 'unsafe')
       this.fail('I6', `'${event.task}' is unsafe, its last outcome is unknown, and nobody said to run it again`)
-    if (event.claim === undefined && task.definition.action.type !== 'external') this.#fits(task)
+    const { type } = task.definition.action
+    // A gate takes nobody's place: that its question cannot be made is told as an attempt that failed at once.
+    if (event.claim === undefined && type === 'gate') return this.#begun(task, event)
+    if (event.claim === undefined && type !== 'external') this.#fits(task)
     else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
+    this.#begun(task, event)
+  }
+
+  #begun(task: Shadow, event: EventOf<'attempt.started'>): void {
     task.unknown = false
     task.unwanted = false
     task.claimed = event.claim !== undefined
@@ -461,7 +543,8 @@ export class Invariants implements Watcher {
     if (event.type === 'attempt.failed') {
       task.failures++
       task.status = 'failed'
-      const { attempts } = retryOf(this.mirror.definition, task.definition)
+      const more = (task.definition.recover ?? []).map(({ do: way }) => (way.type === 'retry' ? way.retry.attempts : 0))
+      const attempts = Math.max(retryOf(this.mirror.definition, task.definition).attempts, ...more)
       if (task.failures > Math.max(1, attempts))
         this.fail('I5', `'${id}' has failed ${task.failures} times, ${attempts} attempts are allowed`)
       return
@@ -521,6 +604,7 @@ export class Invariants implements Watcher {
       this.completed++
     }
     if (event.verdict === 'rejected') task.status = 'failed'
+    if (event.verdict === 'skipped') task.status = 'skipped'
   }
 
   #reopen(name: TaskName, entry: Entry): void {

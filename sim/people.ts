@@ -102,13 +102,16 @@ export class People {
     if (this.#willing) return
     // A double click; or two people who do not agree.
     if (this.#luck.chance(0.25)) this.#say(ANA, decide(verdict))
-    if (this.#luck.chance(0.15) && task.gate?.asks.type !== 'unknown-outcome')
-      this.#say('ben' as Actor, decide(verdict === 'approved' ? 'rejected' : 'approved'))
+    const other: GateVerdict = verdict === 'approved' ? 'rejected' : 'approved'
+    if (this.#luck.chance(0.15) && task.gate?.asks.type !== 'unknown-outcome') this.#say('ben' as Actor, decide(other))
   }
 
   #verdict(task: TaskState): GateVerdict {
-    if (task.gate?.asks.type !== 'unknown-outcome')
-      return this.#willing || this.#luck.chance(0.8) ? 'approved' : 'rejected'
+    const asks = task.gate?.asks.type
+    // Something failed for good: once more, without it, or not at all.
+    if (asks === 'recovery' || asks === 'replan')
+      return this.#luck.pick<GateVerdict>(this.#willing ? ['again', 'skipped'] : ['again', 'skipped', 'rejected'])
+    if (asks !== 'unknown-outcome') return this.#willing || this.#luck.chance(0.8) ? 'approved' : 'rejected'
     // Somebody goes and looks.
     const { executions } = this.#town.world
     const happened = executions.some(

@@ -8,6 +8,7 @@ import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
 import { loadLate } from '../src/engine/late.ts'
 import { EPOCH } from '../src/testing/clock.ts'
+import badSeeds from './bad-seeds.json' with { type: 'json' }
 import { type Fault, Faults, type Fired } from './faults.ts'
 import { Invariants, type Violation } from './invariants.ts'
 import { guardGlobals } from './leaks.ts'
@@ -15,6 +16,7 @@ import { Machine, SimDisk } from './machine.ts'
 import type { Mutant } from './mutants.ts'
 import { People } from './people.ts'
 import { Random } from './random.ts'
+import { drawRecovery } from './recovering.ts'
 import { Scheduler } from './scheduler.ts'
 import { Trace } from './trace.ts'
 import { drawWorkload } from './workload.ts'
@@ -64,7 +66,10 @@ export async function run(options: RunOptions): Promise<Verdict> {
   const scheduler = new Scheduler(luck.fork('scheduler'))
   const kept = new Trace(options)
   const trace = (line: string) => kept.add(`${(scheduler.now - 1_000_000).toFixed(0).padStart(8)} ${line}`)
-  const workload = drawWorkload(luck.fork('workload'))
+  const plain = drawWorkload(luck.fork('workload'))
+  const workload = badSeeds.some(({ seed }) => seed === options.seed)
+    ? plain
+    : drawRecovery(plain, luck.fork('recovery'))
   const faults = new Faults(luck.fork('faults'), [...(options.mutant?.needs ?? []), ...(options.forced ?? [])])
   const disk = new SimDisk()
   const world = new World(scheduler, luck.fork('world'), workload, trace)

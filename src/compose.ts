@@ -16,6 +16,7 @@ import { EngineLocal } from './engine/engine-local.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
 import { readSize } from './format/units.ts'
+import type { Publisher } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
@@ -72,6 +73,8 @@ const NOBODY = 'nobody' as Actor
 /** A lease shorter than this would be lost to a slow disk. */
 const LEASE_MIN_MS = 500
 
+const ABOUT = `planfold ${VERSION}, node ${process.version}, ${process.platform} ${process.arch}`
+
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
@@ -108,6 +111,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
       return { ...rooms, ...files(folder), root: folder, environment: { ...environment, ...ownGit(stateDir) } }
     }),
     runners,
+    publisher: whenAsked<Publisher>(async () =>
+      (await import('./publishers/open-publisher.ts')).openPublisher({ root, environment, about: ABOUT }),
+    ),
     processes: tree,
     clock,
     random: randomBytes,
@@ -115,7 +121,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     environment,
     leaseMs: leaseMsOf(environment),
-    about: `planfold ${VERSION}, node ${process.version}, ${process.platform} ${process.arch}`,
+    about: ABOUT,
   }
   const worker = new WorkerLocal(rooms)
   const engine = new EngineLocal(rooms)

@@ -1,6 +1,7 @@
 // A briefing as people and agents read it: one thing a line, with what it is in front. Everything in it was written by
 // others, so everything is escaped; what runs over several lines stays aligned.
 
+import { effectsText } from '../domain/criterion-text.ts'
 import type { Json } from '../domain/json.ts'
 import type { Criterion, OutputSource } from '../domain/plan.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
@@ -34,8 +35,11 @@ function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
       ({ input, message, hint }) =>
         ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hint})`}`] as const,
     ),
+    ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
     ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
     ...briefing.accept.map(one => ['accept', criterionText(one)] as const),
+    ...briefing.postconditions.map(one => ['after', criterionText(one)] as const),
+    ...(briefing.effects === null ? [] : [['effects', effectsText(briefing.effects)] as const]),
     ...Object.entries(outputs).map(([name, source]) => ['output', `${name}${sourceText(source)}`] as const),
     ...failureModes.map(({ name, detect, recover, advice }) => {
       const leads = recover === undefined ? '' : `; leads to ${recover.join(', ')}`

@@ -11,7 +11,7 @@ import type { Cell } from './table.ts'
 export interface ShownCriterion {
   /** Null for the plan's own definition of done. */
   readonly task: string | null
-  readonly key: 'done' | 'accept' | 'preconditions' | 'failure_modes'
+  readonly key: 'done' | 'accept' | 'preconditions' | 'postconditions' | 'gate' | 'failure_modes'
   readonly judgedBy: CriterionKind
   /** The expression, the command, or the sentence. */
   readonly text: string
@@ -29,7 +29,9 @@ export function criteriaOf(definition: PlanDefinition): readonly ShownCriterion[
 function ofTask(task: TaskDefinition): readonly ShownCriterion[] {
   return [
     ...(task.preconditions ?? []).map(one => shown(task.id, 'preconditions', one)),
+    ...(task.action.type === 'gate' ? (task.action.checks ?? []) : []).map(one => shown(task.id, 'gate', one)),
     ...(task.accept ?? []).map(one => shown(task.id, 'accept', one)),
+    ...(task.postconditions ?? []).map(one => shown(task.id, 'postconditions', one)),
     ...(task.failureModes ?? []).map(({ detect }) => shown(task.id, 'failure_modes', detect)),
   ]
 }

@@ -28,9 +28,14 @@ export interface DriveTask {
   readonly plain?: boolean
   /** Keep a file in step with the plan. */
   readonly mirror?: MirrorOption
+  /** Stop when it fires, as if nothing more were to be begun; the plan stays as it is. */
+  readonly until?: AbortSignal
+  /** Say nothing at the end: whoever drives goes on. */
+  readonly brief?: true
 }
 
 const ATTACHED_POLL_MS = 1_000
+const AWAKE_MS = 60_000
 
 export async function drive(context: Context, composed: Composed, task: DriveTask): Promise<number> {
   const { plan, name } = task
@@ -38,6 +43,9 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const force = new AbortController()
   let interrupted: StopSignal | null = null
   let detach: (() => void) | null = null
+  const onUntil = () => stop.abort()
+  task.until?.addEventListener('abort', onUntil)
+  if (task.until?.aborted === true) stop.abort()
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
@@ -93,6 +101,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
   }
 
+  // A plan that waits for people has no timer of its own: without this, Node would leave.
+  const awake = setInterval(() => {}, AWAKE_MS)
   let driven: Driven
   try {
     for (;;) {
@@ -110,7 +120,9 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
   } finally {
+    clearInterval(awake)
     unlisten()
+    task.until?.removeEventListener('abort', onUntil)
     await follower.close()
     await reporter.close()
     await mirror?.close()
@@ -123,7 +135,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     print(context, resultLines(told, context.paint))
   }
   const left = driven.status === 'held' ? driven.holder : null
-  const status = await tellEnd(context, composed, plan, { interrupted, left })
+  const status =
+    task.brief === true
+      ? ((await composed.engine.ask({ type: 'summary', plan }))?.status ?? 'draft')
+      : await tellEnd(context, composed, plan, { interrupted, left })
   const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }

@@ -1,5 +1,7 @@
 // A dry run as people read it: a heading for each wave, then each task with what it would do.
 
+import { effectsText } from '../domain/criterion-text.ts'
+import { IMPACT_WORDS } from '../domain/impact.ts'
 import type { Criterion } from '../domain/plan.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Would } from './dry-run.ts'
@@ -39,19 +41,23 @@ function task(each: Would, paint: Paint): readonly string[] {
     ...(each.conditional ? [paint.dim('    only when an outcome leads here')] : []),
     ...(each.when === null ? [] : [paint.dim(`    only when ${escapeForTerminal(each.when)}`)]),
     ...each.preconditions.map(one => paint.dim(`    before: ${judged(one)}`)),
+    ...each.checks.map(one => paint.dim(`    checks: ${judged(one)}`)),
+    ...(each.gated === null ? [] : [paint.yellow(`    asks first, because it ${IMPACT_WORDS[each.gated]}`)]),
     ...text
       .trimEnd()
       .split('\n')
       .map(line => `    ${tintDiff(escapeForTerminal(line.replaceAll('\t', '    ')), paint)}`),
     ...each.accept.map(one => paint.dim(`    then: ${judged(one)}`)),
+    ...each.postconditions.map(one => paint.dim(`    after: ${judged(one)}`)),
+    ...(each.effects === null ? [] : [paint.dim(`    effects: ${escapeForTerminal(effectsText(each.effects))}`)]),
   ]
 }
 
-function inWords({ action, asks, releases, needs, task: name }: Would): string {
+function inWords({ action, asks, gate, releases, needs, task: name }: Would): string {
   const who = asks.join(', ')
   switch (action) {
     case 'gate':
-      return `asks ${who === '' ? 'a person' : who} for approval${releases.length === 0 ? '' : `, which releases ${releases.join(', ')}`}`
+      return `${gate ?? ''}${releases.length === 0 ? '' : `, which releases ${releases.join(', ')}`}`
     case 'external':
       return `waits for ${who === '' ? 'an agent or a person' : who} to claim it`
     case 'group':

@@ -144,3 +144,52 @@ tasks:
 `)
   expect(stdout).toContain('    echo hi\n    with A=b\n')
 })
+
+it('tells what each gate does, where somebody is asked first, and what must hold afterwards', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: p
+policy: { roles: { lead: [ana, bo] } }
+tasks:
+  - { id: sound, gate: { type: tests, checks: [{ check: npm test }] } }
+  - { id: shape, gate: { type: schema, file: a.json, against: b.json } }
+  - { id: size, gate: { type: decision, options: [{ id: small }, { id: large }] }, on: { default: push } }
+  - { id: port, gate: { type: question, question: "Which\u202e port?" } }
+  - { id: go, needs: [sound, shape], gate: { type: approval, role: lead, count: 2 } }
+  - id: push
+    needs: [go]
+    run: [git, push]
+    effects: ["src/**"]
+    postconditions: [{ check: ./is-up.sh }]
+`,
+  )
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
+  expect(stdout).toBe(`── wave 1: 4 tasks ──
+sound gate, pure
+    checks: $ npm test
+    goes on when its checks hold, which releases go
+
+shape gate, pure
+    checks that a.json follows b.json, which releases go
+
+size gate, pure
+    asks a person to choose: small, large
+
+port gate, pure
+    asks a person: Which\\u{202e} port?
+
+── wave 2 ──
+go gate, pure after sound, shape
+    asks lead for approval, 2 of them, which releases push
+
+── wave 3 ──
+push run, unsafe after go
+    asks first, because it pushes
+    git push
+    after: $ ./is-up.sh
+    effects: changes only src/**
+
+dry run: nothing was written
+`)
+})

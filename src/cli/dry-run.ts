@@ -10,12 +10,14 @@ import { analyze } from '../domain/analysis/analyze.ts'
 import { effectOf } from '../domain/effect.ts'
 import { expandTasks } from '../domain/expand.ts'
 import type { TaskName } from '../domain/id.ts'
-import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { gatedImpact, isActing } from '../domain/impact.ts'
+import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
 import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
+import { gateWords } from './gate-words.ts'
 import { meantPlan } from './meant.ts'
 import { submit } from './order.ts'
 import { isFile, readPlanFile } from './plan-file.ts'
@@ -41,9 +43,17 @@ export interface Would {
   readonly asks: readonly string[]
   /** What the answer of a gate releases. */
   readonly releases: readonly TaskName[]
+  /** What a gate does; null for all others. */
+  readonly gate: string | null
+  /** What it does that is hard to take back, so that somebody is asked right before it begins. */
+  readonly gated: Impact | null
   /** What must hold before and after. */
   readonly preconditions: readonly Criterion[]
+  readonly checks: readonly Criterion[]
   readonly accept: readonly Criterion[]
+  readonly postconditions: readonly Criterion[]
+  /** What it may change; null when it does not say. */
+  readonly effects: readonly string[] | null
 }
 
 export async function dryRun(context: Context, word: string): Promise<number> {
@@ -90,8 +100,13 @@ async function show(context: Context, composed: Composed, plan: string): Promise
       preview: preview?.text ?? (task.action.type === 'decide' ? `decides by ${task.action.expression}` : null),
       asks: askedBy(definition, task),
       releases: task.action.type === 'gate' ? releasedBy(definition, task.id) : [],
+      gate: task.action.type === 'gate' ? gateWords(task.action, askedBy(definition, task).join(', ')) : null,
+      gated: isActing(task) ? gatedImpact(definition, task) : null,
       preconditions: task.preconditions ?? [],
+      checks: task.action.type === 'gate' ? (task.action.checks ?? []) : [],
       accept: task.accept ?? [],
+      postconditions: task.postconditions ?? [],
+      effects: task.effects ?? null,
     })
   }
   answer(context, { dryRun: true, tasks: would }, () => [
@@ -126,6 +141,8 @@ function inOrder(definition: PlanDefinition): readonly Ordered[] {
 function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
   const { type } = task.action
   if (type !== 'gate' && type !== 'external') return []
+  const role = task.action.type === 'gate' ? task.action.approvers?.role : undefined
+  if (role !== undefined) return [role]
   const own = [task.assignee, task.owner].filter(name => name !== undefined)
   if (own.length > 0) return [...new Set(own)]
   if (type === 'external') return []

@@ -1,60 +1,81 @@
 // What waits for a person, in words: the question, what there is to look at, and what answers it. All of it was written by others,
 // so whatever moves, hides or turns text is made visible.
 
+import type { JsonObject } from '../domain/json.ts'
 import type { Field, Option } from '../domain/plan.ts'
+import { askedSentence } from '../domain/views/asked-words.ts'
 import type { InboxItem, Left } from '../domain/views/inbox.ts'
 import type { InboxEntry } from '../engine/engine.ts'
+import { printDiff } from '../format/diff.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
-import { ago } from './elapsed.ts'
+import { ago, elapsed } from './elapsed.ts'
 import type { Paint } from './paint.ts'
 import { cut } from './width.ts'
 
 const SHOWN_MAX = 6
+const CHANGES_MAX = 20
 const TEXT_MAX = 400
 
 /** The question in one sentence. */
-export function askedWords({ task, asks }: Pick<InboxItem, 'task' | 'asks'>): string {
-  switch (asks.type) {
-    case 'approval':
-      return `${task} asks for approval`
-    case 'verdict':
-      return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
-    case 'unknown-outcome':
-      return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
-    case 'consent':
-      return `${task} asks for approval before it begins: ${say(asks.why)}`
-    case 'decision':
-      return `${task} asks for a decision between ${asks.options.map(({ id }) => say(id)).join(', ')}`
-    case 'question':
-      return `${task} asks: ${say(asks.question)}`
-    case 'recovery':
-      return `${task} failed and asks what then: ${say(asks.failure.message)}`
-    case 'replan':
-      return `${task} failed and asks for another plan: ${say(asks.failure.message)}`
-    case 'work':
-      return `${task} is to be done`
-    case 'rollback':
-      return `the ${asks.kind} to ${asks.checkpoint ?? `entry ${asks.to}`} was stopped: ${say(asks.message)}`
-    default:
-      return asks satisfies never
-  }
-}
+export const askedWords = (item: Pick<InboxItem, 'task' | 'asks'>): string => askedSentence(item, say)
 
-export function inboxLines(item: InboxEntry, now: number, paint: Paint): readonly string[] {
-  const { id, name, title, since, who, answers, evidence } = item
+/** `more` is put between what is asked and the answers, each line under the others. */
+export function inboxLines(
+  item: InboxEntry,
+  now: number,
+  paint: Paint,
+  more: readonly string[] = [],
+): readonly string[] {
+  const { id, name, title, since, answers, evidence } = item
   const indent = ' '.repeat(id.length + 2)
   const wordWidth = Math.max(...answers.map(({ answer }) => answer.length))
   const meansWidth = Math.max(...answers.map(({ means }) => means.length))
   return [
-    `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${ago(since, now)}${who === null ? '' : `, for ${say(who)}`})`)}`,
+    `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...forWhom(item)].join(', ')})`)}`,
+    ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
     ...(title === null ? [] : [`${indent}${say(title)}`]),
     ...particulars(item).map(line => `${indent}${line}`),
     ...evidence.slice(0, SHOWN_MAX).map(left => paint.dim(`${indent}${leftWords(left)}`)),
     ...(evidence.length > SHOWN_MAX ? [paint.dim(`${indent}… and ${evidence.length - SHOWN_MAX} more before it`)] : []),
+    ...more.map(line => `${indent}${line}`),
     ...answers.map(
       ({ answer, means, command }) =>
         `${indent}${paint.cyan(answer.padEnd(wordWidth))}  ${means.padEnd(meansWidth)}  ${paint.dim(escapeForTerminal(command))}`,
     ),
+  ]
+}
+
+/** Whose it is, by name and by role; only where a role must decide is that said. */
+export function forWhom({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
+  const word = 'approvers' in asks ? 'decided by' : 'for'
+  return [...(who === null ? [] : [`for ${say(who)}`]), ...(role === null ? [] : [`${word} ${roleWords(role)}`])]
+}
+
+const roleWords = ({ name, people }: NonNullable<InboxItem['role']>): string =>
+  `${say(name)}${people.length === 0 ? '' : ` (${people.map(say).join(', ')})`}`
+
+/** How far it is: who was called, who has approved, how long there still is. */
+function standing({ called, votes, expiresAt }: InboxItem, now: number): readonly string[] {
+  const names = votes?.given.map(({ by }) => say(by)).join(', ') ?? ''
+  return [
+    ...(called === null ? [] : [`nobody answered in time: ${roleWords(called)} was called`]),
+    ...(votes === null
+      ? []
+      : [`${votes.given.length} of ${votes.wanted} have approved${names === '' ? '' : `: ${names}`}`]),
+    ...(expiresAt === null
+      ? []
+      : [expiresAt <= now ? 'its time is over' : `answer within ${elapsed(expiresAt - now)}`]),
+  ]
+}
+
+function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'proposal' }>): readonly string[] {
+  const changes = printDiff(asks.changes).split('\n')
+  return [
+    ...(asks.cause === undefined ? [] : [`because: ${say(asks.cause)}`]),
+    ...(asks.stale ? ['the plan was revised since: it can only be declined'] : []),
+    ...changes.slice(0, CHANGES_MAX).map(say),
+    ...(changes.length > CHANGES_MAX ? [`… and ${changes.length - CHANGES_MAX} more changes`] : []),
+    `as ${asks.hash.slice(0, 12)}`,
   ]
 }
 
@@ -73,13 +94,17 @@ function particulars({ asks }: InboxItem): readonly string[] {
       return asks.conflicts.slice(0, SHOWN_MAX).map(path => `somebody has worked on ${say(path)} since`)
     case 'verdict':
     case 'consent':
+      return []
     case 'recovery':
     case 'replan':
-      return []
+      return asks.failure.hint === undefined ? [] : [say(asks.failure.hint)]
     case 'decision':
       return asks.options.map(option => optionWords(option))
     case 'question':
+    case 'agent-question':
       return asks.form.map(field => fieldWords(field))
+    case 'proposal':
+      return proposalWords(asks)
     default:
       return asks satisfies never
   }
@@ -115,6 +140,13 @@ export function fieldWords({ name, label, type, choices = [], optional, default:
     ...(optional === true ? ['may be left out'] : []),
   ]
   return `${say(name)} (${[takes, ...more].join(', ')})${label === undefined ? '' : `: ${say(label)}`}`
+}
+
+/** What was answered, a line for each field. */
+export function answerLines(answers: JsonObject): readonly string[] {
+  return Object.entries(answers).map(
+    ([name, value]) => `${say(name)}=${say(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  )
 }
 
 const say = (text: string): string => cut(escapeForTerminal(text), TEXT_MAX)

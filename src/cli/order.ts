@@ -24,12 +24,16 @@ export async function orderAndTell(
   order: Order,
 ): Promise<Accepted> {
   const accepted = await submit(composed, plan, order)
-  const { name, version, events, plan: id } = accepted
-  answer(context, { plan: id, name, version, events }, () =>
+  toldAs(context, accepted)
+  await remarkHowToGoOn(context, composed, accepted.plan)
+  return accepted
+}
+
+/** What happened, as sentences. */
+export function toldAs(context: Context, { plan, name, version, events }: Accepted): void {
+  answer(context, { plan, name, version, events }, () =>
     events.length === 0 ? 'nothing changed: it is so already' : events.map(event => escapeForTerminal(sentence(event))),
   )
-  await remarkHowToGoOn(context, composed, id)
-  return accepted
 }
 
 export async function remarkHowToGoOn(context: Context, composed: Composed, plan: string): Promise<void> {
@@ -37,6 +41,6 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null || summary.status !== 'active' || summary.holder?.alive === true) return
   const { ready, running } = summary.progress.counts
-  if (ready + running > summary.claimable)
+  if (ready + running > summary.claimable || summary.rollback !== undefined)
     remark(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
 }

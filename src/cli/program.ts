@@ -3,12 +3,14 @@
 
 import { Command } from 'commander'
 import type { Context } from './context.ts'
+import { addAsking } from './grammar/asking.ts'
 import { addAuditing } from './grammar/auditing.ts'
 import { addDeciding } from './grammar/deciding.ts'
 import { addDriving } from './grammar/driving.ts'
 import { addGoingBack } from './grammar/going-back.ts'
 import { addKeeping } from './grammar/keeping.ts'
 import { addLooking } from './grammar/looking.ts'
+import { addReplanning } from './grammar/replanning.ts'
 import { addRepository } from './grammar/repository.ts'
 import { addRevisions } from './grammar/revisions.ts'
 import { addTemplates } from './grammar/templates.ts'
@@ -48,7 +50,9 @@ export function buildProgram(version: string, act: Act): Command {
   addTemplates(program, act)
   addLooking(program, act)
   addDeciding(program, act)
+  addAsking(program, act)
   addRevisions(program, act)
+  addReplanning(program, act)
   addGoingBack(program, act)
   addTime(program, act)
   addRepository(program, act)

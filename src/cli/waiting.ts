@@ -1,5 +1,7 @@
 // What waits for a person or an agent, each with the exact commands that answer it.
 
+import type { Verdict } from '../domain/result.ts'
+import { askedSentence } from '../domain/views/asked-words.ts'
 import type { Summary, Waiting } from '../domain/views/summary.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Paint } from './paint.ts'
@@ -7,18 +9,29 @@ import type { Paint } from './paint.ts'
 const SHOWN_MAX = 5
 
 export function waitingLines(
-  summary: Pick<Summary, 'name' | 'waiting' | 'claimable'>,
+  summary: Pick<Summary, 'name' | 'waiting' | 'claimable' | 'asked'>,
   paint: Paint,
 ): readonly string[] {
-  const { name, waiting, claimable } = summary
+  const { name, waiting, claimable, asked: questions = [] } = summary
   const lines = waiting
     .slice(0, SHOWN_MAX)
     .flatMap(each => [
       `  ${paint.yellow('waits')}    ${asked(each)}`,
+      ...particulars(each).map(line => `           ${paint.dim(line)}`),
       ...answers(name, each).map(line => `           ${line}`),
     ])
   if (waiting.length > SHOWN_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - SHOWN_MAX} more: planfold status ${name}`))
+  for (const { id, what, by, text } of questions.slice(0, SHOWN_MAX)) {
+    const [does, commands] =
+      what === 'question'
+        ? ['asks', [`planfold answer ${name} ${id} NAME=VALUE`]]
+        : ['proposes a revision', [`planfold accept ${name} ${id}`, `planfold decline ${name} ${id} -m 'why'`]]
+    lines.push(`  ${paint.yellow('waits')}    ${escapeForTerminal(by)} ${does}: ${escapeForTerminal(text)}`)
+    lines.push(...commands.map(line => `           ${line}`))
+  }
+  if (questions.length > SHOWN_MAX)
+    lines.push(paint.dim(`           … and ${questions.length - SHOWN_MAX} more: planfold inbox`))
   if (claimable > 0)
     lines.push(
       `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready for an agent or a person: planfold claim ${name}`,
@@ -26,30 +39,35 @@ export function waitingLines(
   return lines
 }
 
-/** What a gate asks, in one sentence. */
-export function asked({ task, asks }: Waiting): string {
-  switch (asks.type) {
-    case 'approval':
-      return `${task} asks for approval`
-    case 'verdict':
-      return `${task} asks whether this holds: ${asks.criteria.map(text => `'${escapeForTerminal(text)}'`).join(', ')}`
-    case 'unknown-outcome':
-      return `${task}: nobody knows whether it happened (${escapeForTerminal(asks.evidence.reason)})`
-    case 'consent':
-      return `${task} asks for approval before it begins: ${escapeForTerminal(asks.why)}`
-    case 'decision':
-      return `${task} asks for a decision between ${asks.options.map(({ id }) => id).join(', ')}`
-    case 'question':
-      return `${task} asks: ${escapeForTerminal(asks.question)}`
-    case 'recovery':
-    case 'replan':
-      return `${task} failed and asks what then: ${escapeForTerminal(asks.failure.message)}`
-    default:
-      return asks satisfies never
-  }
+/** What there is to know before it is answered. */
+export function particulars({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
+  const approvers = 'approvers' in asks ? asks.approvers : undefined
+  const show = 'show' in asks ? (asks.show ?? []) : []
+  return [
+    ...(show.length === 0 ? [] : [`look at: ${show.map(text => escapeForTerminal(text)).join(', ')}`]),
+    ...evidence.map(checked),
+    ...(approvers?.role === undefined ? [] : [`decided by: ${escapeForTerminal(approvers.role)}`]),
+    ...(approvers?.count === undefined || approvers.count < 2
+      ? []
+      : [`${votes?.length ?? 0} of ${approvers.count} have approved${by(votes)}`]),
+    ...(expiresAt === undefined ? [] : [`asks until ${new Date(expiresAt).toISOString()}`]),
+    ...(escalated.length === 0 ? [] : [`somebody was called: ${escalated.join(', ')}`]),
+  ]
 }
 
-function answers(plan: string, { task, asks }: Waiting): readonly string[] {
+function checked({ criterion, holds, evidence }: Verdict): string {
+  const sign = holds === null ? '?' : holds ? '✔' : '✘'
+  return `${sign} ${escapeForTerminal(criterion)}${evidence === undefined ? '' : ` (${escapeForTerminal(evidence)})`}`
+}
+
+const by = (votes: Waiting['votes']): string =>
+  votes === undefined || votes.length === 0 ? '' : `: ${votes.map(vote => escapeForTerminal(vote.by)).join(', ')}`
+
+/** What a gate asks, in one sentence. */
+export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
+  askedSentence({ task, asks: { ...asks, on: null } }, escapeForTerminal)
+
+function answers(plan: string, { task, asks, back: sent }: Waiting): readonly string[] {
   if (asks.type === 'unknown-outcome') {
     return [
       `planfold approve ${plan} ${task}   it happened`,
@@ -67,5 +85,6 @@ function answers(plan: string, { task, asks }: Waiting): readonly string[] {
       `planfold skip ${plan} ${task} -m 'why'`,
       `planfold reject ${plan} ${task} -m 'why'`,
     ]
-  return [`planfold approve ${plan} ${task}`, `planfold reject ${plan} ${task} -m 'why'`]
+  const back = sent === undefined ? [] : [`planfold push-back ${plan} ${task} -m 'what to change'`]
+  return [`planfold approve ${plan} ${task}`, `planfold reject ${plan} ${task} -m 'why'`, ...back]
 }

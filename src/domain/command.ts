@@ -34,9 +34,13 @@ export type Command =
       readonly rationale: string
       readonly source?: PlanSource
       readonly expectedRevision?: number
+      /** A plan that has ended is taken up again by it. */
+      readonly reopen?: true
+      /** How the world stands, for whoever asks later what has moved since. */
+      readonly stamp?: Standing
     }
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
-  | { readonly type: 'start'; readonly rules?: number; readonly files?: 'seen' }
+  | { readonly type: 'start'; readonly rules?: number; readonly files?: 'seen'; readonly stamp?: Standing }
   /** With `force` also what may not be run again is ended; it is parked. */
   | { readonly type: 'pause'; readonly reason?: string; readonly force?: true }
   | { readonly type: 'resume' }
@@ -74,6 +78,7 @@ export type Command =
       readonly verdict: 'accepted' | 'declined'
       readonly rationale: string
       readonly by: string
+      readonly stamp?: Standing
     }
   /** The definition of done as it was judged in a round of `converge`. */
   | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
@@ -142,6 +147,8 @@ export interface Rollback {
   readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
   readonly every?: 'mine' | 'theirs' | 'merge'
   readonly reason?: string
+  /** The plan failed and says that all files go back then; afterwards it ends failed, for the reason above. */
+  readonly because?: 'failure'
 }
 
 /** How a task stands after a rollback: open again in a new visit, or ended as it had. */
@@ -153,6 +160,9 @@ export interface Reset {
   readonly handled?: true
   readonly dormant?: true
   readonly routedBy?: readonly TaskName[]
+  /** Which rule was being followed about its failure, and how often each had been. */
+  readonly recovering?: { readonly rule: number; readonly by: TaskName }
+  readonly recoveries?: readonly number[]
   /** How many visits count for it, so that a loop may go round as often as it could then. */
   readonly visits?: number
 }
@@ -183,12 +193,14 @@ export interface Turn {
   readonly gates?: readonly {
     readonly task: TaskName
     readonly visit: number
+    /** The hash of the definition it was made for; believed only while that is the plan's. */
+    readonly from: Sha256
     readonly question: GateQuestion
     /** Why an approval that had been given does not count. */
     readonly voids?: string
   }[]
-  /** Revisions that rules and templates propose. */
-  readonly proposed?: readonly Proposal[]
+  /** Revisions that rules and templates propose, or why none could be. */
+  readonly proposed?: readonly (Proposal | NoProposal)[]
   readonly notices?: readonly {
     readonly id: string
     readonly kind: NoticeKind
@@ -198,6 +210,13 @@ export interface Turn {
   }[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
+}
+
+/** A rule asks for a revision, and nothing could be made of it. */
+export interface NoProposal {
+  readonly task: TaskName
+  readonly base: Sha256
+  readonly none: string
 }
 
 export interface RolledBack {

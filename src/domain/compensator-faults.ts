@@ -6,6 +6,7 @@ import { isMultiplied, resolveTarget } from './expand.ts'
 import { gitOf } from './git-action.ts'
 import type { GraphFault } from './graph.ts'
 import type { TaskName } from './id.ts'
+import { remediesOf } from './remedy.ts'
 import type { Written } from './structure.ts'
 
 /** What is wrong with tasks that compensate others. That they exist is asked with the other references. */
@@ -42,6 +43,7 @@ export function compensatorFaults(
     const led = [
       ...Object.values(task.on ?? {}).map(names => ['on', names] as const),
       ...(task.failureModes ?? []).map(mode => ['failure_modes', mode.recover ?? []] as const),
+      ['recover', remediesOf(task)] as const,
     ]
     for (const [key, names] of led) {
       for (const target of names) {
@@ -87,9 +89,10 @@ function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFau
       ...fault(name, 'needs', `${who} and needs others`),
       hint: `remove its 'needs': it is woken when '${whom}' is to be undone`,
     }
-  if (on !== undefined || failureModes?.some(mode => mode.recover !== undefined))
+  const leads = on !== undefined ? 'on' : remediesOf(task).length > 0 ? 'recover' : 'failure_modes'
+  if (leads !== 'failure_modes' || failureModes?.some(mode => mode.recover !== undefined))
     yield {
-      ...fault(name, on === undefined ? 'failure_modes' : 'on', `${who} and leads on to others`),
+      ...fault(name, leads, `${who} and leads on to others`),
       hint: 'remove its outcome edges: nothing follows when something is undone',
     }
   if (compensate !== undefined)

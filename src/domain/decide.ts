@@ -10,6 +10,7 @@ import { decideGate, review } from './decisions/gates.ts'
 import { rollback } from './decisions/going-back.ts'
 import * as lifecycle from './decisions/lifecycle.ts'
 import * as people from './decisions/people.ts'
+import * as replanning from './decisions/replanning.ts'
 import { revise } from './decisions/revise.ts'
 import { recover, turn } from './decisions/turn.ts'
 import { unknownTask } from './decisions/unknown.ts'
@@ -38,7 +39,8 @@ export function decide(state: PlanState, command: Command, now: Millis): Decisio
 function handle(draft: Draft, command: Command): Refusal | undefined {
   if (command.type === 'create') return lifecycle.create(draft, command)
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
-  if (draft.state.archived && command.type !== 'archive')
+  // A turn that was on its way when it was archived still tells who was told of its end.
+  if (draft.state.archived && command.type !== 'archive' && command.type !== 'turn')
     return refuse('not-allowed', 'the plan is archived', 'run its document again: that makes a new plan')
   if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
     return refuse(
@@ -80,11 +82,11 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     case 'answer':
       return asking.answer(draft, command)
     case 'propose':
-      return asking.propose(draft, command)
+      return replanning.propose(draft, command)
     case 'judge':
-      return asking.judge(draft, command)
+      return replanning.judge(draft, command)
     case 'assess':
-      return asking.assess(draft, command)
+      return replanning.assess(draft, command)
     case 'retry':
       return people.retry(draft, command)
     case 'skip':

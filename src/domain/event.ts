@@ -36,10 +36,13 @@ export type Event =
       readonly source?: PlanSource
       /** The proposal it was. */
       readonly proposal?: string
+      /** How the world stood when it took effect. */
+      readonly stamp?: Standing
     }
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
-  | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen' }
+  /** `stamp`: how the world stood then. */
+  | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen'; readonly stamp?: Standing }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
@@ -229,11 +232,17 @@ export type GateAsks =
       readonly why: string
       readonly approvers?: Approvers
     }
-  | { readonly type: 'decision'; readonly options: readonly Option[]; readonly approvers?: Approvers }
+  | {
+      readonly type: 'decision'
+      readonly options: readonly Option[]
+      readonly show?: readonly string[]
+      readonly approvers?: Approvers
+    }
   | {
       readonly type: 'question'
       readonly question: string
       readonly form: readonly Field[]
+      readonly show?: readonly string[]
       readonly approvers?: Approvers
     }
   /** It failed, and a person says what then. `replan`: by a revision. */

@@ -1,5 +1,6 @@
 // What is true after something was judged: gates and their answers, recovery, breakers, questions, proposals. Part of `evolve`.
 
+import { indexAlarms } from './alarms.ts'
 import type { EventOf } from './event.ts'
 import type { Millis } from './id.ts'
 import type { JudgementEvent } from './judgement-event.ts'
@@ -15,13 +16,18 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
     case 'recovery.chosen': {
       const task = find(state, event.task)
       const { rule, to, choice } = event
-      if (rule === undefined) return
-      task.recoveries = Array.from(
-        { length: Math.max(rule + 1, task.recoveries.length) },
-        (_, at) => (task.recoveries[at] ?? 0) + (at === rule ? 1 : 0),
-      )
-      const by = choice === 'alternate' || choice === 'repair' ? to?.[0] : undefined
-      task.recovering = by === undefined ? null : { rule, by }
+      if (rule === undefined) {
+        // Asked before it began, nothing has failed.
+        if (choice !== 'ask') task.recovering = null
+        return
+      }
+      // Several attempts by one rule are one use of it.
+      if (choice !== 'retry' || task.recovering?.rule !== rule)
+        task.recoveries = Array.from(
+          { length: Math.max(rule + 1, task.recoveries.length) },
+          (_, at) => (task.recoveries[at] ?? 0) + (at === rule ? 1 : 0),
+        )
+      task.recovering = choice === 'abort' ? null : { rule, by: to?.[0] ?? event.task }
       return
     }
     case 'task.substituted': {
@@ -35,6 +41,7 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       return
     }
     case 'plan.aborted':
+      state.status = 'active'
       state.reason = event.reason
       state.ending = 'failed'
       state.rollsBack = event.then === 'rollback'
@@ -78,6 +85,8 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
     case 'revision.proposed': {
       const { type: _, ...proposal } = event
       state.proposals = [...state.proposals, { ...proposal, since: now }]
+      const asking = proposal.task === undefined ? undefined : state.tasks.get(proposal.task)
+      if (asking?.gate != null) asking.gate = { ...asking.gate, proposed: proposal.base }
       return
     }
     case 'revision.declined':
@@ -96,7 +105,8 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
 export function openGate(state: PlanState, task: TaskState, event: EventOf<'gate.opened'>, now: Millis): void {
   const { type: _, task: __, hash = null, ...question } = event
   task.gate = { ...question, hash, since: now }
-  setStatus(state, task, 'waiting')
+  if (task.status === 'waiting') indexAlarms(state, task)
+  else setStatus(state, task, 'waiting')
 }
 
 export function closeGate(

@@ -1,14 +1,16 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
+import { indexAlarms } from './alarms.ts'
 import type { Event } from './event.ts'
+import { evolveAttempt } from './evolve-attempt.ts'
 import { closeGate, evolveJudgement, openGate } from './evolve-judgement.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
 import { ENDED } from './status.ts'
-import { allTasks, findDormant, index, NOBODY, newTask, relink, setStatus } from './task-graph.ts'
-import { complete, end, reopen, reset, without } from './visit.ts'
+import { allTasks, findDormant, index, NOBODY, NOTHING, newTask, relink, setStatus } from './task-graph.ts'
+import { end, reopen, reset, without } from './visit.ts'
 
 export function evolve(state: PlanState, event: Event, now: Millis): void {
   state.updatedAt = now
@@ -31,6 +33,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.source !== undefined) state.dialect = event.source.dialect
       // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
+      if (state.rules > 2) state.stampedEntry = state.version + 1
       define(state, event.definition)
       return
     case 'task.imported':
@@ -51,6 +54,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.rules = event.rules ?? 1
       state.files = event.files ?? 'declared'
       state.startedAt ??= now
+      // The entry that is being written or read is the one behind those that were.
+      if (state.rules > 2) state.startedEntry = state.stampedEntry = state.version + 1
+      for (const task of state.order) indexAlarms(state, task)
       return
     case 'plan.paused':
       state.status = 'paused'
@@ -77,7 +83,15 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.endedAt = now
       leaveRollback(state)
       state.ending = null
+      state.rollsBack = false
       state.uncommitted = []
+      // Given up while it ran, it was lost; nobody will make that attempt again.
+      if (state.rules > 2) {
+        for (const task of state.order) {
+          task.recovering = null
+          if (event.status === 'failed' && task.status === 'ready') end(state, task, 'cancelled', now, event.reason)
+        }
+      }
       if (event.status === 'cancelled') {
         for (const task of state.order) if (!ENDED.has(task.status)) end(state, task, 'cancelled', now)
       }
@@ -85,12 +99,17 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.compensating':
       state.reason = event.reason
       state.ending = 'failed'
+      state.rollsBack = state.rules > 2 && state.definition.policy?.onFailure === 'rollback'
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
       state.status = 'active'
       state.reason = null
       state.endedAt = null
+      // Who takes it up again gives it as much room as it had at first.
+      state.attempts = 0
+      state.loops = 0
+      if (state.rules > 2) for (const task of state.order) task.recoveries = NOTHING
       return
     case 'plan.archived':
       state.archived = true
@@ -134,6 +153,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
       if (state.rules > 2) state.loops++
+      state.setBack = false
       if (event.feedback !== undefined && event.tasks[0] !== undefined) {
         const sentBack = taskOf(state, event.tasks[0])
         sentBack.feedback = [...sentBack.feedback, event.feedback]
@@ -150,7 +170,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.routed': {
       const source = taskOf(state, event.task)
-      if (source.status === 'failed') source.handled = true
+      // While another task helps, nobody knows yet whether it will do.
+      if (source.status === 'failed') source.handled = source.recovering === null
       for (const name of event.to) {
         const target = taskOf(state, name)
         target.dormant = false
@@ -158,64 +179,14 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       }
       return
     }
-    case 'attempt.started': {
-      const task = taskOf(state, event.task)
-      task.attempt = event.attempt
-      task.startedAt = now
-      if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
-      if (state.rules > 2) state.attempts++
-      task.claim = event.claim ?? null
-      if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
-        task.prepared = {
-          ...task.prepared,
-          ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
-          ...(event.before === undefined ? {} : { before: event.before }),
-          ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
-        }
-      }
-      setStatus(state, task, 'running')
+    case 'attempt.started':
+    case 'attempt.succeeded':
+    case 'attempt.failed':
+    case 'attempt.lost':
+    case 'attempt.parked':
+    case 'retry.scheduled':
+      evolveAttempt(state, taskOf(state, event.task), event, now)
       return
-    }
-    case 'attempt.succeeded': {
-      const task = taskOf(state, event.task)
-      task.result = event.result
-      task.claim = null
-      endedMeanwhile(state, event.task)
-      // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
-      if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
-      else complete(state, task, now)
-      return
-    }
-    case 'attempt.failed': {
-      const task = taskOf(state, event.task)
-      task.result = event.result
-      task.failures++
-      task.handled = false
-      endedMeanwhile(state, event.task)
-      end(state, task, 'failed', now, event.result.failure.message)
-      return
-    }
-    case 'attempt.lost': {
-      const task = taskOf(state, event.task)
-      if (event.byUs !== true) task.lost++
-      task.claim = null
-      task.reason = event.reason
-      setStatus(state, task, 'ready')
-      return
-    }
-    case 'attempt.parked': {
-      const task = taskOf(state, event.task)
-      task.gate = { asks: { type: 'unknown-outcome', evidence: event.evidence }, since: now, hash: null }
-      setStatus(state, task, 'waiting')
-      return
-    }
-    case 'retry.scheduled': {
-      const task = taskOf(state, event.task)
-      task.retryAt = event.at
-      task.endedAt = null
-      setStatus(state, task, 'ready')
-      return
-    }
     case 'gate.opened':
       openGate(state, taskOf(state, event.task), event, now)
       return
@@ -272,8 +243,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     }
     case 'rollback.finished': {
-      const { resets = [] } = state.rollback ?? {}
+      const { resets = [], because } = state.rollback ?? {}
       leaveRollback(state)
+      state.setBack = because === 'failure'
       for (const to of resets) {
         // A person has answered for it, or the rollback would not have come so far.
         if (state.unsureCompensated.includes(to.task)) state.completedOrder = without(state.completedOrder, to.task)
@@ -324,11 +296,6 @@ function define(state: PlanState, definition: PlanDefinition): void {
 
 const toCompensate = (state: PlanState): TaskName[] =>
   state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
-
-/** Told to nobody before the rollback is over: it says first how the tasks stand. */
-function endedMeanwhile(state: PlanState, task: TaskName): void {
-  if (state.rollback !== null) state.rollback = { ...state.rollback, ended: [...state.rollback.ended, task] }
-}
 
 /** Nothing is being undone any more. */
 function leaveRollback(state: PlanState): void {

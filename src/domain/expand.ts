@@ -10,29 +10,30 @@
 // is nobody's work: no group waits for it, and it waits for nothing.
 //
 // A child of a subplan takes from its group what it does not say itself: `optional priority milestone write read network
-// cwd timeout retry visits`; `env` is merged; `when` is joined by `&&`; `preconditions` go to the children that begin the
+// effects cwd timeout timebox retry visits`; `env` is merged; `when` is joined by `&&`; `preconditions` go to the children that begin the
 // group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
 // group, because it is taken once, when all are done.
 
 import { compensatorOf, compensatorsAmong } from './compensator.ts'
 import { mergedBy, mergeOf } from './git-action.ts'
 import type { TaskName } from './id.ts'
-import type { Json, JsonObject } from './json.ts'
-import { ITEMS_MAX, TASKS_MAX } from './limits.ts'
-import type { Bound, FailureMode, Matrix, PlanDefinition, TaskDefinition } from './plan.ts'
+import { TASKS_MAX } from './limits.ts'
+import type { FailureMode, PlanDefinition, TaskDefinition } from './plan.ts'
+import { remediesOf, remedyIn, withRemedies } from './remedy.ts'
+import { rowsOf, titled } from './rows.ts'
 
 /** The flat list of tasks that a plan's state is built from. A plan without structure is its own list. */
 export function expandTasks(definition: PlanDefinition): readonly TaskDefinition[] {
   if (!definition.tasks.some(isStructured)) return definition.tasks
   const top: Scope = { prefix: '', outer: null }
-  const flat: Flat = { tasks: [], scopes: [], bare: new Set() }
+  const flat: Flat = { tasks: [], scopes: [], bare: new Set(), remedies: new Set() }
   for (const task of definition.tasks) {
     if ((task.needs?.length ?? 0) === 0) flat.bare.add(task.id)
     place(flat, task, task.id, task.needs, top)
   }
   const byName = new Map(flat.tasks.map(task => [task.id, task]))
   const sleeping = new Set<TaskName>()
-  const routed = flat.tasks.map((task, at) => lead(task, flat.scopes[at]!, byName, flat.bare, sleeping))
+  const routed = flat.tasks.map((task, at) => lead(task, flat.scopes[at]!, byName, flat, sleeping))
   const led = routed.map(task =>
     sleeping.has(task.id) && task.needs !== undefined ? { ...task, sleeps: true as const } : task,
   )
@@ -60,10 +61,6 @@ export function resolveTarget(name: TaskName, scope: Scope, has: (name: TaskName
   return null
 }
 
-/** How many combinations a matrix has; a product of its axes that does not overflow. */
-export const combinations = (matrix: Matrix): number =>
-  Object.values(matrix).reduce((product, values) => Math.min(product * values.length, Number.MAX_SAFE_INTEGER), 1)
-
 // ── placing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Flat {
@@ -72,6 +69,8 @@ interface Flat {
   readonly scopes: Scope[]
   /** Tasks without needs of their own. */
   readonly bare: Set<TaskName>
+  /** Names, as written, of remedies of tasks that are not known yet: each sleeps, whatever it needs. */
+  readonly remedies: Set<TaskName>
 }
 
 type Names = readonly TaskName[] | undefined
@@ -86,6 +85,7 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
   const finder = forEach?.in === undefined ? null : (`${full}/items` as TaskName)
   const awaited = finder === null ? children : [finder, ...children]
   const leads = rows.length === 0 ? [...targetsOf(task), ...undoersOf(task)] : []
+  if (rows.length === 0) for (const name of remediesWithin(task)) flat.remedies.add(name)
   const join = { ...joinOfMany(task), ...(leads.length === 0 ? {} : { leads }) }
   push(flat, { ...join, id: full, action: { type: 'group', children } }, orElse(awaited, needs), scope)
   if (finder !== null) push(flat, finderOf(task, finder, full), needs, scope)
@@ -99,8 +99,14 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
 
 /** Everything the children of a task may lead to, those of its subplan included. */
 function targetsOf(task: TaskDefinition): readonly TaskName[] {
-  const own = [...Object.values(task.on ?? {}).flat(), ...(task.failureModes ?? []).flatMap(mode => mode.recover ?? [])]
+  const modes = (task.failureModes ?? []).flatMap(mode => mode.recover ?? [])
+  const own = [...Object.values(task.on ?? {}).flat(), ...modes, ...remediesOf(task)]
   return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(targetsOf)] : own
+}
+
+function remediesWithin(task: TaskDefinition): readonly TaskName[] {
+  const own = remediesOf(task)
+  return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(remediesWithin)] : own
 }
 
 /** Everybody outside it who compensates one of its children. */
@@ -134,40 +140,18 @@ function push(flat: Flat, task: TaskDefinition, needs: Names, scope: Scope): voi
 
 const orElse = (names: readonly TaskName[], otherwise: Names): Names => (names.length === 0 ? otherwise : names)
 
-/** One row for each child: row by row, the first axis slowest. */
-function rowsOf(task: TaskDefinition): readonly Bound[] {
-  if (task.forEach !== undefined) return (task.forEach.items ?? []).map((item, index) => ({ item, index }))
-  const matrix = task.matrix ?? {}
-  const count = Math.min(combinations(matrix), ITEMS_MAX + 1)
-  return Array.from({ length: count }, (_, index) => ({ index, matrix: combination(matrix, index) }))
-}
-
-function combination(matrix: Matrix, index: number): JsonObject {
-  const values: [string, Json][] = []
-  let left = index
-  for (const [axis, list] of Object.entries(matrix).reverse()) {
-    values.push([axis, list[left % list.length]!])
-    left = Math.floor(left / list.length)
-  }
-  return Object.fromEntries(values.reverse())
-}
-
-/** What tells one child from the other, for people. */
-function titled(task: TaskDefinition, row: Bound): { readonly title?: string } {
-  const values: readonly (readonly [string, Json | undefined])[] = Object.entries(row.matrix ?? { '': row.item })
-  const words = values.flatMap(([axis, value]) => {
-    if (typeof value === 'string') return [value]
-    return typeof value === 'number' || typeof value === 'boolean' ? [`${axis} ${value}`.trim()] : []
-  })
-  const label = words.join(', ').replaceAll(/\s+/g, ' ').slice(0, 60)
-  if (label === '') return {}
-  return { title: task.title === undefined ? label : `${task.title} (${label})` }
-}
-
 // ── who says what ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 function joinOfSteps(task: TaskDefinition): TaskDefinition {
-  const { when: _when, preconditions: _before, write: _write, read: _read, network: _network, ...join } = task
+  const {
+    when: _when,
+    preconditions: _before,
+    write: _write,
+    read: _read,
+    network: _network,
+    effects: _effects,
+    ...join
+  } = task
   return join
 }
 
@@ -204,10 +188,10 @@ const picksItsWay = ({ action }: TaskDefinition): boolean => action.type === 'de
 
 /**
  * The condition of the group is asked before its items, unless it speaks of them. Not to find them is a failure of the group's
- * work like any other, so it leads where a failing child would.
+ * work like any other, so it leads where a failing child would; but nobody else could find them instead.
  */
 function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinition {
-  const { when, optional, priority, milestone, retry, visits, bound } = task
+  const { when, optional, priority, milestone, retry, visits, bound, recover } = task
   const asked = when === undefined || /\b(?:item|index)\b/.test(when) ? {} : { when }
   return {
     id,
@@ -220,6 +204,7 @@ function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinit
     ...(milestone === undefined ? {} : { milestone }),
     ...(retry === undefined ? {} : { retry }),
     ...(visits === undefined ? {} : { visits }),
+    ...(recover === undefined ? {} : { recover: recover.filter(rule => remedyIn(rule) === null) }),
     ...(bound === undefined ? {} : { bound }),
   }
 }
@@ -233,7 +218,9 @@ const INHERITED = [
   'network',
   'cwd',
   'timeoutMs',
+  'timeboxMs',
   'retry',
+  'effects',
   'visits',
 ] as const satisfies readonly (keyof TaskDefinition)[]
 
@@ -259,20 +246,27 @@ function lead(
   task: TaskDefinition,
   scope: Scope,
   byName: ByName,
-  bare: ReadonlySet<TaskName>,
+  { bare, remedies }: Flat,
   sleeping: Set<TaskName>,
 ): TaskDefinition {
-  const { on, failureModes, leads } = task
-  if (on === undefined && leads === undefined && !failureModes?.some(mode => mode.recover !== undefined)) return task
+  const { on, failureModes, leads, recover } = task
+  const leadsOn = on !== undefined || leads !== undefined || recover !== undefined
+  if (!leadsOn && !failureModes?.some(mode => mode.recover !== undefined)) return task
+  const full = (name: TaskName): TaskName => resolveTarget(name, scope, one => byName.has(one)) ?? name
   const led = (names: readonly TaskName[]): readonly TaskName[] => {
     const targets = names.flatMap(name => {
-      const target = resolveTarget(name, scope, full => byName.has(full)) ?? name
+      const target = full(name)
       const first = beginnings(target, byName)
-      if (bare.has(target)) for (const one of first) sleeping.add(one)
+      if (bare.has(target) || remedies.has(name)) for (const one of first) sleeping.add(one)
       return first
     })
     return [...new Set(targets)]
   }
+  // A rule keeps the name of a group, because it waits for all of it; the children that begin the group sleep until then.
+  const helping = remediesOf(task).map(full)
+  const begun = helping.flatMap(name => beginnings(name, byName))
+  for (const one of begun) sleeping.add(one)
+  const leading = [...led(leads ?? []), ...begun.filter(one => !helping.includes(one))]
   const recovering = (mode: FailureMode): FailureMode =>
     mode.recover === undefined ? mode : { ...mode, recover: led(mode.recover) }
   return {
@@ -281,7 +275,8 @@ function lead(
       ? {}
       : { on: Object.fromEntries(Object.entries(on).map(([outcome, names]) => [outcome, led(names)])) }),
     ...(failureModes === undefined ? {} : { failureModes: failureModes.map(recovering) }),
-    ...(leads === undefined ? {} : { leads: led(leads) }),
+    ...(recover === undefined ? {} : { recover: withRemedies(recover, full) }),
+    ...(leads === undefined && leading.length === 0 ? {} : { leads: leading }),
   }
 }
 

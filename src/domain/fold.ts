@@ -50,12 +50,17 @@ export function newState(): PlanState {
     halted: false,
     rounds: 0,
     rollsBack: false,
+    setBack: false,
+    startedEntry: 0,
+    stampedEntry: 0,
     counts: newCounts(),
     ready: newReadyHeap(),
     claimable: newReadyHeap(),
     running: new Set(),
     holding: new Set(),
     timers: newTimerHeap(),
+    asking: new Set(),
+    alarms: newTimerHeap(),
   }
 }
 
@@ -102,6 +107,9 @@ const LATER_KEYS = [
   'halted',
   'rounds',
   'rollsBack',
+  'setBack',
+  'startedEntry',
+  'stampedEntry',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

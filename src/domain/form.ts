@@ -41,11 +41,58 @@ function faultOf(field: Field, given: Json): string | null {
     case 'list':
       return Array.isArray(given) && given.every(item => typeof item === 'string') ? null : 'must be a list of texts'
     case 'text':
-      return typeof given === 'string' ? null : 'must be a text'
+      if (typeof given !== 'string') return 'must be a text'
+      if (given.length > TEXT_MAX) return `is longer than ${TEXT_MAX} characters`
+      if (field.pattern === undefined) return null
+      if (given.length > MATCHED_MAX) return `is longer than ${MATCHED_MAX} characters`
+      return matches(field.pattern, given) ? null : `does not match ${field.pattern}`
     default:
       return field.type satisfies never
   }
 }
+
+/** Refused are forms nobody could answer; null when it can be. */
+export function formFault(form: readonly Field[]): string | null {
+  if (form.length === 0) return 'a form needs a field'
+  for (const [at, { name, type, choices = [], pattern, default: usual }] of form.entries()) {
+    if (!isFieldName(name)) return `'${name}' is no name for a field`
+    if (form.findIndex(field => field.name === name) < at) return `two fields are called '${name}'`
+    if (type === 'choice' && choices.length === 0) return `'${name}' has nothing to choose from`
+    if (pattern !== undefined && !isPattern(pattern)) return `the pattern of '${name}' cannot be used`
+    if (usual === undefined) continue
+    const fault = faultOf(form[at]!, usual)
+    if (fault !== null) return `the default of '${name}' ${fault}`
+  }
+  return null
+}
+
+export const isFieldName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)
+
+/**
+ * A pattern that any text is matched against in a moment: nothing that repeats stands inside something that repeats, and nothing refers
+ * back. Answers are judged while the store is locked, so a slow one would hold up everybody.
+ */
+export function isPattern(pattern: string): boolean {
+  if (pattern.length > PATTERN_MAX || /\\[1-9k]|\(\?(?!:)/.test(pattern)) return false
+  const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')
+  if (/[()|]/.test(bare) && /\)[*+?{]/.test(bare)) return false
+  if ((bare.match(/[*+{]/g) ?? []).length > REPEATS_MAX) return false
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The whole text, or it does not match. */
+const matches = (pattern: string, text: string): boolean =>
+  isPattern(pattern) && new RegExp(`^(?:${pattern})$`, 'u').test(text)
+
+const TEXT_MAX = 10_000
+const MATCHED_MAX = 200
+const PATTERN_MAX = 200
+const REPEATS_MAX = 3
 
 function hintOf({ type, choices, label }: Field): string {
   const what = type === 'choice' ? `one of ${(choices ?? []).join(', ')}` : `a ${type}`

@@ -21,14 +21,15 @@ import {
   succeeded,
   task,
 } from '../testing/index.ts'
-import type { CommandOf, RollbackOutcome } from './command.ts'
+import type { CommandOf, Decide, RollbackOutcome } from './command.ts'
 import { decide } from './decide.ts'
-import type { EventType } from './event.ts'
+import type { EventType, GateQuestion, GateVerdict } from './event.ts'
 import { evolve } from './evolve.ts'
 import { newState, packFold } from './fold.ts'
 import type { CheckpointName } from './id.ts'
 import { bindItems } from './items.ts'
 import type { PlanDefinition } from './plan.ts'
+import type { Prepared } from './result.ts'
 import { meaningOf } from './rollback.ts'
 
 const FOLDER = fileURLToPath(new URL('../../test/fixtures/journals/', import.meta.url))
@@ -474,8 +475,154 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     for (const one of ['book', 'pay', 'travel']) journal.succeed(one)
     return journal
   },
+  judgement: () => {
+    const journal = begin(
+      plan(
+        'judgement',
+        task('fetch', { capabilities: ['net'], effect: 'pure', retry: { ...retry, attempts: 4 } }),
+        task('build', {
+          needs: ['fetch'],
+          effect: 'pure',
+          recover: [
+            { on: ['logic'], do: { type: 'repair', task: name('mend') } },
+            { do: { type: 'alternate', task: name('other-way') } },
+          ],
+        }),
+        task('mend', { effect: 'pure' }),
+        task('other-way', { effect: 'pure' }),
+        task('review', {
+          needs: ['build'],
+          action: { type: 'gate', gate: 'approval', approvers: { role: 'release', count: 2 } },
+        }),
+        task('push', { needs: ['review'], action: { type: 'run', command: { argv: ['git', 'push'] } } }),
+        task('which', {
+          needs: ['fetch'],
+          action: { type: 'gate', gate: 'decision', options: [{ id: 'a' }, { id: 'b' }] },
+        }),
+        task('late', {
+          needs: ['fetch'],
+          optional: true,
+          action: { type: 'gate', gate: 'approval', expiresMs: 60_000, escalate: { afterMs: 30_000, to: 'lead' } },
+        }),
+        {
+          policy: {
+            roles: { release: ['ana', 'bo'], lead: ['cy'] },
+            breaker: { failures: 2, cooldownMs: 5_000 },
+          },
+          done: [{ type: 'expect', expression: 'true' }],
+        },
+      ),
+      { rules: 3 },
+    )
+    const ask = (one: string, question: GateQuestion, prepared: Prepared = {}, voids?: string): void => {
+      const { visit } = journal.state.tasks.get(name(one))!
+      const said = { question, ...(voids === undefined ? {} : { voids }) }
+      journal.turn({
+        prepared: [{ task: name(one), visit, prepared }],
+        gates: [{ task: name(one), visit, from: journal.state.hash, ...said }],
+      })
+    }
+    const approval: GateQuestion = {
+      asks: { type: 'approval', show: [], approvers: { role: 'release', count: 2 } },
+      hash: numberedSha(30),
+      shown: numberedSha(31),
+      binds: { push: numberedSha(32) },
+    }
+    const decide = (one: string, verdict: GateVerdict, by: string, more: Partial<Decide> = {}): void => {
+      journal.must({ type: 'decide', task: name(one), verdict, rationale: `${by} says so`, by, ...more })
+    }
+    journal.must({ type: 'ask', id: 'q1', text: 'Which?', form: [{ name: 'n', type: 'number' }], by: 'bot' })
+    for (let failures = 0; failures < 2; failures++) {
+      journal.fail('fetch', { class: 'transient', retryable: true, code: 'http:503', retryAfterMs: 2_000 })
+      journal.clock.advance(40_000)
+      journal.turn()
+    }
+    journal.succeed('fetch')
+    journal.must({ type: 'answer', id: 'q1', answers: { n: 2 }, by: 'ana' })
+    ask('which', { asks: { type: 'decision', options: [{ id: 'a' }, { id: 'b' }] }, hash: numberedSha(33) })
+    ask('late', { asks: { type: 'approval', show: [] }, hash: numberedSha(34) })
+    decide('which', 'chosen', 'ana', { option: 'b' })
+    journal.fail('build', { class: 'logic', retryable: false })
+    journal.turn()
+    journal.succeed('mend')
+    journal.fail('build', { class: 'logic', retryable: false })
+    journal.turn()
+    journal.succeed('other-way', { outputs: { way: 'other' } })
+    ask('review', approval)
+    decide('review', 'approved', 'ana')
+    decide('review', 'pushed-back', 'bo', { to: name('build') })
+    journal.turn()
+    journal.succeed('build')
+    ask('review', approval)
+    decide('review', 'approved', 'ana', { hash: numberedSha(30) })
+    decide('review', 'approved', 'bo', { hash: numberedSha(30) })
+    const found = (number: number) => ({ from: journal.state.hash, hash: numberedSha(number) })
+    ask(
+      'push',
+      {
+        asks: { type: 'consent', impact: 'push', why: 'it pushes' },
+        hash: numberedSha(35),
+        shown: numberedSha(36),
+        binds: { push: numberedSha(35) },
+      },
+      { consent: found(35) },
+      'its script changed',
+    )
+    journal.clock.advance(120_000)
+    journal.turn()
+    decide('push', 'approved', 'bo', { hash: numberedSha(35), until: journal.clock.now() + 90_000 })
+    journal.prepare('push', { consent: found(35) })
+    const other = plan('judgement', ...journal.state.definition.tasks, { ...journal.state.definition, title: 'Better' })
+    const made = { definition: other, hash: numberedSha(40), base: journal.state.hash, rationale: 'better', by: 'bot' }
+    journal.must({ type: 'propose', id: 'p1', ...made })
+    journal.must({ type: 'judge', id: 'p1', hash: made.hash, verdict: 'declined', rationale: 'no', by: 'ana' })
+    journal.must({ type: 'propose', id: 'p2', ...made, hash: numberedSha(41) })
+    journal.must({ type: 'judge', id: 'p2', hash: numberedSha(41), verdict: 'accepted', rationale: 'yes', by: 'ana' })
+    journal.must({ type: 'assess', round: 1, verdicts: [{ criterion: 'true', holds: true }] })
+    journal.turn({ notices: [{ id: '7.0', kind: 'waiting', to: 'hook' }] })
+    journal.succeed('push')
+    journal.succeed('done')
+    return journal
+  },
+  'given-up': () => {
+    const journal = begin(
+      plan(
+        'given-up',
+        task('book', { effect: 'idempotent', compensate: undo }),
+        task('try', { needs: ['book'], effect: 'pure', recover: [{ do: { type: 'abort', then: 'rollback' } }] }),
+        task('beside', { effect: 'pure' }),
+        task('after', { needs: ['beside'] }),
+      ),
+      { rules: 3 },
+    )
+    journal.succeed('book')
+    journal.must({ type: 'pause', reason: 'halted by bo', force: true })
+    journal.settle('beside', interrupted('halted'))
+    journal.must({ type: 'resume' })
+    journal.turn()
+    journal.fail('try', { class: 'logic', retryable: false })
+    journal.settle('beside', interrupted('given up'))
+    journal.turn()
+    journal.turn({ compensated: [{ task: name('book'), result: succeeded() }] })
+    if (journal.state.rollback !== null) wentBack(journal, { changes: numberedSha(70), paths: 2 })
+    return journal
+  },
 }
 
+// TRY
+if (process.env.TRY_GOLDEN === '1') {
+  for (const title of ['judgement', 'given-up']) {
+    const { entries, state } = (scenarios as any)[title]()
+    for (const entry of entries)
+      console.log(
+        entry.version,
+        entry.command.type,
+        entry.events.map((event: any) => event.type + ':' + (event.task ?? '')).join(' '),
+      )
+    console.log(state.status, state.reason)
+  }
+}
+// TRYEND
 if (process.env.UPDATE_GOLDEN === '1') {
   for (const [title, run] of Object.entries(scenarios)) {
     if (existsSync(`${FOLDER}${title}.jsonl`)) continue
@@ -560,6 +707,20 @@ describe('the golden journals', () => {
       'rollback.finished': true,
       'rollback.stopped': true,
       'note.added': true,
+      'recovery.chosen': true,
+      'task.substituted': true,
+      'plan.aborted': true,
+      'breaker.opened': true,
+      'breaker.closed': true,
+      'task.escalated': true,
+      'gate.voted': true,
+      'consent.voided': true,
+      'question.asked': true,
+      'question.answered': true,
+      'revision.proposed': true,
+      'revision.declined': true,
+      'assessment.made': true,
+      'notice.sent': true,
     }
     expect(Object.keys(all).filter(type => !seen.has(type as EventType))).toEqual([])
   })

@@ -8,6 +8,8 @@ import { mergedBy } from './git-action.ts'
 import type { TaskName } from './id.ts'
 import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { remedyIn } from './remedy.ts'
+import { remedyFaults } from './remedy-faults.ts'
 import { scopesOverlap } from './scope.ts'
 import { structureFaults, type Written, writtenTasks } from './structure.ts'
 import { suggest } from './suggest.ts'
@@ -19,13 +21,15 @@ export interface GraphFault {
   readonly task?: TaskName
   /** The key of the task that is at fault, for finding its place in the document. */
   readonly key?: FaultKey
+  /** Where below that key. */
+  readonly at?: readonly (string | number)[]
   /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
 
 type FaultKey =
   | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
-  | ('compensate' | 'git')
+  | ('compensate' | 'git' | 'recover')
 
 /** The name of the task made from the plan's `done` list. */
 export const DONE_TASK = 'done' as TaskName
@@ -61,12 +65,13 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   // Below a list that is empty so far nothing is expanded, and yet everything there has a name.
   const below = new Set(written?.map(({ name }) => name))
   const known = (name: TaskName) => byName.has(name) || below.has(name)
-  let compensates = false
+  let [compensates, recovers] = [false, false]
   checkNames()
   for (const one of written ?? []) checkStranger(one)
   for (const one of written ?? writtenTasks(definition)) checkReferences(one)
   for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
   if (compensates) faults.push(...compensatorFaults(written ?? [...writtenTasks(definition)], known))
+  if (recovers) faults.push(...remedyFaults(written ?? [...writtenTasks(definition)], byName, known))
   const cycle = findCycle(flat, byName)
   if (cycle !== null) {
     faults.push({
@@ -133,6 +138,12 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings)
     for (const target of (task.failureModes ?? []).flatMap(mode => mode.recover ?? []))
       if (resolveTarget(target, scope, known) === null) unknown(name, 'failure_modes', target, siblings)
+    for (const [at, rule] of (task.recover ?? []).entries()) {
+      recovers = true
+      const target = remedyIn(rule)
+      if (target !== null && resolveTarget(target, scope, known) === null)
+        unknown(name, 'recover', target, siblings, [at, rule.do.type])
+    }
     const by = compensatorOf(task)
     if (by !== null) compensates = true
     if (by !== null && resolveTarget(by, scope, known) === null) unknown(name, 'compensate', by, siblings)
@@ -169,7 +180,13 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     })
   }
 
-  function unknown(task: TaskName, key: keyof typeof VERBS, name: TaskName, siblings: readonly TaskDefinition[]): void {
+  function unknown(
+    task: TaskName,
+    key: keyof typeof VERBS,
+    name: TaskName,
+    siblings: readonly TaskDefinition[],
+    at?: GraphFault['at'],
+  ): void {
     const near =
       faults.length < SUGGESTIONS_MAX
         ? suggest(
@@ -188,6 +205,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
           : `did you mean '${near}'?`,
       task,
       key,
+      ...(at === undefined ? {} : { at }),
     })
   }
 }
@@ -196,6 +214,7 @@ const VERBS = {
   needs: 'needs',
   on: 'routes to',
   failure_modes: 'recovers by',
+  recover: 'recovers by',
   compensate: 'is compensated by',
   git: 'merges',
 } as const

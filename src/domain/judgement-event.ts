@@ -1,6 +1,7 @@
 // What was judged and decided when things went wrong or somebody had to be asked: recovery, breakers, votes, questions,
 // proposals, assessments, notices. Part of the union in event.ts.
 
+import type { PlanSource } from './event.ts'
 import type { Millis, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { Field, NoticeKind, PlanDefinition, Recovery } from './plan.ts'
@@ -104,6 +105,8 @@ export interface Proposal {
   readonly by: string
   /** What was observed that the plan had not expected. */
   readonly cause?: string
+  /** The text it was written as. */
+  readonly source?: PlanSource
   readonly task?: TaskName
 }
 

@@ -28,3 +28,10 @@ export const ITEMS_MAX = 1_000
 export const ITEMS_MAX_BYTES = 1024 * 1024
 /** How deep subplans may stand in each other. */
 export const SUBPLAN_DEPTH_MAX = 10
+/** How many attempts and how many new visits a whole plan may need; `policy.limits` says otherwise. */
+export const PLAN_ATTEMPTS_DEFAULT = 100_000
+export const PLAN_LOOPS_DEFAULT = 10_000
+/** So many failures in a row open the breaker of a capability for so long. */
+export const BREAKER_DEFAULT = { failures: 5, cooldownMs: 60_000 } as const
+/** Nobody waits longer than this because a server asked for it. */
+export const RETRY_AFTER_MAX_MS = 60 * 60_000

@@ -1,8 +1,11 @@
 // What must the world do next? Asked after every change, answered from the indexes: the cost grows with what is under way,
 // never with the plan.
 
+import { nextAlarm } from './alarms.ts'
+import { attemptsUsedUp } from './caps.ts'
 import { isClear } from './decisions/going-back.ts'
-import { inLine, needsPreparing } from './decisions/starting.ts'
+import { awaitsProposal } from './decisions/replanning.ts'
+import { askable, lineOf, needsPreparing, wantsAttempt } from './decisions/starting.ts'
 import type { Millis } from './id.ts'
 import type { Action } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
@@ -18,6 +21,8 @@ export interface NextActions {
   readonly compensate: { readonly task: TaskState; readonly action: Action; readonly by?: TaskState } | null
   /** What a task wrote and is to be committed; one after the other. */
   readonly commit: PlanState['uncommitted'][number] | null
+  /** A task whose failure asks for a revision that a rule can make. */
+  readonly propose: TaskState | null
   /** The rollback under way, when nothing is left to be waited for. */
   readonly rollback: PlanState['rollback']
   /** A turn would make something true: a task can start, a retry is due, the plan can end. */
@@ -29,7 +34,8 @@ export interface NextActions {
 }
 
 export function nextActions(state: PlanState, now: Millis): NextActions {
-  const line = inLine(state)
+  const { line, heldAt } = lineOf(state, now)
+  const asking = askable(state)
   const prepare = line.filter(task => needsPreparing(state, task))
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined
   const compensate = compensation(state)
@@ -40,18 +46,24 @@ export function nextActions(state: PlanState, now: Millis): NextActions {
     state.compensating.length > 0
   const compensateAt = compensates ? state.compensationAt : null
   const canCompensate = compensates && (compensateAt === null || compensateAt <= now)
-  const wakeAt = earlier(timer?.at ?? null, compensateAt)
+  const wakeAt = earlier(earlier(timer?.at ?? null, compensateAt), heldAt)
+  const isWornOut = attemptsUsedUp(state) !== null && wantsAttempt(state, now)
+  const alarmAt = nextAlarm(state)?.at ?? null
   const commit = state.uncommitted.length === 0 || state.rollback !== null ? null : state.uncommitted[0]!
   const rollback = state.rollback === null || !isClear(state) ? null : state.rollback
   return {
     perform: state.running,
-    prepare,
+    prepare: asking.length === 0 ? prepare : [...asking, ...prepare],
     compensate,
     commit,
+    propose: toPropose(state),
     rollback,
-    turn: line.length > prepare.length || (wakeAt !== null && wakeAt <= now) || canCompensate,
-    wakeAt,
-    rest: restOf(state, line.length > 0 || wakeAt !== null || compensates || compensate !== null),
+    turn: line.length > prepare.length || isWornOut || isDue(wakeAt, now) || isDue(alarmAt, now) || canCompensate,
+    wakeAt: earlier(wakeAt, alarmAt),
+    rest: restOf(
+      state,
+      line.length > 0 || isWornOut || asking.length > 0 || wakeAt !== null || compensates || compensate !== null,
+    ),
   }
 }
 
@@ -61,6 +73,23 @@ function restOf(state: PlanState, more: boolean): NextActions['rest'] {
   if (state.status === 'paused' || state.status === 'draft') return state.status
   return more ? null : 'waiting'
 }
+
+/** Only plans whose rules can propose something are looked through. */
+function toPropose(state: PlanState): TaskState | null {
+  if (state.status !== 'active' || state.compensating !== null || state.counts.waiting === 0) return null
+  let may = proposers.get(state.definition)
+  if (may === undefined) {
+    may = state.order.some(
+      ({ definition }) => definition.recover?.some(({ do: { type } }) => type === 'replan') === true,
+    )
+    proposers.set(state.definition, may)
+  }
+  return may ? (state.order.find(task => awaitsProposal(state, task)) ?? null) : null
+}
+
+const proposers = new WeakMap<PlanState['definition'], boolean>()
+
+const isDue = (at: Millis | null, now: Millis): boolean => at !== null && at <= now
 
 const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)

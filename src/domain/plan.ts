@@ -3,6 +3,9 @@
 
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { Approvers, Edit, Escalation, FailureKind, Field, GatePolicy, Option } from './plan-parts.ts'
+
+export type * from './plan-parts.ts'
 
 export interface PlanDefinition {
   readonly name: PlanName
@@ -182,40 +185,6 @@ export interface GateAction {
 
 export type GateType = 'approval' | 'diff' | 'decision' | 'question' | 'schema' | 'invariant' | 'tests' | 'budget'
 
-/** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
-export interface Approvers {
-  readonly role?: string
-  readonly count?: number
-}
-
-/** Whom to call when nobody has answered for so long. */
-export interface Escalation {
-  readonly afterMs: number
-  /** A role of `policy.roles`, or a name. */
-  readonly to: string
-}
-
-export interface Option {
-  readonly id: string
-  readonly title?: string
-  readonly pros?: readonly string[]
-  readonly cons?: readonly string[]
-  readonly cost?: string
-}
-
-/** One field of a form; its answer is an output of this name. */
-export interface Field {
-  readonly name: string
-  readonly label?: string
-  readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list'
-  readonly choices?: readonly string[]
-  readonly optional?: true
-  readonly default?: Json
-  readonly min?: number
-  readonly max?: number
-  readonly pattern?: string
-}
-
 /** Which failures, and what then. Each rule serves `times` visits of its task, once when not said. */
 export interface RecoveryRule {
   /** Classes or names of failure modes; any failure when absent. */
@@ -240,6 +209,8 @@ export type Recovery =
 /** Where to send a notice; all kinds when `on` is absent. */
 export interface Notify {
   readonly on?: readonly NoticeKind[]
+  /** How often a digest is sent while somebody drives the plan; none when absent. */
+  readonly everyMs?: number
   readonly send: { readonly command: CommandLine } | { readonly webhook: string }
 }
 
@@ -271,22 +242,6 @@ export interface GitUse {
   /** The revision the branch begins at; HEAD when absent. */
   readonly base?: string
 }
-
-/** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
-export type Edit = { readonly sha256?: string } & (
-  | { readonly type: 'create'; readonly file: string; readonly content: string; readonly mode?: number }
-  | {
-      readonly type: 'replace'
-      readonly file: string
-      readonly find: string
-      readonly replace: string
-      readonly all?: true
-    }
-  | { readonly type: 'patch'; readonly file: string; readonly diff: string }
-  | { readonly type: 'move'; readonly file: string; readonly to: string }
-  | { readonly type: 'delete'; readonly file: string }
-  | { readonly type: 'chmod'; readonly file: string; readonly mode: number }
-)
 
 export type OutputSource =
   | { readonly from: 'file'; readonly file: string }
@@ -335,20 +290,6 @@ export interface Policy {
   /** Caps over the whole plan, whatever its tasks say. */
   readonly limits?: { readonly attempts?: number; readonly loops?: number }
 }
-
-export interface GatePolicy {
-  /** High-impact work that is gated; all kinds of it when absent, none when empty. */
-  readonly before?: readonly Impact[]
-  readonly approvers?: Approvers
-  /** How long an approval holds; a day when not said. */
-  readonly validMs?: number
-}
-
-/** What is hard or impossible to take back. */
-export type Impact = 'push' | 'deploy' | 'delete' | 'migrate' | 'outside'
-
-/** The classes of failures, as a definition may name them; see result.ts. */
-export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
 
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */

@@ -108,8 +108,16 @@ export type FailureClass =
 export interface Verdict {
   readonly criterion: string
   readonly holds: boolean | null
+  /** What it was judged by: an exit code, the values an expression looked at, why nobody could tell. */
   readonly evidence?: string
+  /** Which part of the contract it is; acceptance when absent. */
+  readonly stage?: Exclude<Stage, 'acceptance'>
+  /** Of a check: the last lines it printed, and everything it printed by hash and size. */
+  readonly said?: string
+  readonly log?: { readonly sha256: Sha256; readonly bytes: number }
 }
+
+export type Stage = 'precondition' | 'acceptance' | 'postcondition' | 'effects'
 
 /** What was made ready before an attempt may start. Recorded facts; `decide` never evaluates the world. */
 export interface Prepared {
@@ -135,6 +143,20 @@ export interface Prepared {
   readonly checkpoint?: Standing
   /** Hash of the resolved inputs, argv and edits. */
   readonly inputHash?: Sha256
+  /** What it would do now, of a task that somebody must agree to. */
+  readonly consent?: Found
+}
+
+/** What a task would do, as it was found right before it begins. */
+export interface Found {
+  /** The hash of the definition it was found under; believed only while that is the plan's. */
+  readonly from: Sha256
+  /** Of the stored bytes that say all of it; whoever agrees has seen these. */
+  readonly hash: Sha256
+  /** The same as far as it was written, before its references could be resolved. */
+  readonly written?: Sha256
+  /** What is different from what was agreed to. */
+  readonly changed?: string
 }
 
 /** Why an attempt with an unknown outcome is parked, for the person who decides. */

@@ -152,6 +152,7 @@ const isSame = (a: TaskState, b: TaskState): boolean =>
   a.status === b.status &&
   a.attempt === b.attempt &&
   a.handled === b.handled &&
+  same(a.recovering, b.recovering) &&
   a.dormant === b.dormant &&
   same(a.routedBy, b.routedBy) &&
   (a.gate === b.gate || (a.gate?.since === b.gate?.since && same(a.gate?.asks, b.gate?.asks))) &&
@@ -173,7 +174,7 @@ const isUndoable = (state: PlanState, name: TaskName): boolean =>
 
 function open(
   task: TaskName,
-  was: { readonly dormant: boolean } & Partial<Pick<TaskState, 'routedBy' | 'result'>>,
+  was: { readonly dormant: boolean } & Partial<Pick<TaskState, 'routedBy' | 'result' | 'recoveries'>>,
   now: PlanState,
 ): Reset {
   const led = (was.routedBy ?? []).filter(name => now.tasks.has(name))
@@ -183,13 +184,20 @@ function open(
     ...(was.result == null ? {} : { result: was.result }),
     ...(was.dormant ? { dormant: true as const } : {}),
     ...(led.length === 0 ? {} : { routedBy: led }),
+    ...((was.recoveries ?? []).length === 0 ? {} : { recoveries: was.recoveries! }),
   }
 }
 
-function ended({ status, reason, handled }: TaskState): Pick<Reset, 'status' | 'reason' | 'handled'> {
+function ended({
+  status,
+  reason,
+  handled,
+  recovering,
+}: TaskState): Pick<Reset, 'status' | 'reason' | 'handled' | 'recovering'> {
   return {
     status: status as Reset['status'],
     ...(reason === null ? {} : { reason }),
     ...(handled ? { handled } : {}),
+    ...(recovering === null ? {} : { recovering }),
   }
 }

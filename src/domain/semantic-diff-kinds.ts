@@ -25,20 +25,20 @@ export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
 
 const TASK_KEYS = keys({
   action: 'action instruction probe compensate env cwd',
-  scope: 'write read network effect capabilities',
-  criteria: 'accept expect preconditions',
-  route: 'needs on failureModes visits when optional forEach matrix',
-  budget: 'budget timeoutMs retry priority estimateMs deadline',
+  scope: 'write read network effect effects capabilities',
+  criteria: 'accept expect preconditions postconditions',
+  route: 'needs on failureModes recover visits when optional forEach matrix',
+  budget: 'budget timeoutMs timeboxMs retry priority estimateMs deadline',
   data: 'inputs outputs',
   wording: 'title description kind rationale assumptions risks rollback owner assignee labels milestone',
 })
 
 const PLAN_KEYS = keys({
   action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
-  scope: 'policy policy.write policy.network',
+  scope: 'policy policy.write policy.network policy.gates policy.roles',
   criteria: 'done',
-  route: 'policy.onFailure',
-  budget: 'policy.budget concurrency defaults defaults.timeoutMs defaults.retry',
+  route: 'policy.onFailure policy.replan policy.escalate policy.review notify',
+  budget: 'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry',
   data: 'session hypotheses memory artifacts',
   wording: 'name title goal owner stakeholders labels',
 })

@@ -7,6 +7,7 @@ import { mergedBy, mergeOf } from './git-action.ts'
 import type { TaskName } from './id.ts'
 import type { Json } from './json.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from './plan.ts'
+import { withRemedies } from './remedy.ts'
 import { same, stableText } from './same.ts'
 import { type ChangeKind, kindOfPlanKey, kindOfTaskKey, rank } from './semantic-diff-kinds.ts'
 
@@ -135,6 +136,15 @@ function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName
     ...(task.on === undefined
       ? {}
       : { on: Object.fromEntries(Object.entries(task.on).map(([outcome, to]) => [outcome, named(to)])) }),
+    ...(task.recover === undefined
+      ? {}
+      : {
+          recover: withRemedies(
+            task.recover,
+            name => renames.get(name) ?? name,
+            tasks => followed(tasks, renames),
+          ),
+        }),
     ...(task.failureModes === undefined
       ? {}
       : {
@@ -143,6 +153,15 @@ function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName
           ),
         }),
   }
+}
+
+/** Tasks that a rule would add bring names of their own, which nobody renamed. */
+function followed(
+  tasks: readonly TaskDefinition[],
+  renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>,
+): readonly TaskDefinition[] {
+  const own = new Set(tasks.map(({ id }) => id))
+  return tasks.map(task => withReferences(task, { get: name => (own.has(name) ? name : renames.get(name)) }))
 }
 
 type Parts = ReadonlyMap<string, unknown>

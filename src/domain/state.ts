@@ -79,6 +79,12 @@ export interface PlanState {
   rounds: number
   /** It was aborted, and all files are to be taken back when it has ended. */
   rollsBack: boolean
+  /** Its files were taken back when it failed; whoever takes its work up again begins with what wrote them. */
+  setBack: boolean
+  /** The entry in which it was started; before it, none of its tasks had begun. */
+  startedEntry: number
+  /** The entry in which its definition took effect. */
+  stampedEntry: number
 
   /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
   readonly counts: Record<TaskStatus, number>
@@ -91,6 +97,10 @@ export interface PlanState {
   readonly holding: Set<TaskState>
   /** Retries to come, soonest first. */
   readonly timers: Heap<Timer>
+  /** Gates that are reached and must be made ready before they can ask; they take nobody's place in line. */
+  readonly asking: Set<TaskState>
+  /** When nobody has answered by then, or a deadline has passed, somebody is called or a gate is closed; soonest first. */
+  readonly alarms: Heap<Alarm>
 }
 
 /** What was asked for, and how the plan stood when it was. */
@@ -105,12 +115,19 @@ export type OpenGate = Omit<GateQuestion, 'hash'> & {
   readonly since: Millis
   readonly hash: Sha256 | null
   readonly votes?: readonly Vote[]
+  /** Of a failure that asks for a revision: the definition for which one was proposed last. */
+  readonly proposed?: Sha256
 }
 
 /** A retry to come. It keeps its own time: a heap must not change its order behind its back. */
 export interface Timer {
   readonly at: Millis
   readonly task: TaskState
+}
+
+/** What is to be done about a task when nothing happens. It keeps its own time, as a timer does. */
+export interface Alarm extends Timer {
+  readonly why: 'waiting' | 'expired' | 'deadline'
 }
 
 export interface TaskState {

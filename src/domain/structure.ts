@@ -1,11 +1,12 @@
 // The tasks of a plan as they are written, subplans included, each with the full name it will have; and what is wrong with
 // the structure itself, told before anything is expanded: too deep, too many, or a list inside a list.
 
-import { combinations, isMultiplied, isStructured, type Scope } from './expand.ts'
+import { isMultiplied, isStructured, type Scope } from './expand.ts'
 import type { GraphFault } from './graph.ts'
 import { NAME_MAX, type TaskName } from './id.ts'
 import { ITEMS_MAX, SUBPLAN_DEPTH_MAX, TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { combinations } from './rows.ts'
 
 export interface Written {
   readonly task: TaskDefinition

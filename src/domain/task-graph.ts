@@ -2,12 +2,14 @@
 // of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
 // and never on the size of the plan.
 
+import { indexAlarms } from './alarms.ts'
 import { compensatorOf } from './compensator.ts'
 import { expandTasks } from './expand.ts'
 import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
 import type { TaskName } from './id.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { remediesOf } from './remedy.ts'
 import type { PlanState, TaskState, Timer } from './state.ts'
 import { BLOCKS, SATISFIES, TASK_STATUSES, type TaskStatus } from './status.ts'
 
@@ -23,8 +25,8 @@ export const newReadyHeap = (): Heap<TaskState> =>
   })
 
 /** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
-export const newTimerHeap = (): Heap<Timer> =>
-  new Heap((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
+export const newTimerHeap = <T extends Timer>(): Heap<T> =>
+  new Heap<T>((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
 /** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
 export const NOBODY: readonly TaskName[] = []
@@ -102,6 +104,8 @@ export function relink(state: PlanState): void {
   state.running.clear()
   state.holding.clear()
   state.timers.clear()
+  state.asking.clear()
+  state.alarms.clear()
   for (const task of state.order) {
     state.counts[task.status]++
     index(state, task)
@@ -131,8 +135,16 @@ export function index(state: PlanState, task: TaskState): void {
   else state.holding.delete(task)
   if (task.status === 'running' && task.claim === null) state.running.add(task)
   else if (task.status === 'ready' && task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
-  else if (task.status === 'ready') (isEngines(task) ? state.ready : state.claimable).push(task)
+  else if (task.status === 'ready' && !isAsking(state, task))
+    (isEngines(task) ? state.ready : state.claimable).push(task)
+  if (isAsking(state, task)) state.asking.add(task)
+  else state.asking.delete(task)
+  indexAlarms(state, task)
 }
+
+/** Is a gate reached whose question must be made first: its checks judged, what it would release looked at? */
+const isAsking = ({ rules }: PlanState, { definition, status, retryAt }: TaskState): boolean =>
+  definition.action.type === 'gate' && rules > 2 && status === 'ready' && retryAt === null
 
 export const isStartable = (task: TaskState): boolean =>
   task.status === 'ready' && task.retryAt === null && isEngines(task)
@@ -168,11 +180,23 @@ export function worksOf(state: PlanState, task: TaskState): readonly TaskState[]
   return children.length === 0 ? [task] : children.flatMap(child => worksOf(state, child))
 }
 
+/** Where the work of a task begins: itself, or the children of a group that need none of the others. */
+export function beginningsOf(state: PlanState, task: TaskState): readonly TaskState[] {
+  if (task.definition.action.type !== 'group') return [task]
+  const own = (task.definition.needs ?? []).flatMap(name => state.tasks.get(name) ?? [])
+  const children = new Set(own.filter(child => groupOf(state, child) === task))
+  const first = [...children].filter(
+    child => !child.definition.needs?.some(name => children.has(state.tasks.get(name) as TaskState)),
+  )
+  return first.length === 0 ? [task] : first.flatMap(child => beginningsOf(state, child))
+}
+
 /** Where any outcome of a task may lead. */
-export function outcomeTargets({ on, failureModes, leads }: TaskDefinition): readonly TaskName[] {
-  if (on === undefined && failureModes === undefined && leads === undefined) return NOBODY
+export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] {
+  const { on, failureModes, leads, recover } = definition
+  if (on === undefined && failureModes === undefined && leads === undefined && recover === undefined) return NOBODY
   const recovering = (failureModes ?? []).flatMap(mode => mode.recover ?? [])
-  return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? [])]
+  return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? []), ...remediesOf(definition)]
 }
 
 /** Its files were captured, an attempt of this visit has ended, and another may come. */
@@ -213,16 +237,18 @@ export function transitiveDependants(roots: readonly TaskState[]): readonly Task
 }
 
 /**
- * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them.
+ * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them. A remedy
+ * sleeps even if it has `needs`: the trouble it is for may never come.
  * The task made from `done` is dormant too, until everything else has ended; what compensates others never wakes by itself.
  */
 export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): ReadonlySet<TaskName> {
   const dormant = new Set<TaskName>()
   const sources = new Map<TaskState, TaskState[]>()
   for (const task of state.order) {
+    const remedies = remediesOf(task.definition)
     for (const name of outcomeTargets(task.definition)) {
       const target = state.tasks.get(name)
-      if (target === undefined || hasOwnNeeds(target.definition)) continue
+      if (target === undefined || (hasOwnNeeds(target.definition) && !remedies.includes(name))) continue
       const list = sources.get(target)
       if (list === undefined) sources.set(target, [task])
       else list.push(task)

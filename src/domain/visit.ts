@@ -19,6 +19,8 @@ export function end(
   task.gate = null
   task.claim = null
   task.retryAt = null
+  // What failed may be in the middle of its recovery.
+  if (status !== 'failed') task.recovering = null
   setStatus(state, task, status)
 }
 
@@ -77,10 +79,12 @@ export function reset(state: PlanState, task: TaskState, to: Reset, now: Millis)
   task.dormant = to.dormant === true
   task.routedBy = to.routedBy ?? NOBODY
   task.result = to.result ?? null
+  task.recoveries = to.recoveries ?? NOTHING
   state.uncommitted = state.uncommitted.filter(one => one.task !== to.task)
   state.compensated = without(state.compensated, to.task)
   if (status === 'pending') return
   task.handled = to.handled === true
+  task.recovering = to.recovering ?? null
   end(state, task, status, now, to.reason ?? null)
   if (status === 'completed' && task.definition.compensate !== undefined)
     state.completedOrder = [...without(state.completedOrder, to.task), to.task]

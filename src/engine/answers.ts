@@ -1,6 +1,7 @@
 // Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
 // it is: how soon a resumed plan reaches its next task is decided by what must be read before.
 
+import { isNeglected } from '../domain/alarms.ts'
 import { inLine } from '../domain/decisions/starting.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
@@ -14,6 +15,7 @@ import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
+import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
@@ -30,15 +32,15 @@ export async function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T
 const answerers: Answerer = {
   find: (rooms, { reference }) => rooms.store.find(reference),
   summary: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
+    const state = await tendedState(rooms, plan)
     return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
   },
   board: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
+    const state = await tendedState(rooms, plan)
     return state === null ? null : board(state)
   },
   task: async (rooms, { plan, task }) => {
-    const state = await stateOf(rooms, plan)
+    const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return state === null || found === undefined ? null : card(state, found)
   },
@@ -62,9 +64,11 @@ const answerers: Answerer = {
   next: async (rooms, { plan, explain: wanted }) => {
     const found = await rooms.store.find(plan)
     if (found !== null) await sweepClaims(rooms.store, found.plan)
-    const state = await stateOf(rooms, plan)
+    const state = await tendedState(rooms, plan)
     if (state === null) return null
-    const ready = [...state.order.filter(isClaimable), ...inLine(state)].map(task => card(state, task))
+    const ready = [...state.order.filter(isClaimable), ...inLine(state, rooms.clock.now())].map(task =>
+      card(state, task),
+    )
     const explained =
       wanted === true
         ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) }))
@@ -146,21 +150,53 @@ const answerers: Answerer = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./proving.ts')).chainOf(rooms.store, found, at)
   },
-  handoff: async (rooms, { plan }) => {
+  handoff: async (rooms, { plan, links = false }) => {
     const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./audit-answers.ts')).handOn(rooms, found.plan)
+    return found === null ? null : await (await import('./audit-answers.ts')).handOn(rooms, found.plan, links)
   },
   digest: async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./audit-answers.ts')).digestSince(rooms, state, since)
   },
+  proposals: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./replanning.ts')).proposals(rooms, found.plan)
+  },
+  converging: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./converging.ts')).converging(rooms, state)
+  },
+  drift: async (rooms, { plan, files }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./drift.ts')).drift(roomsOf(rooms, state), state, { files })
+  },
+  contract: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./contract-answers.ts')).contract(rooms, found.plan)
+  },
   inbox: async rooms => await (await import('./inbox-answers.ts')).inbox(rooms),
+  questions: async (rooms, { plan, id }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./inbox-answers.ts')).questions(rooms, state, id)
+  },
+  reviews: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : (await import('./inbox-answers.ts')).reviews(rooms, state)
+  },
   inboxFate: async (rooms, { id }) => await (await import('./inbox-answers.ts')).inboxFate(rooms, id),
   check: (rooms, options) => rooms.store.check(options),
   prune: (rooms, { before, dryRun }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
     return rooms.store.prune({ before, blobsBefore, dryRun })
   },
+}
+
+/** What nobody drives is tended to by whoever looks. */
+async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
+  const state = await stateOf(rooms, reference)
+  if (state === null || !isNeglected(state, rooms.clock.now())) return state
+  await (await late.tending()).tend(rooms, state.id)
+  return await rooms.store.state(state.id)
 }
 
 async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | null> {

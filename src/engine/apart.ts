@@ -13,9 +13,10 @@ import { effectOf, mayRunAgain } from '../domain/effect.ts'
 import type { GitOperation } from '../domain/git-operation.ts'
 import type { Actor, PlanId, Sha256 } from '../domain/id.ts'
 import type { Action, TaskDefinition } from '../domain/plan.ts'
-import type { Failed, Failure, Result, Succeeded } from '../domain/result.ts'
+import type { Failed, Failure, Result, Succeeded, Wrote } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './committing.ts'
+import { heldToEffects } from './effects.ts'
 import { lookAfter, lookApart, readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -67,9 +68,25 @@ export async function performApart(
   if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
   const wrote = await lookAfter(at, state, look)
   if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
+  const held = options.action === undefined ? await heldApart(at, state, task, result, wrote) : result
+  if (held.status === 'failed') return withGit(pointingTo(held, path), operations)
   if (!(await options.isHeld())) return GIVEN_UP
-  const landed = await land(about, { at, path, operations, result, changes: wrote.changes }, say)
+  const landed = await land(about, { at, path, operations, result: held, changes: wrote.changes }, say)
   return landed.status === 'conflict' ? { ...landed, status: 'failed' } : landed
+}
+
+/** It was alone there, so all that changed is its own. What it wrote is told by its commit, not by its result. */
+async function heldApart(
+  at: Rooms,
+  state: PlanState,
+  task: TaskState,
+  result: Succeeded,
+  wrote: Wrote,
+): Promise<Result> {
+  const { snapshot: _, ...alone } = wrote
+  const held = await heldToEffects(at, state, task, { ...result, wrote: alone })
+  const { wrote: __, ...bare } = held
+  return bare as Result
 }
 
 /** Runs something that only reads where it sees what the plan has done so far. */
@@ -288,9 +305,9 @@ const failedFor = (message: string): Failed => ({
 })
 
 /** Does it run a command or read a file, and so need to see what the plan has done? */
-function looksAtFiles({ accept, outputs }: TaskDefinition, action: string): boolean {
+function looksAtFiles({ accept = [], postconditions = [], outputs }: TaskDefinition, action: string): boolean {
   if (action === 'run' || action === 'verify') return true
-  const checks = accept?.some(({ type }) => type === 'check') === true
+  const checks = [...accept, ...postconditions].some(({ type }) => type === 'check')
   return checks || Object.values(outputs ?? {}).some(({ from }) => from === 'file')
 }
 

@@ -7,9 +7,10 @@ import type { PlanState } from '../domain/state.ts'
 import { type AuditLine, AuditReader } from '../domain/views/audit.ts'
 import { type Digest, digest } from '../domain/views/digest.ts'
 import { type Handoff, handoff } from '../domain/views/handoff.ts'
+import { artifactFiles } from '../domain/views/handoff-artifacts.ts'
 import { canonicalJson } from '../format/hash.ts'
 import type { Entry, Store } from '../stores/store.ts'
-import { postmortemText, readmeText } from './handoff-text.ts'
+import { type LinkTo, postmortemText, readmeText } from './handoff-text.ts'
 import { type Chain, proven, wholeJournal } from './proving.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -40,9 +41,12 @@ export async function auditTrail(
 
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
 
-export async function handOn({ store }: Rooms, plan: PlanId): Promise<HandedOn> {
+/** With `links`, artifacts are linked as files beside the documents, under the names of `artifactFiles`. */
+export async function handOn({ store }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
   const facts = handoff(await wholeJournal(store, plan))
-  return { ...facts, readme: readmeText(facts), postmortem: postmortemText(facts) }
+  const files = new Map<string, string>(artifactFiles(facts).map(({ sha256, path }) => [sha256, path]))
+  const linkTo: LinkTo = sha256 => (links ? (files.get(sha256) ?? null) : null)
+  return { ...facts, readme: readmeText(facts, linkTo), postmortem: postmortemText(facts, linkTo) }
 }
 
 export async function digestSince({ store, clock }: Rooms, state: PlanState, since: Millis): Promise<Digest> {

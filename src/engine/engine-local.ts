@@ -1,6 +1,7 @@
 // The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
 // commands carry, and holds no state of its own.
 
+import { isNeglected } from '../domain/alarms.ts'
 import type { Command } from '../domain/command.ts'
 import {
   type Actor,
@@ -19,11 +20,13 @@ import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { definitionHash } from '../format/hash.ts'
-import type { Updated } from '../stores/store.ts'
+import type { Found, Updated } from '../stores/store.ts'
 import { answer } from './answers.ts'
+import { heldToEffects } from './effects.ts'
 import type { AnswerOf, Engine, KillSwitch, Order, QueryOf, QueryType, RollbackAsk, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim, standingNow } from './footprint.ts'
 import { killSwitch, refuseHalted } from './halting.ts'
+import { newQuestionId } from './inbox-id.ts'
 import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
 import { roomsOf } from './places.ts'
@@ -60,6 +63,17 @@ export class EngineLocal implements Engine {
     const found = plan === null ? null : await this.#rooms.store.find(plan)
     if (found === null)
       return { ok: false, refusal: refuse('not-found', `there is no plan '${plan ?? ''}'`, 'see `planfold list`') }
+    const submitted = await this.#submit(found, order, actor, options)
+    if (submitted.ok) await this.#tend(found.plan)
+    return submitted
+  }
+
+  async #submit(
+    found: Found,
+    order: Exclude<Order, { readonly type: 'create' }>,
+    actor: Actor,
+    options: { readonly expectedVersion?: number },
+  ): Promise<Submitted> {
     const halted = BEGINS.has(order.type) ? refuseHalted(this.#rooms) : null
     if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
@@ -67,7 +81,8 @@ export class EngineLocal implements Engine {
         const groundless = await refuseGroundless(this.#rooms, found.plan)
         if (groundless !== null) return { ok: false, refusal: groundless }
         const files = this.#rooms.snapshots === undefined ? {} : { files: 'seen' as const }
-        return await this.#update(found.plan, { type: 'start', rules: RULES, ...files }, actor, options)
+        const stamp = await (await late.drift()).stampOf(this.#rooms, found.plan)
+        return await this.#update(found.plan, { type: 'start', rules: RULES, ...files, ...stamp }, actor, options)
       }
       case 'checkpoint':
         return await this.#checkpoint(found.plan, order, actor)
@@ -94,12 +109,29 @@ export class EngineLocal implements Engine {
       case 'revise': {
         const state = await this.#rooms.store.state(found.plan)
         const definition = state === null ? order.definition : keepItems(state.definition, order.definition)
-        return await this.#update(
-          found.plan,
-          { ...order, definition, hash: definitionHash(definition) },
-          actor,
-          options,
+        const stamp = await (await late.drift()).stampOf(this.#rooms, found.plan, 'begun')
+        const command = { ...order, definition, hash: definitionHash(definition), ...stamp }
+        return await this.#update(found.plan, command, actor, options)
+      }
+      case 'ask':
+        return await this.#update(found.plan, { ...order, id: newQuestionId(this.#rooms.random), by: actor }, actor)
+      case 'decide':
+        return await this.#decide(found.plan, order, actor, options)
+      case 'answer':
+        return await this.#update(found.plan, { ...order, by: actor }, actor, options)
+      case 'judge':
+      case 'propose':
+      case 'assess':
+      case 'append': {
+        const { replan } = await late.replanning()
+        return await replan(this.#rooms, found.plan, order, actor, command =>
+          this.#update(found.plan, command, actor, options),
         )
+      }
+      case 'review': {
+        await this.#tend(found.plan)
+        const decisions = order.decisions.map(each => ({ ...each, type: 'decide' as const, by: actor as string }))
+        return await this.#update(found.plan, { type: 'review', decisions }, actor, options)
       }
       default:
         return await this.#update(found.plan, order, actor, options)
@@ -186,7 +218,33 @@ export class EngineLocal implements Engine {
     const look = task?.claim == null ? null : task.prepared
     const own = roomsOf(this.#rooms, state)
     const [result, wrote] = [await judgeReport(own, state, order), await lookAfter(own, state, look)]
-    return wrote === null ? result : { ...result, wrote }
+    const whole = wrote === null ? result : { ...result, wrote }
+    return task === undefined ? whole : await heldToEffects(own, state, task, whole)
+  }
+
+  /** Gates that nobody has made ready, or that ran out while nobody looked, are seen to first. */
+  async #tend(plan: PlanId): Promise<void> {
+    const state = await this.#rooms.store.state(plan)
+    if (state !== null && isNeglected(state, this.#rooms.clock.now()))
+      await (await late.tending()).tend(this.#rooms, plan)
+  }
+
+  async #decide(
+    plan: PlanId,
+    { edits, ...order }: OrderOf<'decide'>,
+    actor: Actor,
+    options: { readonly expectedVersion?: number },
+  ): Promise<Submitted> {
+    await this.#tend(plan)
+    const command = { ...order, by: actor as string }
+    if (edits === undefined) return await this.#update(plan, command, actor, options)
+    const state = await this.#rooms.store.state(plan)
+    if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+    const made = await (await late.gateEdits()).withEdits(roomsOf(this.#rooms, state), state, order.task, edits)
+    if (!made.ok) return made
+    // Agreed to as the plan stands now: whoever moves it meanwhile makes it something else.
+    const expectedVersion = options.expectedVersion ?? made.version
+    return await this.#update(plan, { ...command, edits: made.edits }, actor, { expectedVersion })
   }
 
   async #checkpoint(plan: PlanId, order: OrderOf<'checkpoint'>, actor: Actor): Promise<Submitted> {

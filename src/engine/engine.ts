@@ -1,11 +1,11 @@
 // The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
-import type { CommandOf, Reset } from '../domain/command.ts'
-import type { Event, GateVerdict, ImportedTask, PlanSource } from '../domain/event.ts'
+import type { CommandOf, Decide } from '../domain/command.ts'
+import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { PlanStatus } from '../domain/status.ts'
@@ -13,6 +13,7 @@ import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
+import type { Contract } from '../domain/views/contract.ts'
 import type { Digest } from '../domain/views/digest.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import type { Summary } from '../domain/views/summary.ts'
@@ -33,18 +34,20 @@ import type {
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
-import type { RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { AuditTrail, HandedOn } from './audit-answers.ts'
+import type { ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 import type { Halt, Halted } from './halting.ts'
-import type { Inbox, InboxFate } from './inbox-answers.ts'
+import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './inbox-answers.ts'
 import type { Chain } from './proving.ts'
 import type { PullRequest } from './pull-request.ts'
+import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
+export type { FilePreview, ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 export type { Halt, Halted } from './halting.ts'
-export type { Inbox, InboxEntry, InboxFate } from './inbox-answers.ts'
+export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './inbox-answers.ts'
 export type { Chain } from './proving.ts'
 export type { PullRequest } from './pull-request.ts'
 export type { Replay, ReplayFault } from './replay.ts'
@@ -102,7 +105,14 @@ export type Order =
   | { readonly type: 'claim'; readonly task?: TaskName; readonly leaseMs?: number }
   | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token: string; readonly leaseMs?: number }
   | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Result }
-  | { readonly type: 'decide'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  /** `edits` is a whole revised document: approved as it stands there. */
+  | (Omit<Decide, 'by' | 'edits'> & { readonly edits?: GateEdits })
+  /** Several gates in one review: all of them are decided, or none. Each with the hash of what was seen. */
+  | { readonly type: 'review'; readonly decisions: readonly Omit<Decide, 'type' | 'by' | 'edits'>[] }
+  /** A question in the middle of somebody's work; its id is in the event. */
+  | { readonly type: 'ask'; readonly text: string; readonly form: readonly Field[]; readonly task?: TaskName }
+  | { readonly type: 'answer'; readonly id: string; readonly answers: JsonObject }
+  | ReplanningOrder
   | CommandOf<'retry'>
   | CommandOf<'skip'>
   | CommandOf<'note'>
@@ -115,92 +125,10 @@ export type Order =
   /** Takes back the last rollback; twice is a redo. */
   | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
 
-/** From where, and with what else. */
-export interface ForkAsk {
-  /** A task (where it had ended), a checkpoint by name, or the number of an entry. */
-  readonly from: string
-  /** `<plan>-fork`, numbered, when absent. */
-  readonly name?: string
-  /** By `task.key`, for tasks that are open there. */
-  readonly inputs?: { readonly [place: string]: Json }
-  /** Another definition than that of then. */
-  readonly definition?: PlanDefinition
+/** What somebody makes of the plan while they approve it. */
+export interface GateEdits {
+  readonly definition: PlanDefinition
   readonly source?: PlanSource
-  /** For open tasks that ask a model. */
-  readonly model?: string
-  /** Work in the workspace as it is, instead of in a folder of its own. */
-  readonly here?: true
-}
-
-/** What a fork begins with. */
-export interface Forked {
-  /** The entry of the other plan it goes on from. */
-  readonly from: number
-  /** Brought along with what they left. */
-  readonly ended: readonly TaskName[]
-  readonly open: readonly TaskName[]
-  readonly works:
-    | { readonly in: 'workspace' }
-    | {
-        readonly in: 'folder' | 'worktree'
-        /** Relative to the workspace. */
-        readonly place: string
-        readonly files: number
-        /** What is not there: ignored, or never stored. */
-        readonly left: { readonly paths: number; readonly first: readonly LeftOut[] }
-        /** Files the plan never wrote: as they were at that entry, or as they are now. */
-        readonly others: 'then' | 'now'
-        /** Tasks that worked since without anybody looking at what they wrote: their files are as they are now. */
-        readonly unseen: readonly TaskName[]
-        /** Why it is no worktree although there is a repository. */
-        readonly why?: string
-      }
-}
-
-/** Where to, and how much of it. */
-export interface RollbackAsk {
-  /** A checkpoint by name, or the number of an entry; before the first task when absent. */
-  readonly to?: string
-  /** Only these paths or patterns; tasks stay as they are. */
-  readonly files?: readonly string[]
-  /** Only what these tasks wrote; they and what came after them are open again. */
-  readonly tasks?: readonly TaskName[]
-  readonly filesOnly?: true
-  readonly keepGit?: true
-  readonly force?: true
-  /** For single paths where somebody has worked since. */
-  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
-  /** For all other such paths. */
-  readonly every?: 'mine' | 'theirs' | 'merge'
-}
-
-/** What a rollback would do. Nothing was changed. */
-export type RollbackPreview =
-  | {
-      readonly ok: true
-      readonly kind: 'rollback' | 'undo'
-      /** The entry it goes to, and the checkpoint it is known by. */
-      readonly to: number
-      readonly checkpoint: Checkpoint | null
-      /** Every path that was written since. */
-      readonly files: readonly FilePreview[]
-      readonly resets: readonly Reset[]
-      /** Whose compensation would be run, last completed first. */
-      readonly compensate: readonly TaskName[]
-      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
-      readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
-      readonly git: readonly RollbackStep[]
-      /** Edits somebody made between two tasks, kept under their hash. */
-      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
-    }
-  | { readonly ok: false; readonly refusal: Refusal }
-
-export interface FilePreview {
-  readonly path: string
-  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
-  /** Somebody has worked there since. */
-  readonly conflict?: 'edited since' | 'appeared' | 'gone'
-  readonly why?: string
 }
 
 export type Submitted =
@@ -217,7 +145,7 @@ export type Submitted =
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
-export interface Queries {
+export interface Queries extends ReplanningQueries {
   find: { ask: { reference: string }; answer: Found | null }
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   board: { ask: { plan: string }; answer: readonly Card[] | null }
@@ -264,11 +192,17 @@ export interface Queries {
   /** The chain of a journal, proven to its end; with the hashes of single entries. */
   chain: { ask: { plan: string; at?: readonly number[] }; answer: Chain | null }
   /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
-  handoff: { ask: { plan: string }; answer: HandedOn | null }
+  handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
   /** Progress and blockers since a time. */
   digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** Every criterion, and how it was judged last. */
+  contract: { ask: { plan: string }; answer: Contract | null }
   /** Everything that waits for a person, in all plans, oldest first. */
   inbox: { ask: object; answer: Inbox }
+  /** Questions asked in the middle of work: those that wait, or the one of this id, with its answer. */
+  questions: { ask: { plan: string; id?: string }; answer: readonly AskedQuestion[] | null }
+  /** Approvals that are looked at together, oldest first. */
+  reviews: { ask: { plan: string }; answer: readonly OpenReview[] | null }
   /** What became of something that waited; null for an id that never did. */
   inboxFate: { ask: { id: string }; answer: InboxFate | null }
   check: { ask: { readData?: boolean }; answer: CheckReport }
@@ -301,6 +235,8 @@ export type AnswerOf<T extends QueryType> = Queries[T]['answer']
 /** Drives plans: claims the lease, runs the loop until the plan rests. */
 export interface Worker {
   drive(plan: PlanId, options: DriveOptions): Promise<Driven>
+  /** Tells whom the plan says what is left to tell, when nobody drives it. */
+  tell(plan: PlanId, options?: { readonly stop?: AbortSignal }): Promise<void>
   /** Active plans whose owner is gone: what a rescuer would take over. */
   orphans(): Promise<readonly PlanId[]>
   /** Takes over orphans and gives back lapsed claims, now and every `everyMs`, until `stop` fires. */

@@ -26,6 +26,12 @@ export async function evaluator(state: PlanState, extra: Context = {}): Promise<
 /** What an expanded task was made for, as its expressions see it. */
 export const boundOf = ({ bound }: TaskDefinition): Context => (bound === undefined ? NOTHING : { ...bound })
 
+/** What stands before a task's own expressions, before and after it is carried out. */
+export const ownContext = (task: TaskState): Context => ({ ...boundOf(task.definition), feedback: feedbackOf(task) })
+
+/** What was said last by whoever sent it back. */
+export const feedbackOf = ({ feedback }: TaskState): string => feedback.at(-1)?.text ?? ''
+
 const NOTHING: Context = {}
 
 /** A verdict: true, false, or why there is none. */

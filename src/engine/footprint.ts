@@ -114,7 +114,7 @@ async function seenSince(
   return found.ok ? { ok: true, changes: found.changes, left: found.left, snapshot: taken.manifest } : { ok: false }
 }
 
-async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
+export async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
   const stands = await git?.standing()
   return stands?.ok === true ? stands.value : null
 }

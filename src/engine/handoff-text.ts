@@ -13,7 +13,11 @@ export const HANDOFF_MARK = '<!-- planfold handoff -->'
 
 const ROWS_MAX = 200
 
-export function readmeText(facts: Handoff): string {
+/** Where an artifact lies beside the documents; null when it does not. */
+export type LinkTo = (sha256: string) => string | null
+const NOWHERE: LinkTo = () => null
+
+export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
   const { name, tasks, goal } = facts
   const open = tasks.filter(isLeftOpen)
   const files = tasks.filter(({ changes }) => changes !== null)
@@ -33,7 +37,7 @@ export function readmeText(facts: Handoff): string {
               'path',
             )}`,
           ]),
-      ...tasks.flatMap(artifactLines),
+      ...tasks.flatMap(task => artifactLines(task, linkTo)),
       ...checkpointLines(facts),
       ...refLines(facts),
       ...(facts.place === null ? [] : [`- Works in ${code(facts.place)}`]),
@@ -43,7 +47,7 @@ export function readmeText(facts: Handoff): string {
   ])
 }
 
-export function postmortemText(facts: Handoff): string {
+export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
   const { tasks } = facts
   const again = tasks.filter(({ attempts, visits }) => attempts > visits || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
@@ -80,6 +84,7 @@ export function postmortemText(facts: Handoff): string {
       ),
     ),
     section('Decided', facts.decisions.map(decisionLine)),
+    ...judgedSections(facts),
     section('Failed, and why', facts.setbacks.map(setbackLine), 'Nothing failed.'),
     section(
       'Tried again',
@@ -117,11 +122,43 @@ export function postmortemText(facts: Handoff): string {
       ...tasks.flatMap(({ task, changes }) =>
         changes === null ? [] : [`- Change set of ${code(task)}: ${code(changes)}`],
       ),
-      ...tasks.flatMap(artifactLines),
+      ...tasks.flatMap(task => artifactLines(task, linkTo)),
       ...checkpointLines(facts),
       ...refLines(facts),
     ]),
   ])
+}
+
+/** What was asked in the middle of work, what was done about failures, who was called, what was proposed. */
+function judgedSections(facts: Handoff): readonly (readonly string[])[] {
+  return [
+    section(
+      'Asked meanwhile',
+      facts.questions.map(({ at, by, task, text: asked, answer }) => {
+        const where = task === null ? '' : ` at ${code(task)}`
+        const said = answer === null ? 'not answered' : `${text(answer.by)}: ${text(JSON.stringify(answer.answers))}`
+        return `- ${time(at)}, ${text(by)}${where}: ${text(asked)} — ${said}`
+      }),
+    ),
+    section(
+      'Proposed',
+      facts.proposals.map(({ id, at, by, rationale, fate }) => {
+        const how = fate === null ? 'not decided' : `${fate.how} by ${text(fate.by)}: ${text(fate.rationale)}`
+        return `- ${time(at)}, ${text(by)}: ${code(id)} ${text(rationale)} — ${how}`
+      }),
+    ),
+    section(
+      'Recovered, or not',
+      facts.recoveries.map(({ at, task, choice, reason }) => `- ${time(at)} ${code(task)}: ${choice}: ${text(reason)}`),
+    ),
+    section(
+      'Called',
+      facts.escalations.map(
+        ({ at, task, why, to }) => `- ${time(at)} ${code(task)}: ${text(to ?? 'somebody')} was called (${why})`,
+      ),
+    ),
+    facts.aborted === null ? [] : section('Given up', [`- ${text(facts.aborted)}`]),
+  ]
 }
 
 function document(title: string, parts: readonly (readonly string[])[]): string {
@@ -161,16 +198,20 @@ const waitingLines = ({ waiting }: Handoff): readonly string[] =>
       `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${asks}`,
   )
 
-const decisionLine = ({ version, at, by, task, verdict, rationale }: Handoff['decisions'][number]): string =>
-  `- ${time(at)}, entry ${version}, ${text(by)}: ${code(task)} ${verdict}${rationale === '' ? '' : `: ${text(rationale)}`}`
+const decisionLine = ({ version, at, by, task, verdict, rationale, said }: Handoff['decisions'][number]): string =>
+  `- ${time(at)}, entry ${version}, ${text(by)}: ${code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
 
 function setbackLine({ at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number]): string {
   const which = visit > 1 ? `visit ${visit}, attempt ${attempt}` : `attempt ${attempt}`
   return `- ${time(at)} ${code(task)} (${which}), ${kind}: ${text(message)}${hint === null ? '' : ` — ${text(hint)}`}`
 }
 
-const artifactLines = ({ task, artifacts }: HandedTask): readonly string[] =>
-  artifacts.map(({ output, sha256 }) => `- Artifact ${code(`${task}.${output}`)}: ${code(sha256)}`)
+const artifactLines = ({ task, artifacts }: HandedTask, linkTo: LinkTo): readonly string[] =>
+  artifacts.map(({ output, sha256 }) => {
+    const path = linkTo(sha256)
+    const there = path === null ? code(sha256) : `[${text(path)}](${encodeURI(path)}), ${code(sha256)}`
+    return `- Artifact ${code(`${task}.${output}`)}: ${there}`
+  })
 
 function checkpointLines({ name, checkpoints, automatic }: Handoff): readonly string[] {
   return [

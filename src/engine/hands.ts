@@ -3,8 +3,11 @@
 import type { commit } from './committing.ts'
 import type { rollBack } from './going-back.ts'
 import { late } from './late.ts'
+import { type Notices, Notifier, type NotifierOptions } from './notifying.ts'
 import { perform } from './perform.ts'
 import { prepare } from './prepare.ts'
+import type { propose } from './proposing.ts'
+import type { Rooms } from './rooms.ts'
 
 /** A replay brings hands that hold nothing but what was recorded. */
 export interface Hands {
@@ -14,6 +17,10 @@ export interface Hands {
   readonly commit: typeof commit
   /** Carries out the rollback under way, or finishes it. */
   readonly rollBack: typeof rollBack
+  /** Makes the revision that a rule asks for. */
+  readonly propose: typeof propose
+  /** Tells people, beside the loop. */
+  readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices
 }
 
 export const HANDS: Hands = {
@@ -21,4 +28,6 @@ export const HANDS: Hands = {
   prepare,
   commit: async (...args) => await (await late.committing()).commit(...args),
   rollBack: async (...args) => await (await late.goingBack()).rollBack(...args),
+  notices: (rooms, options) => new Notifier(rooms, options),
+  propose: async (...args) => await (await late.proposing()).propose(...args),
 }

@@ -1,14 +1,18 @@
-// What waits for a person, over all plans, oldest first, each under a short id; and what became of an id that waits no longer. Ids
-// are made from the key of a question, so the same question has the same id, today and on another machine.
+// What waits for a person, over all plans, oldest first, each under a short id; and what became of an id that waits no longer.
 
 import { createHash } from 'node:crypto'
-import type { PlanId } from '../domain/id.ts'
+import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Question } from '../domain/judgement-event.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import { type InboxItem, inboxOf, rollbackItem, type StoppedRollback } from '../domain/views/inbox.ts'
 import { type Became, InboxPast, stoppedIn } from '../domain/views/inbox-past.ts'
+import { type Review, reviewsOf } from '../domain/views/review.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../stores/store.ts'
+import { inboxId } from './inbox-id.ts'
 import { sweepClaims } from './janitor.ts'
+import { late } from './late.ts'
 import type { Rooms } from './rooms.ts'
 
 export interface InboxEntry extends InboxItem {
@@ -21,22 +25,33 @@ export interface Inbox {
   readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
 }
 
+/** Asked in the middle of somebody's work; with the answer, when there is one. */
+export type AskedQuestion = Question & {
+  readonly since: Millis
+  readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
+}
+
+export interface OpenReview extends Omit<Review, 'items'> {
+  readonly items: readonly InboxEntry[]
+  /** Of exactly these questions; whoever decides about the review decides about this. */
+  readonly hash: Sha256
+}
+
 /** How a question that waits no longer was answered, or why it is gone. */
 export type InboxFate = Became & { readonly id: string }
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 const OVER: readonly PlanStatus[] = ['completed', 'failed', 'cancelled']
-const ID_LENGTH = 8
-/** Without letters that look like digits or like each other, and without `u`. */
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const PAGE = 200
 
-export async function inbox({ store }: Rooms): Promise<Inbox> {
+export async function inbox(rooms: Rooms): Promise<Inbox> {
+  const { store } = rooms
   await sweepClaims(store)
   const items: InboxEntry[] = []
   const unreadable: Inbox['unreadable'][number][] = []
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {
     try {
+      if (row.status === 'active' || row.status === 'blocked') await (await late.tending()).tend(rooms, row.id)
       items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
@@ -64,9 +79,37 @@ export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate
   return null
 }
 
-export function inboxId(key: string): string {
-  const bytes = createHash('sha256').update(key).digest()
-  return Array.from(bytes.subarray(0, ID_LENGTH), byte => DIGITS[byte & 31]).join('')
+/** The open ones; or the one of this id, also when it was answered. */
+export async function questions({ store }: Rooms, state: PlanState, id?: string): Promise<readonly AskedQuestion[]> {
+  const open = state.questions.map(question => ({ ...question, answer: null }))
+  if (id === undefined) return open
+  const waiting = open.filter(question => question.id === id)
+  if (waiting.length > 0) return waiting
+  let found: AskedQuestion | null = null
+  for (let after = 0; ; ) {
+    const page = await store.read(state.id, { after, limit: PAGE })
+    for (const { now, events } of page) {
+      for (const event of events) {
+        if (event.type === 'question.asked' && event.id === id) {
+          const { type: _, ...question } = event
+          found = { ...question, since: now, answer: null }
+        } else if (event.type === 'question.answered' && event.id === id && found !== null)
+          return [{ ...found, answer: { answers: event.answers, by: event.by, at: now } }]
+      }
+    }
+    if (page.length < PAGE) return found === null ? [] : [found]
+    after = page.at(-1)!.version
+  }
+}
+
+export function reviews({ clock }: Rooms, state: PlanState): readonly OpenReview[] {
+  return reviewsOf(state, clock.now()).map(review => ({
+    ...review,
+    items: review.items.map(item => ({ id: inboxId(item.key), ...item })),
+    hash: createHash('sha256')
+      .update(JSON.stringify(review.items.map(({ key }) => key)))
+      .digest('hex') as Sha256,
+  }))
 }
 
 async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {
@@ -105,5 +148,6 @@ async function plansIn(store: Store, statuses: readonly PlanStatus[]): Promise<r
       cursor = page.next
     }
   }
-  return [...found.values()]
+  // Ids rise with time: what has waited longest is looked at first.
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }

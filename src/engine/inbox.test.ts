@@ -32,7 +32,7 @@ describe('the inbox', () => {
     const { id } = first.items[1]!
     expect(await engine.ask({ type: 'inboxFate', id })).toMatchObject({
       id,
-      by: { actor: 'me', text: 'review approved: fine' },
+      by: { actor: 'me', text: 'review approved by me: fine' },
     })
     expect(await engine.ask({ type: 'inboxFate', id: 'zzzzzzzz' })).toBe(null)
   })

@@ -8,14 +8,14 @@ import type { Action } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { definitionHash } from '../format/hash.ts'
-import { boundOf, evaluator } from './expressions.ts'
+import { evaluator, ownContext } from './expressions.ts'
 
 export type FoundItems = { readonly expanded: Expanded } | { readonly failure: Failure }
 
 export async function findItems(state: PlanState, task: TaskState): Promise<FoundItems> {
   const { id, action } = task.definition
   if (action.type !== 'items') throw new Error(`bug: '${id}' finds no items`)
-  const evaluate = await evaluator(state, boundOf(task.definition))
+  const evaluate = await evaluator(state, ownContext(task))
   // From here on nothing waits: expression, definition and hash belong to one and the same state.
   const evaluation = evaluate(action.in)
   const about = `for_each of '${action.of}'`

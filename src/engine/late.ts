@@ -7,10 +7,20 @@ export const late = {
   asking: lately(() => import('./rollback-asking.ts')),
   checkpoints: lately(() => import('./checkpoint-answers.ts')),
   committing: lately(() => import('./committing.ts')),
+  consent: lately(() => import('./consent.ts')),
+  drift: lately(() => import('./drift.ts')),
   expressions: lately(() => import('../format/expression.ts')),
   forking: lately(() => import('./forking.ts')),
+  gateEdits: lately(() => import('./gate-edits.ts')),
+  tending: lately(() => import('./tending.ts')),
+  jsonValidation: lately(() => import('../format/json-validation.ts')),
   gitHand: lately(() => import('./git-hand.ts')),
+  auditing: lately(() => import('./audit-answers.ts')),
   goingBack: lately(() => import('./going-back.ts')),
+  notices: lately(() => import('../domain/views/notices.ts')),
+  notifying: lately(() => import('./notifying.ts')),
+  replanning: lately(() => import('./replanning.ts')),
+  proposing: lately(() => import('./proposing.ts')),
 }
 
 /** All of it, now. */

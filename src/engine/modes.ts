@@ -40,7 +40,12 @@ export async function recognise(
   return {
     ...result,
     ...(mode === undefined ? {} : { mode: mode.name }),
-    failure: { ...result.failure, ...(hint === '' ? {} : { hint }) },
+    failure: {
+      ...result.failure,
+      // Whatever it looked like: whoever wrote the mode knows better.
+      ...(mode?.class === undefined ? {} : { class: mode.class, code: `mode:${mode.name}` }),
+      ...(hint === '' ? {} : { hint }),
+    },
   }
 }
 

@@ -12,6 +12,10 @@ export class News {
   compensated: Told<'compensated'>[] = []
   committed: Told<'committed'>[] = []
   rolledBack: Turn['rolledBack'] | null = null
+  proposed: Told<'proposed'>[] = []
+  notices: Told<'notices'>[] = []
+  /** Notices said in a turn of which nobody knows whether it was written: looked for there, since nobody is told twice. */
+  unsure: Told<'notices'>[] = []
 
   get isNone(): boolean {
     return (
@@ -19,14 +23,17 @@ export class News {
       this.prepared.length === 0 &&
       this.compensated.length === 0 &&
       this.committed.length === 0 &&
+      this.proposed.length === 0 &&
+      this.notices.length === 0 &&
       this.rolledBack === null
     )
   }
 
   /** As a turn of the loop tells it. */
   turn(stopping: boolean): Turn {
-    const { settled, prepared, compensated, committed, rolledBack } = this
+    const { settled, prepared, compensated, committed, rolledBack, proposed, notices } = this
     const expanded = prepared.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
+    const gates = prepared.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))
     const restored = prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
     return {
       type: 'turn',
@@ -35,10 +42,13 @@ export class News {
         ? {}
         : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
       ...(expanded.length === 0 ? {} : { expanded }),
+      ...(gates.length === 0 ? {} : { gates }),
       ...(restored.length === 0 ? {} : { restored }),
       ...(compensated.length === 0 ? {} : { compensated }),
       ...(committed.length === 0 ? {} : { committed }),
       ...(rolledBack == null ? {} : { rolledBack }),
+      ...(proposed.length === 0 ? {} : { proposed }),
+      ...(notices.length === 0 ? {} : { notices }),
       ...(stopping ? { start: false as const } : {}),
     }
   }
@@ -50,5 +60,7 @@ export class News {
     this.compensated = [...taken.compensated, ...this.compensated]
     this.committed = [...taken.committed, ...this.committed]
     this.rolledBack ??= taken.rolledBack
+    this.proposed = [...taken.proposed, ...this.proposed]
+    this.unsure = [...taken.unsure, ...taken.notices, ...this.unsure]
   }
 }

@@ -5,17 +5,19 @@ import type { Interrupted } from '../domain/command.ts'
 import { capturesFiles, effectOf, scopeOf, worksApart } from '../domain/effect.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action } from '../domain/plan.ts'
-import type { Failed, Failure, Result, Verdict } from '../domain/result.ts'
+import type { Failed, Failure, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
-import { inScope } from '../safety/scope.ts'
+import { heldToEffects } from './effects.ts'
+import { endedBadly } from './ended-badly.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { type Look, lookAfter, standingNow } from './footprint.ts'
 import { gather } from './items.ts'
-import { contextAfter, judge } from './judge.ts'
+import { contextAfter, judgeWork, notHeld, refutedIn } from './judge.ts'
 import { late } from './late.ts'
 import { Logbook } from './logbook.ts'
 import { recognise } from './modes.ts'
+import { objection } from './objecting.ts'
 import { collect } from './outputs.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
@@ -73,7 +75,9 @@ async function performHere(
 ): Promise<Result | Interrupted> {
   const look = await looking(rooms, state, task, options)
   const result = await carryOut(rooms, state, task, options, logbook)
-  return result.status === 'interrupted' ? result : await withFootprint(rooms, state, task, look, result)
+  if (result.status === 'interrupted') return result
+  const whole = await withFootprint(rooms, state, task, look, result)
+  return options.action === undefined ? await heldToEffects(rooms, state, task, whole) : whole
 }
 
 async function carryOut(
@@ -112,9 +116,9 @@ async function carryOut(
         verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }],
       }
   }
-  const outside = beyondPolicy(state, attempt.action)
-  if (outside !== null) return failed(outside)
   if (!(await options.isHeld())) return { status: 'interrupted', reason: 'the plan is no longer ours' }
+  const objected = await objection(rooms, state, task, attempt, options)
+  if (objected !== null) return failed(objected)
   const runner = rooms.runners.get(attempt.action.type)
   const outcome: Outcome =
     attempt.action.type === 'verify' || attempt.action.type === 'checkpoint'
@@ -208,7 +212,8 @@ async function classify(
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
   if (exited !== null) {
-    const failure = endedBadly(exited, attempt, own && definition.expect !== undefined)
+    const judged = own && definition.expect !== undefined ? 'by expect' : 'by exit'
+    const failure = endedBadly(exited, attempt, rooms.clock.now(), judged)
     if (failure !== null) return { ...failed(failure), ...seen }
   }
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
@@ -241,76 +246,15 @@ async function classify(
         ...some,
       }
   }
-  const verdicts = own
-    ? await judge(definition.accept ?? [], {
-        state,
-        attempt,
-        context,
-        run: rooms.runners.get('run'),
-        tools,
-        signal: options.signal,
-      })
-    : []
-  if (options.signal.aborted && verdicts.length < (definition.accept?.length ?? 0))
-    return { status: 'interrupted', reason: 'stopped' }
+  const run = rooms.runners.get('run')
+  const court = { state, attempt, context, run, tools, signal: options.signal }
+  const verdicts = own ? await judgeWork(definition, court) : []
+  if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }
-  const refuted = verdicts.find(verdict => verdict.holds === false)
-  if (refuted !== undefined) return { ...failed(notAccepted(refuted)), ...seen, ...some, ...judged }
+  const refuted = refutedIn(verdicts)
+  if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some, ...judged }
   const picked = outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
   return { status: 'succeeded', ...picked, ...some, ...seen, ...judged }
-}
-
-/** A process that ended badly; null when its exit is fine, or is to be judged by `expect`. */
-function endedBadly(exited: Extract<Outcome, { type: 'exited' }>, attempt: Attempt, expected: boolean): Failure | null {
-  if (exited.timedOut)
-    return {
-      class: 'transient',
-      message: `timed out after ${attempt.timeoutMs / 1000} s; its processes were ended`,
-      hint: 'raise `timeout`, or make it faster',
-      retryable: true,
-    }
-  if (exited.exit === null)
-    return {
-      class: 'transient',
-      message: `ended by signal ${exited.signal ?? 'unknown'}`,
-      hint: 'was it killed, or out of memory?',
-      retryable: true,
-    }
-  if (expected || exited.exit === 0) return null
-  const said = lastLine(exited.stderr) ?? lastLine(exited.stdout)
-  const message = `exit ${exited.exit}${said === null ? '' : `: ${said}`}`
-  return {
-    class: exited.exit === 75 ? 'transient' : 'logic',
-    message,
-    hint: 'see `planfold log --output`',
-    retryable: true,
-  }
-}
-
-/** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
-function beyondPolicy(state: PlanState, action: Action): Failure | null {
-  const allowed = state.definition.policy?.write
-  if (action.type !== 'edit' || allowed === undefined) return null
-  const file = action.edits
-    .flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-    .find(path => !inScope(allowed, path))
-  if (file === undefined) return null
-  return {
-    class: 'policy',
-    message: `'${file}' is outside the plan's policy.write`,
-    hint: 'widen policy.write in a revision, or edit another file',
-    retryable: false,
-  }
-}
-
-function notAccepted(verdict: Verdict): Failure {
-  const evidence = verdict.evidence === undefined ? '' : ` (${verdict.evidence})`
-  return {
-    class: 'logic',
-    message: `not accepted: '${verdict.criterion}' does not hold${evidence}`,
-    hint: 'see `planfold log --output`',
-    retryable: true,
-  }
 }
 
 async function toolsFor(
@@ -322,7 +266,11 @@ async function toolsFor(
 ): Promise<RunnerTools> {
   const evaluate =
     attempt.action.type === 'decide'
-      ? await evaluator(state, { ...boundOf(attempt.definition), inputs: attempt.inputs })
+      ? await evaluator(state, {
+          ...boundOf(attempt.definition),
+          inputs: attempt.inputs,
+          feedback: attempt.feedback ?? '',
+        })
       : () => ({ ok: false as const, message: 'this action evaluates nothing' })
   return {
     root: rooms.root,
@@ -337,11 +285,6 @@ async function toolsFor(
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }
-}
-
-function lastLine(text: string): string | null {
-  const line = text.trimEnd().split('\n').at(-1)?.trim() ?? ''
-  return line === '' ? null : line.length > 200 ? `${line.slice(0, 200)}…` : line
 }
 
 const failed = (failure: Failure): Failed => ({ status: 'failed', failure })

@@ -38,7 +38,7 @@ interface Flight {
   ended: boolean
 }
 
-type Chore = 'commit' | 'rollback'
+type Chore = 'commit' | 'rollback' | 'propose'
 
 export class PlanLoop {
   readonly #rooms: Rooms
@@ -62,6 +62,7 @@ export class PlanLoop {
   #heldUntil = 0
   readonly #time: PlanTime
   readonly #hands: Hands
+  readonly #notices: ReturnType<Hands['notices']>
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
     this.#hands = hands
@@ -70,6 +71,8 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
+    const told = { owner: lease.owner, bell: this.#bell, isHeld: () => this.#isHeld(), leaving: this.#leaving.signal }
+    this.#notices = hands.notices(rooms, told)
   }
 
   async run(lost: AbortSignal): Promise<Driven> {
@@ -101,14 +104,15 @@ export class PlanLoop {
       const next = nextActions(state, this.#time.now())
       this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
+      const resting = next.rest !== 'waiting' || this.#options.stay !== true ? next.rest : null
+      const telling = this.#notices.look(state, this.#news, resting !== null)
       if (!this.#news.isNone || (next.turn && !stopping)) {
         state = await this.#turn(stopping)
         continue
       }
-      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0) {
+      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
         if (stopping) return { status: 'stopped' }
-        if (next.rest !== null && !(next.rest === 'waiting' && this.#options.stay === true))
-          return { status: 'rested', rest: next.rest }
+        if (resting !== null) return { status: 'rested', rest: resting }
       }
       await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()))
     }
@@ -156,6 +160,13 @@ export class PlanLoop {
         // Awaited first: a turn meanwhile begins a new list.
         const done = await this.#hands.commit(this.#rooms, state, commit)
         this.#news.committed.push(done)
+      })
+    }
+    if (next.propose !== null) {
+      const { propose } = next
+      this.#doChore('propose', async () => {
+        const made = await this.#hands.propose(this.#rooms, state, propose)
+        this.#news.proposed.push(made)
       })
     }
     // Nobody may be reading or writing files then.
@@ -277,6 +288,7 @@ export class PlanLoop {
       ended = []
     })
     if (taken.committed.length > 0) this.#chores.delete('commit')
+    if (taken.proposed.length > 0) this.#chores.delete('propose')
     if (taken.rolledBack !== null) {
       this.#chores.delete('rollback')
       // It is in the journal now, and need not be told again.

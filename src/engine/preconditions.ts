@@ -1,13 +1,14 @@
 // What must hold before an attempt may start. Judged like acceptance criteria, with facts about this machine beside; a
 // check must only read. One that does not hold is trouble that may pass: the attempt fails and may be tried again.
 
+import { commandText } from '../domain/criterion-text.ts'
 import type { CommandLine, Criterion } from '../domain/plan.ts'
 import type { Failure, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt } from '../runners/runner.ts'
 import { boundOf } from './expressions.ts'
 import { type Facts, systemFacts } from './facts.ts'
-import { commandText, judge } from './judge.ts'
+import { judge } from './judge.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -16,7 +17,8 @@ const CHECK_MAX_MS = 5 * 60_000
 
 export type Judged =
   | { readonly verdicts: readonly Verdict[] }
-  | { readonly failure: Failure }
+  /** The first that does not hold makes the failure; all that were judged are told. */
+  | { readonly failure: Failure; readonly verdicts?: readonly Verdict[] }
   /** We are stopping; ask again later. */
   | null
 
@@ -27,6 +29,24 @@ export async function judgePreconditions(
   signal: AbortSignal,
 ): Promise<Judged> {
   const { preconditions = [] } = task.definition
+  const asked = await inquire(rooms, state, task, preconditions, signal)
+  if (asked === null || 'failure' in asked) return asked
+  const { verdicts, facts } = asked
+  const at = verdicts.findIndex(({ holds }) => holds === false)
+  if (at < 0) return { verdicts }
+  return { failure: notMet(preconditions[at]!, verdicts[at]!, facts), verdicts }
+}
+
+/** Judges criteria before anything has begun: checks only read, and facts about this machine stand beside. */
+export async function inquire(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  criteria: readonly Criterion[],
+  signal: AbortSignal,
+): Promise<
+  { readonly verdicts: readonly Verdict[]; readonly facts: Partial<Facts> } | { readonly failure: Failure } | null
+> {
   const resolved = await resolveAttempt(state, task)
   if (!resolved.ok)
     return {
@@ -42,15 +62,16 @@ export async function judgePreconditions(
     attempt: task.attempt + 1,
     timeoutMs: Math.min(resolved.value.timeoutMs, CHECK_MAX_MS),
   }
-  const facts = preconditions.some(speaksOfFacts)
+  const facts = criteria.some(speaksOfFacts)
     ? await (rooms.facts?.() ?? systemFacts(rooms.stateDir))
     : ({} as Partial<Facts>)
-  const verdicts = await judge(preconditions, {
+  const verdicts = await judge(criteria, {
     state,
     attempt,
     context: {
       ...boundOf(attempt.definition),
       inputs: attempt.inputs,
+      feedback: attempt.feedback ?? '',
       visit: attempt.visit,
       attempt: attempt.attempt,
       ...facts,
@@ -69,10 +90,7 @@ export async function judgePreconditions(
     },
     signal,
   })
-  if (signal.aborted) return null
-  const at = verdicts.findIndex(({ holds }) => holds === false)
-  if (at < 0) return { verdicts }
-  return { failure: notMet(preconditions[at]!, verdicts[at]!, facts) }
+  return signal.aborted ? null : { verdicts, facts }
 }
 
 function notMet(criterion: Criterion, { criterion: text, evidence }: Verdict, facts: Partial<Facts>): Failure {

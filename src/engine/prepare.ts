@@ -2,15 +2,17 @@
 // it may write are captured (first attempt of a visit) or set back to how they were (any later one), so that every attempt
 // begins from the same files. Recorded before it starts.
 
-import type { Expanded } from '../domain/command.ts'
+import type { Expanded, Turn } from '../domain/command.ts'
 import { dueBefore } from '../domain/decisions/checkpoints.ts'
+import { needsConsent } from '../domain/decisions/consenting.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import { boundOf, evaluator, truth } from './expressions.ts'
+import { evaluator, ownContext, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
+import { makeQuestion } from './gate-preparing.ts'
 import { findItems } from './items.ts'
 import { late } from './late.ts'
 import { recognise } from './modes.ts'
@@ -27,6 +29,8 @@ export interface Preparation {
   readonly prepared: Prepared
   /** The items of a `for_each`, and the definition that binds them. */
   readonly expanded?: Expanded
+  /** The question a gate asks, made for the definition `from`. */
+  readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
   readonly restored: { readonly to: Sha256; readonly saved: Sha256; readonly files: readonly string[] } | null
 }
 
@@ -93,11 +97,11 @@ async function made(
   task: TaskState,
   isHeld: () => Promise<boolean>,
   signal: AbortSignal,
-): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded'>> {
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate'>> {
   const { when } = task.definition
   let judged: Prepared = {}
   if (when !== undefined && task.prepared?.when === undefined) {
-    const verdict = truth((await evaluator(state, boundOf(task.definition)))(when), when)
+    const verdict = truth((await evaluator(state, ownContext(task)))(when), when)
     if ('message' in verdict)
       return {
         prepared: { failure: { class: 'logic', ...verdict, retryable: false } satisfies Failure },
@@ -116,11 +120,28 @@ async function made(
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
     const met = await seeing(rooms, state, task, signal)
     if (met === null) return { prepared: judged, restored: null }
-    if ('failure' in met) return { prepared: met, restored: null }
+    if ('failure' in met) {
+      const { failure, verdicts } = met
+      return { prepared: { failure, ...(verdicts === undefined ? {} : { preconditions: verdicts }) }, restored: null }
+    }
     judged = { ...judged, preconditions: met.verdicts }
     // Somebody is asked first; until they answer, the files are nobody's.
     const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
     if (asks) return { prepared: judged, restored: null }
+  }
+  if (task.definition.action.type === 'gate' && state.rules > 2) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    const made = await makeQuestion(rooms, state, task, signal)
+    if (made === null) return { prepared: judged, restored: null }
+    if ('failure' in made) return { prepared: made, restored: null }
+    return { prepared: judged, gate: { from: state.hash, ...made }, restored: null }
+  }
+  if (task.prepared?.preimage === undefined && needsConsent(state, task)) {
+    const { findConsent, isCovered } = await late.consent()
+    const consent = await findConsent(rooms, state, task)
+    judged = { ...judged, consent }
+    // Here too somebody is asked first.
+    if (!isCovered(state, task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
   }
   const due = dueBefore(state, task)
   if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state) }
@@ -144,6 +165,9 @@ async function made(
       restored.changed.length > 0
         ? { to: preimage, saved: restored.saved, files: restored.changed.slice(0, FILES_TOLD_MAX) }
         : null
+    // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
+    if (needsConsent(state, task))
+      judged = { ...judged, consent: await (await late.consent()).findConsent(rooms, state, task) }
     return { prepared: { ...judged, preimage }, restored: changed }
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])

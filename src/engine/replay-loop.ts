@@ -8,28 +8,24 @@
 // owner that died leaves no last word, so a loop may want more than the journal holds; it may never want something else.
 
 import type { Command, Interrupted, RollbackOutcome, Turn } from '../domain/command.ts'
-import type { PlanId, TaskName } from '../domain/id.ts'
+import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { type Asked, type Entry, LeaseLost, type Updated } from '../stores/store.ts'
 import type { Hands } from './hands.ts'
+import type { News } from './news.ts'
 import { PlanLoop } from './plan-loop.ts'
 import type { Preparation } from './prepare.ts'
 import { type Difference, firstDifference } from './replay-difference.ts'
+import { attemptKey, gateOf, give, type Pending, standsStill, without } from './replay-pending.ts'
 import { emptyRooms } from './replay-rooms.ts'
 import { effective, isIdle, isOpen, maySomethingStart } from './replay-turn.ts'
 
 /** So often the loop is looked at again before it is said that it does not come. */
 const LOOKS_MAX = 12
 
-interface Pending<T> {
-  readonly signal: AbortSignal | undefined
-  /** May its end still matter to the plan? */
-  readonly matters: () => boolean
-  readonly answer: (value: T) => void
-}
-
 type Committed = NonNullable<Turn['committed']>[number]
+type Proposed = NonNullable<Turn['proposed']>[number]
 
 export interface Mismatch extends Difference {
   readonly message: string
@@ -50,6 +46,10 @@ export class ReplayLoop {
   >()
   readonly #commits = new Map<string, Pending<Committed>>()
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
+  readonly #proposals = new Map<string, Pending<Proposed>>()
+  /** Where the loop hears who was told, and of which turn it has heard that. */
+  #news: News | null = null
+  #heard: Turn | null = null
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
   #listener: (() => void) | null = null
   #returned = false
@@ -60,7 +60,7 @@ export class ReplayLoop {
   /** What the last turn said was set back. Nothing else may be said again. */
   #restored: NonNullable<Turn['restored']> = []
   /** How much was answered from the record. */
-  readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0 }
+  readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0, proposals: 0 }
 
   constructor(plan: PlanId, state: PlanState, fence: number, now: number) {
     this.#plan = plan
@@ -145,6 +145,7 @@ export class ReplayLoop {
     for (const { answer } of this.#attempts.values()) answer({ status: 'interrupted', reason: ENDS })
     for (const { answer } of this.#commits.values()) answer(NO_COMMIT)
     for (const { answer } of this.#rollbacks.values()) answer(NOTHING)
+    for (const { answer } of this.#proposals.values()) answer(NO_PROPOSAL)
     await this.#running
   }
 
@@ -159,6 +160,8 @@ export class ReplayLoop {
     this.#preparations.clear()
     this.#commits.clear()
     this.#rollbacks.clear()
+    this.#proposals.clear()
+    this.#news = null
     this.#lost = new AbortController()
     const lost = this.#lost.signal
     const lease = { owner: 'replay', fence: this.fence }
@@ -207,6 +210,15 @@ export class ReplayLoop {
         lost.aborted
           ? Promise.resolve(NOTHING)
           : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
+      // Who was told is heard from the record; until then the loop stays, since somebody may be told of its end.
+      notices: () => ({
+        look: ({ definition }, news) => {
+          this.#news = news
+          return definition.notify !== undefined
+        },
+      }),
+      propose: (_rooms, { hash }, { definition: { id } }) =>
+        new Promise(answer => this.#proposals.set(`${id}/${hash}`, { ...STAYS, answer })),
     }
   }
 
@@ -239,14 +251,23 @@ export class ReplayLoop {
       if (give(this.#commits, `${committed.task}/${committed.visit}`, committed)) this.answered.commits++
     if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
       this.answered.rollbacks++
+    // Not counted: nobody waits for it, so the loop must be rung.
+    if (turn.notices !== undefined && this.#news !== null && this.#heard !== turn) {
+      this.#news.notices.push(...turn.notices)
+      this.#heard = turn
+    }
+    for (const made of turn.proposed ?? [])
+      if (give(this.#proposals, `${made.task}/${made.base}`, made)) this.answered.proposals++
     for (const { task, visit, prepared } of turn.prepared ?? []) {
       const restored = turn.restored?.find(one => one.task === task)
       const expanded = turn.expanded?.find(one => one.task === task && one.visit === visit)
+      const asked = turn.gates?.find(one => one.task === task && one.visit === visit)
       const preparation = {
         task,
         visit,
         prepared,
         ...(expanded === undefined ? {} : { expanded }),
+        ...(asked === undefined ? {} : { gate: gateOf(asked) }),
         restored: restored === undefined ? null : without(restored),
       } as Preparation
       if (give(this.#preparations, `${task}/${visit}`, preparation)) this.answered.preparations++
@@ -260,11 +281,12 @@ export class ReplayLoop {
 
   /** Does the turn tell of something that matters, and that the loop has not under way? */
   #misses(turn: Turn): boolean {
-    const { settled, prepared, committed, rolledBack } = this.#effective(turn)
+    const { settled, prepared, committed, rolledBack, proposed } = this.#effective(turn)
     return (
       settled?.some(one => !this.#attempts.has(attemptKey(one))) === true ||
       prepared?.some(({ task, visit }) => !this.#preparations.has(`${task}/${visit}`)) === true ||
       committed?.some(({ task, visit }) => !this.#commits.has(`${task}/${visit}`)) === true ||
+      proposed?.some(({ task, base }) => !this.#proposals.has(`${task}/${base}`)) === true ||
       (rolledBack !== undefined && !this.#rollbacks.has(rolledBack.id))
     )
   }
@@ -297,22 +319,8 @@ const ENDS = 'the record of this owner ends here'
 const STAYS = { signal: undefined, matters: () => true }
 /** Said to a loop that writes no more. */
 const NOTHING: RollbackOutcome = { changes: null, paths: 0 }
+const NO_PROPOSAL: Proposed = { task: '' as TaskName, base: '' as Sha256, none: ENDS }
 const NO_COMMIT: Committed = { task: '' as TaskName, visit: 0, operations: [] }
-
-/** Everything that is asked of promises is done when the next round of the event loop begins. */
-const standsStill = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-
-const attemptKey = (of: { readonly task: string; readonly visit: number; readonly attempt: number }): string =>
-  `${of.task}/${of.visit}/${of.attempt}`
-
-function give<T>(to: Map<string, Pending<T>>, key: string, value: T): boolean {
-  const pending = to.get(key)
-  to.delete(key)
-  pending?.answer(value)
-  return pending !== undefined
-}
-
-const without = ({ task: _, ...rest }: NonNullable<Turn['restored']>[number]) => rest
 
 const recoversFirst = ({ type }: Command): Mismatch => ({
   path: '$.command.type',

@@ -4,6 +4,7 @@
 
 import type { Command, Settlement, Turn } from '../domain/command.ts'
 import { isClear } from '../domain/decisions/going-back.ts'
+import { awaitsProposal } from '../domain/decisions/replanning.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
 import { firstDifference } from './replay-difference.ts'
@@ -13,7 +14,8 @@ type Restored = NonNullable<Turn['restored']>
 /** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and what `before` told. */
 export function effective(state: PlanState, command: Command, before: Restored): Partial<Turn> {
   if (command.type !== 'turn') return {}
-  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, ...rest } = command
+  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, gates, proposed, ...rest } =
+    command
   const waits = (name: TaskName, visit: number): boolean => {
     const task = state.tasks.get(name)
     return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
@@ -37,6 +39,17 @@ export function effective(state: PlanState, command: Command, before: Restored):
     ...some(
       'expanded',
       expanded?.filter(({ task, visit, from }) => waits(task, visit) && from === state.hash),
+    ),
+    ...some(
+      'gates',
+      gates?.filter(({ task, visit, from }) => waits(task, visit) && from === state.hash),
+    ),
+    ...some(
+      'proposed',
+      proposed?.filter(({ task: name, base }) => {
+        const task = name === undefined ? undefined : state.tasks.get(name)
+        return task !== undefined && base === state.hash && awaitsProposal(state, task)
+      }),
     ),
     ...some(
       'compensated',

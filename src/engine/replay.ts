@@ -32,6 +32,7 @@ export interface Replay {
     readonly compensations: number
     readonly commits: number
     readonly rollbacks: number
+    readonly proposals: number
   }
   /** Entries that were decided again and not re-enacted, and why. */
   readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
@@ -107,7 +108,16 @@ class Replaying {
   readonly #state: PlanState = newState()
   readonly #trace = createHash('sha256')
   readonly #only = new Map<string, { entries: number; first: number }>()
-  readonly #sum = { entries: 0, owners: 0, attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0 }
+  readonly #sum = {
+    entries: 0,
+    owners: 0,
+    attempts: 0,
+    preparations: 0,
+    compensations: 0,
+    commits: 0,
+    rollbacks: 0,
+    proposals: 0,
+  }
   #loop: ReplayLoop | null = null
   #last: { readonly position: Position; readonly now: Millis; readonly fence: number } = {
     position: 0,

@@ -3,7 +3,7 @@
 import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { Order } from './engine.ts'
-import { contextAfter, judge } from './judge.ts'
+import { contextAfter, judgeWork, notHeld, refutedIn } from './judge.ts'
 import { Logbook } from './logbook.ts'
 import { recognise } from './modes.ts'
 import { resolveAttempt } from './resolve.ts'
@@ -24,14 +24,15 @@ export async function judgeReport(
     const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: Math.max(1, task.attempt) }
     return await recognise(state, attempt, result)
   }
-  if ((task.definition.accept?.length ?? 0) === 0) return result
+  const { accept = [], postconditions = [] } = task.definition
+  if (accept.length + postconditions.length === 0) return result
   const resolved = await resolveAttempt(state, task)
   if (!resolved.ok)
     return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
   const attempt = resolved.value
   const where = { plan: state.id, task: attempt.task, visit: task.visit, attempt: Math.max(1, task.attempt) }
   const logbook = new Logbook(rooms.store.logs, rooms.clock, where, () => {})
-  const verdicts = await judge(task.definition.accept ?? [], {
+  const verdicts = await judgeWork(task.definition, {
     state,
     attempt,
     context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
@@ -50,12 +51,12 @@ export async function judgeReport(
     signal: new AbortController().signal,
   })
   logbook.seal()
-  const refuted = verdicts.find(verdict => verdict.holds === false)
+  if (verdicts === null) throw new Error('bug: nobody stopped the judging of a report')
+  const refuted = refutedIn(verdicts)
   if (refuted === undefined) return { ...result, verdicts }
-  const message = `not accepted: '${refuted.criterion}' does not hold${refuted.evidence === undefined ? '' : ` (${refuted.evidence})`}`
   return await recognise(state, attempt, {
     status: 'failed',
-    failure: { class: 'logic', message, hint: 'see `planfold log --output`', retryable: true },
+    failure: notHeld(refuted),
     ...(result.outputs === undefined ? {} : { outputs: result.outputs }),
     verdicts,
   })

@@ -11,7 +11,7 @@ import type { GivenInputs, UnresolvedInput } from '../domain/views/briefing.ts'
 import { canonicalJson } from '../format/hash.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
 import type { Attempt } from '../runners/runner.ts'
-import { boundOf, evaluator } from './expressions.ts'
+import { evaluator, feedbackOf, ownContext } from './expressions.ts'
 
 const plain = new WeakMap<TaskDefinition, boolean>()
 
@@ -31,10 +31,11 @@ export async function resolveAttempt(
     action,
     inputs: definition.inputs ?? {},
     env: definition.env ?? {},
-    timeoutMs: definition.timeoutMs ?? state.definition.defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS,
+    timeoutMs: timeoutOf(state, task),
+    ...(task.feedback.length === 0 ? {} : { feedback: feedbackOf(task) }),
   }
   if (isPlain(definition)) return { ok: true, value: attempt }
-  const bound = boundOf(definition)
+  const bound = ownContext(task)
   const evaluate = await evaluator(state, bound)
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
@@ -56,6 +57,14 @@ export async function resolveAttempt(
   const cwd = placed.value.cwd ?? null
   const inputHash = hash('sha256', canonicalJson({ ...given, cwd } as unknown as Json)) as Sha256
   return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
+}
+
+/** Its own timeout, but no longer than what is left of the timebox of its visit when the attempt begins. */
+function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitAt, startedAt }: TaskState): number {
+  const timeoutMs = definition.timeoutMs ?? defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS
+  if (definition.timeboxMs === undefined) return timeoutMs
+  const used = visitAt === null || startedAt === null ? 0 : startedAt - visitAt
+  return Math.max(1, Math.min(timeoutMs, definition.timeboxMs - used))
 }
 
 /** The folder it runs in and the probe that is asked after a crash may hold references too. */
@@ -105,10 +114,11 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
 }
 
 /** Each input on its own, so that one that cannot be resolved hides no other. */
-export async function resolveInputs(state: PlanState, { definition }: TaskState): Promise<GivenInputs> {
+export async function resolveInputs(state: PlanState, task: TaskState): Promise<GivenInputs> {
+  const { definition } = task
   const written = Object.entries(definition.inputs ?? {})
   if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }
-  const evaluate = await evaluator(state, boundOf(definition))
+  const evaluate = await evaluator(state, ownContext(task))
   const inputs: [string, Json][] = []
   const unresolved: UnresolvedInput[] = []
   for (const [input, value] of written) {

@@ -1,6 +1,7 @@
 // Everything the engine works with, as one value: opened by compose, handed down, never global.
 
 import type { ActionType } from '../domain/plan.ts'
+import type { Publisher } from '../publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Git } from '../workspace/git/git.ts'
@@ -18,6 +19,8 @@ export interface Rooms {
   /** The same rooms with another folder as their workspace, for plans that work in a place of their own. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
+  /** Tells people outside; absent where nobody is told. */
+  readonly publisher?: Publisher
   readonly processes: ProcessTree
   readonly clock: Clock
   /** Random bytes, for ids and tokens. */

@@ -3,9 +3,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Actor, PlanId } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
-import { type Claimed, LeaseLost, type Owner } from '../stores/store.ts'
+import { type Claimed, type Lease, LeaseLost, type Owner } from '../stores/store.ts'
 import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
 import { haltOf, pauseHalted } from './halting.ts'
+import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
 import { ensurePlace } from './placing.ts'
 import { PlanLoop } from './plan-loop.ts'
@@ -42,6 +43,39 @@ export class WorkerLocal implements Worker {
 
   rescue(options: RescueOptions): Promise<void> {
     return rescue(this, this.#rooms, options)
+  }
+
+  /** Also a plan that has ended may have somebody to tell of it. Whoever drives it tells by itself. */
+  async tell(plan: PlanId, options: { readonly stop?: AbortSignal } = {}): Promise<void> {
+    if (this.#rooms.publisher === undefined || this.#driving.has(plan)) return
+    const telling = this.#tell(plan, options.stop ?? new AbortController().signal)
+    this.#driving.set(
+      plan,
+      telling.catch(() => {}),
+    )
+    try {
+      await telling
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+    } finally {
+      this.#driving.delete(plan)
+    }
+  }
+
+  async #tell(plan: PlanId, stop: AbortSignal): Promise<void> {
+    const { store } = this.#rooms
+    const state = await store.state(plan)
+    const { isStill, tellLeft } = await late.notifying()
+    if (haltOf(this.#rooms) !== null) return
+    if (state === null || !isStill(state) || (await store.leases.holder(plan))?.alive === true) return
+    const owner = await this.#open()
+    const taken = await this.#take(plan, owner)
+    if ('status' in taken) return
+    try {
+      await tellLeft(this.#rooms, plan, taken, stop)
+    } finally {
+      if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
+    }
   }
 
   /** Waits for the loops to end, then gives the lease back. */
@@ -90,11 +124,9 @@ export class WorkerLocal implements Worker {
     return { status: 'held', holder: (await store.leases.holder(plan)) ?? here }
   }
 
-  async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
+  /** The lease of the plan, or why it is not to be had. */
+  async #take(plan: PlanId, owner: Owner): Promise<Lease | Driven> {
     const { store, processes } = this.#rooms
-    const halt = haltOf(this.#rooms)
-    if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
-    const owner = await this.#open()
     // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
     // over from us would be told of us, and never of them.
     const holder = await store.leases.holder(plan)
@@ -102,11 +134,20 @@ export class WorkerLocal implements Worker {
     if (over !== null && (await processes.endOwner(over.owner)).left > 0) return { status: 'held', holder: over }
     const claimed = await this.#claim(plan, owner, over?.owner ?? null)
     if (claimed === null) return { status: 'lost' }
-    if (!claimed.ok) return { status: 'held', holder: claimed.holder }
+    return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
+  }
+
+  async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
+    const { store } = this.#rooms
+    const halt = haltOf(this.#rooms)
+    if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
+    const owner = await this.#open()
+    const taken = await this.#take(plan, owner)
+    if ('status' in taken) return taken
     try {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
-      const loop = new PlanLoop(rooms, plan, claimed.lease, options)
+      const loop = new PlanLoop(rooms, plan, taken, options)
       return await loop.run(owner.lost)
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }

@@ -7,6 +7,7 @@ import { FINDING_CODES } from '../domain/analysis/finding.ts'
 import { expandTasks } from '../domain/expand.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { remediesOf } from '../domain/remedy.ts'
 import { planDefinition } from './definition.arbitrary.ts'
 import { outputReads } from './output-reads.ts'
 
@@ -66,6 +67,9 @@ function leads(tasks: ReadonlyMap<TaskName, TaskDefinition>, from: TaskName, to:
   return (
     tasks.get(to)!.needs?.includes(from) === true ||
     Object.values(source.on ?? {}).some(targets => targets.includes(to)) ||
-    recoveries.includes(to)
+    recoveries.includes(to) ||
+    remediesOf(source).includes(to) ||
+    // Children that are not known yet may lead there.
+    source.leads?.includes(to) === true
   )
 }

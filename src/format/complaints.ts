@@ -170,6 +170,12 @@ const UNITS: ReadonlyMap<string, string> = new Map([
   ['timeout', 'write a number and a unit: 5m'],
   ['estimate', 'write a number and a unit: 2h'],
   ['time', 'write a number and a unit: 30m'],
+  ['timebox', 'write a number and a unit: 30m'],
+  ['expires', 'write a number and a unit: 24h'],
+  ['after', 'write a number and a unit: 30m'],
+  ['valid', 'write a number and a unit: 12h'],
+  ['window', 'write a number and a unit: 30m'],
+  ['cooldown', 'write a number and a unit: 1m'],
   ['backoff', 'write a duration or a range: 1s..30s'],
   ['cost', 'write an amount and a currency: 2 USD'],
 ])
@@ -179,6 +185,12 @@ function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unkno
     return { path, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
   if (typeof given === 'string')
     return { path, message: `${name(path)} is empty`, hint: 'write something, or remove the key' }
+  if (Array.isArray(given) && given.length > 0)
+    return {
+      path,
+      message: `${name(path)} has ${given.length} item${given.length === 1 ? '' : 's'}, and needs ${issue.minimum}`,
+      hint: `name at least ${issue.minimum}`,
+    }
   if (Array.isArray(given)) return { path, message: `${name(path)} is empty`, hint: 'name at least one' }
   return {
     path,

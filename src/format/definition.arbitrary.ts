@@ -1,13 +1,8 @@
 // Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
 
 import fc from 'fast-check'
-import { isPlanName, isTaskName, type PlanName, type TaskName } from '../domain/id.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
 import {
   type Action,
-  type Budget,
-  type CommandLine,
-  type Criterion,
   type Edit,
   EFFECT_CLASSES,
   type FailureMode,
@@ -18,147 +13,30 @@ import {
   type Matrix,
   type OutputSource,
   type PlanDefinition,
-  type Policy,
-  type Retry,
   type TaskDefinition,
 } from '../domain/plan.ts'
-
-const RESERVED = new Set(['__proto__', 'constructor', 'prototype', '<<'])
-
-/** Text as plans hold it: whole characters, no NUL, and no accidental template. */
-const anyText = fc
-  .oneof(
-    fc.string({ unit: 'binary', maxLength: 30 }),
-    fc.string({ unit: 'grapheme', maxLength: 30 }),
-    fc
-      .array(
-        fc.constantFrom(
-          'a',
-          ' ',
-          '\n',
-          '\r\n',
-          '\t',
-          '# x',
-          '- y',
-          ': ',
-          '"',
-          "'",
-          '|',
-          '---',
-          '\u2028',
-          '\u0085',
-          '\u001b',
-          '\uFEFF',
-          '${',
-          '🙂',
-        ),
-        { maxLength: 8 },
-      )
-      .map(parts => parts.join('')),
-    fc.constantFrom(
-      'no',
-      'yes',
-      'true',
-      'null',
-      '~',
-      '1e3',
-      '0o7',
-      '0x1F',
-      '.inf',
-      '<<',
-      '=',
-      '*a',
-      '&a',
-      '!x',
-      '@',
-      '%',
-      '2026-01-01',
-      ' lead',
-      'trail ',
-      '-',
-      '?',
-      '',
-      '...',
-    ),
-  )
-  .filter(text => !text.includes('\0') && !text.includes('${{') && !/\p{Surrogate}/u.test(text))
-const line = anyText.filter(text => text.length > 0)
-const lines = fc.array(line, { maxLength: 3 })
-const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
-const milliseconds = fc.oneof(
-  fc.integer({ min: 1, max: 30 * 86_400_000 }),
-  fc.integer({ min: 1, max: 700 }).map(hours => hours * 3_600_000),
-)
-
-const key = anyText.filter(text => !RESERVED.has(text) && text.length < 40)
-const number = fc
-  .oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }))
-  .map(value => (value === 0 ? 0 : value))
-const { json } = fc.letrec<{ json: Json }>(tie => ({
-  json: fc.oneof(
-    { maxDepth: 3 },
-    fc.constant(null),
-    fc.boolean(),
-    number,
-    anyText,
-    fc.array(tie('json'), { maxLength: 3 }),
-    fc.dictionary(key, tie('json'), { maxKeys: 3, noNullPrototype: true }),
-  ),
-}))
-const said = json.filter(value => value !== null)
-const jsonObject = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<JsonObject>
-
-const taskName = fc
-  .stringMatching(/^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,10}[a-zA-Z0-9])?$/)
-  .filter((name): name is TaskName & string => isTaskName(name)) as unknown as fc.Arbitrary<TaskName>
-const planName = fc
-  .stringMatching(/^[a-zA-Z0-9](?:[a-zA-Z0-9._-]{0,10}[a-zA-Z0-9])?$/)
-  .filter(isPlanName) as unknown as fc.Arbitrary<PlanName>
-
-const expression = fc.constantFrom(
-  'exit == 0',
-  "stdout.contains('ok')",
-  'outputs.n >= 12 && visit < 3',
-  'true',
-  '"yes"',
-)
-const templated = fc.oneof(
+import { gate, notify, policy, recoveryRule } from './judgement.arbitrary.ts'
+import { FAILURE_KINDS } from './schema-judgement.ts'
+import {
   anyText,
-  fc.constantFrom('a ${{ exit }} b', '${{ inputs.x }}', '$${{ literal', "${{ {'a': {'b': 1}} }}"),
-)
-const command: fc.Arbitrary<CommandLine> = fc.oneof(
-  fc.record({ argv: fc.array(templated, { minLength: 1, maxLength: 4 }) }),
-  fc.record({ script: templated.filter(text => text.length > 0) }),
-)
-const criterion: fc.Arbitrary<Criterion> = fc.oneof(
-  sparse({ text: line }, { type: fc.constant('check' as const), command }),
-  sparse({ text: line }, { type: fc.constant('expect' as const), expression }),
-  fc.record({ type: fc.constant('prose' as const), text: line }),
-)
-const retry: fc.Arbitrary<Retry> = fc.record({
-  attempts: fc.integer({ min: 1, max: 100 }),
-  backoffMs: fc.tuple(milliseconds, milliseconds).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })),
-})
-const cost = fc.record({
-  amount: fc.integer({ min: 1, max: 1e12 }).map(micros => micros / 1e6),
-  currency: fc.stringMatching(/^[A-Z]{3}$/),
-})
-const budget: fc.Arbitrary<Budget> = sparse({
-  timeMs: milliseconds,
-  cost,
-  attempts: fc.integer({ min: 1, max: 1_000_000 }),
-})
-const policy: fc.Arbitrary<Policy> = sparse({
-  write: lines,
-  network: lines,
   budget,
-  checkpoints: sparse({
-    every: fc.integer({ min: 1, max: 20_000 }),
-    before: fc.constantFrom('risky' as const, 'unsafe' as const, 'never' as const),
-    files: fc.constantFrom('seen' as const, 'declared' as const),
-  }),
-  onFailure: fc.constantFrom('compensate' as const, 'keep' as const),
-})
+  command,
+  criterion,
+  expression,
+  json,
+  jsonObject,
+  line,
+  lines,
+  milliseconds,
+  planName,
+  retry,
+  said,
+  sparse,
+  taskName,
+  templated,
+  word,
+} from './values.arbitrary.ts'
+
 const gitUse: fc.Arbitrary<GitUse> = sparse({
   commits: fc.constant('task' as const),
   worktree: fc.constantFrom('plan' as const, 'task' as const),
@@ -203,13 +81,7 @@ const gitAction: fc.Arbitrary<GitAction> = fc.oneof(
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
-  {
-    weight: 1,
-    arbitrary: sparse(
-      { show: lines },
-      { type: fc.constant('gate' as const), gate: fc.constant('approval' as const) },
-    ) as fc.Arbitrary<Action>,
-  },
+  { weight: 2, arbitrary: gate },
   { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
   { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
@@ -233,7 +105,7 @@ const matrix: fc.Arbitrary<Matrix> = fc.dictionary(word, fc.array(json, { minLen
   noNullPrototype: true,
 })
 const failureMode: fc.Arbitrary<FailureMode> = sparse(
-  { recover: fc.array(taskName, { maxLength: 2 }), advice: anyText },
+  { class: fc.constantFrom(...FAILURE_KINDS), recover: fc.array(taskName, { maxLength: 2 }), advice: anyText },
   {
     name: word,
     detect: fc.oneof(
@@ -242,18 +114,17 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
     ),
   },
 )
+/** A task inside another one. */
+const small = sparse(
+  { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
+  { id: taskName, action },
+) as fc.Arbitrary<TaskDefinition>
 const withSubplan: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: action },
   {
     weight: 1,
     arbitrary: fc
-      .uniqueArray(
-        sparse(
-          { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
-          { id: taskName, action },
-        ) as fc.Arbitrary<TaskDefinition>,
-        { minLength: 1, maxLength: 3, selector: one => one.id },
-      )
+      .uniqueArray(small, { minLength: 1, maxLength: 3, selector: one => one.id })
       .map(tasks => ({ type: 'subplan' as const, tasks })),
   },
 )
@@ -299,6 +170,10 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
     matrix,
     preconditions: fc.array(criterion, { maxLength: 2 }),
     failureModes: fc.array(failureMode, { maxLength: 2 }),
+    postconditions: fc.array(criterion, { maxLength: 2 }),
+    effects: lines,
+    timeboxMs: milliseconds,
+    recover: fc.array(recoveryRule(small), { maxLength: 3 }),
     extra: jsonObject,
   },
   { id: taskName, action: withSubplan },
@@ -317,6 +192,7 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     goal: anyText,
     done: fc.array(criterion, { maxLength: 3 }),
     policy,
+    notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
     defaults: sparse({ timeoutMs: milliseconds, retry }),
@@ -331,14 +207,3 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
   },
   { name: planName, tasks: fc.uniqueArray(task, { minLength: 1, maxLength: 5, selector: one => one.id }) },
 )
-
-/** A record whose first keys may be absent, but are never undefined. */
-function sparse<T extends object, U extends object = object>(
-  optional: { [K in keyof T]: fc.Arbitrary<T[K]> },
-  required: { [K in keyof U]: fc.Arbitrary<U[K]> } = {} as never,
-): fc.Arbitrary<Partial<T> & U> {
-  const model = { ...required, ...optional } as unknown as Record<string, fc.Arbitrary<unknown>>
-  return fc.record(model, { requiredKeys: Object.keys(required), noNullPrototype: true }) as unknown as fc.Arbitrary<
-    Partial<T> & U
-  >
-}

@@ -29,6 +29,7 @@ export function wordOf({ key, before, after }: KeyChange): string {
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['timeoutMs', 'timeout'],
   ['estimateMs', 'estimate'],
+  ['timeboxMs', 'timebox'],
   ['failureModes', 'failure_modes'],
   ['forEach', 'for_each'],
   ['defaults.timeoutMs', 'defaults.timeout'],

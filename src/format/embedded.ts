@@ -21,8 +21,18 @@ function names(task: TaskDocument, prefix = ''): readonly string[] {
   const steps = task.subplan ?? []
   return [
     name,
+    ...addedTasks(task).map(({ added }) => added.id),
     ...steps.flatMap((step, index) => (typeof step === 'string' ? [`${name}/${index + 1}`] : names(step, `${name}/`))),
   ]
+}
+
+/** Tasks that a rule of `recover` would add, with their places. */
+function addedTasks(task: TaskDocument): readonly { readonly added: TaskDocument; readonly at: Path }[] {
+  return (task.recover ?? []).flatMap(({ replan }, index) =>
+    replan === undefined || replan === true
+      ? []
+      : (replan.add ?? []).map((added, place) => ({ added, at: ['recover', index, 'replan', 'add', place] })),
+  )
 }
 
 interface Embedded {
@@ -97,12 +107,16 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   }
   for (const [index, step] of (task.subplan ?? []).entries())
     if (typeof step !== 'string') yield* ofTask(step, [...path, 'subplan', index])
+  for (const { added, at } of addedTasks(task)) yield* ofTask(added, [...path, ...at])
   for (const key of ['when', 'expect', 'decide'] as const) {
     const text = task[key]
     if (text !== undefined) yield { type: 'expression', text, path: [...path, key] }
   }
   yield* criteria(task.accept, [...path, 'accept'])
   yield* criteria(task.preconditions, [...path, 'preconditions'])
+  yield* criteria(task.postconditions, [...path, 'postconditions'])
+  const { gate } = task
+  if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
   for (const key of ['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
     if (task[key] !== undefined) yield* strings(task[key], [...path, key])
   }

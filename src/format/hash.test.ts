@@ -29,7 +29,9 @@ function* mutations(value: Json): Generator<Json> {
 
 test('regression 32: a change of anything changes the hash', () => {
   fc.assert(
-    fc.property(planDefinition, definition => {
+    fc.property(planDefinition, whole => {
+      // Every place is changed once and all of it hashed each time, so two tasks are enough.
+      const definition = { ...whole, tasks: whole.tasks.slice(0, 2) }
       const hash = definitionHash(definition)
       for (const mutation of mutations(definition as unknown as Json)) {
         if (definitionHash(mutation as unknown as PlanDefinition) === hash) expect(mutation).toBe('another hash')

@@ -2,14 +2,10 @@
 // `sequential` becomes needs. Nothing here can fail; whatever could was refused before.
 
 import type { PlanName, TaskName } from '../domain/id.ts'
-import { BACKOFF_DEFAULT_MS } from '../domain/limits.ts'
 import {
   type Action,
   type Budget,
-  type CheckpointPolicy,
-  type CommandLine,
   type CompensatingTask,
-  type Criterion,
   type Edit,
   type FailureMode,
   type ForEach,
@@ -18,11 +14,11 @@ import {
   LATER_ACTIONS,
   type OutputSource,
   type PlanDefinition,
-  type Policy,
-  type Retry,
   type TaskDefinition,
 } from '../domain/plan.ts'
-import type { CriterionDocument, EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
+import { lowerGate, lowerNotify, lowerPolicy, lowerRecovery } from './lower-judgement.ts'
+import { lowerCommand, lowerCriterion, lowerRetry, sparse } from './lower-parts.ts'
+import type { EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
 
 export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
   const { policy, defaults, git, sequential, tasks } = plan
@@ -31,8 +27,9 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(lowerCriterion),
-    policy: policy && lowerPolicy(policy),
+    policy: policy && lowerPolicy(policy, lowerBudget(policy.budget)),
     git: git && sparse<GitUse>({ ...git }),
+    notify: plan.notify && lowerNotify(plan.notify),
     concurrency: plan.concurrency,
     defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
     session: plan.session,
@@ -44,17 +41,6 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     labels: plan.labels,
     extra: plan.extra,
     tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
-  })
-}
-
-function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
-  const { write, network, checkpoints } = document
-  return sparse<Policy>({
-    write,
-    network,
-    budget: lowerBudget(document.budget),
-    checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
-    onFailure: document.on_failure,
   })
 }
 
@@ -72,6 +58,7 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     when: task.when,
     timeoutMs: task.timeout,
     retry: lowerRetry(task.retry),
+    timeboxMs: task.timebox,
     priority: task.priority,
     inputs: task.inputs,
     outputs: task.outputs && mapValues(task.outputs, lowerOutput),
@@ -85,6 +72,9 @@ function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefi
     expect: task.expect,
     accept: task.accept?.map(lowerCriterion),
     preconditions: task.preconditions?.map(lowerCriterion),
+    postconditions: task.postconditions?.map(lowerCriterion),
+    effects: task.effects,
+    recover: task.recover?.map(rule => lowerRecovery(rule, one => lowerTask(one, undefined))),
     failureModes: task.failure_modes?.map(lowerFailureMode),
     compensate: task.compensate && lowerUndo(task.compensate),
     on: task.on,
@@ -123,7 +113,7 @@ function lowerAction(document: ActionDocument): Action {
   if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin })
   if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
   if (decide !== undefined) return { type: 'decide', expression: decide }
-  if (gate !== undefined) return sparse<Action>({ type: 'gate', gate, show })
+  if (gate !== undefined) return lowerGate(gate, show)
   if (document.subplan !== undefined) return { type: 'subplan', tasks: lowerSteps(document.subplan) }
   if (git !== undefined) return { type: 'git', git: lowerGit(git) }
   if (checkpoint === true) return { type: 'checkpoint' }
@@ -170,13 +160,14 @@ function bare(text: string): string {
 }
 
 function lowerFailureMode(mode: NonNullable<TaskDocument['failure_modes']>[number]): FailureMode {
-  const { name, detect, recover, advice } = mode
+  const { name, detect, class: kind, recover, advice } = mode
   return sparse<FailureMode>({
     name,
     detect:
       typeof detect === 'string'
         ? { type: 'prose', text: detect }
         : sparse({ type: 'expect', expression: detect.expect, text: detect.text }),
+    class: kind,
     recover,
     advice,
   })
@@ -196,17 +187,6 @@ function lowerEdit(document: EditDocument): Edit {
   return sparse<Edit>({ type: 'delete', file, sha256 })
 }
 
-function lowerCommand(command: string | readonly string[]): CommandLine {
-  return typeof command === 'string' ? { script: command } : { argv: command }
-}
-
-function lowerCriterion(criterion: CriterionDocument): Criterion {
-  if (typeof criterion === 'string') return { type: 'prose', text: criterion }
-  const { text } = criterion
-  if ('check' in criterion) return sparse<Criterion>({ type: 'check', command: lowerCommand(criterion.check), text })
-  return sparse<Criterion>({ type: 'expect', expression: criterion.expect, text })
-}
-
 function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): OutputSource {
   if (output === 'stdout') return { from: 'stdout', as: 'text' }
   if ('file' in output) return { from: 'file', file: output.file }
@@ -215,29 +195,9 @@ function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): Outp
   return sparse<OutputSource>({ from: 'report', type: report === true ? undefined : report, retention })
 }
 
-function lowerRetry(retry: TaskDocument['retry']): Retry | undefined {
-  if (retry === undefined) return undefined
-  if (typeof retry === 'number') return { attempts: retry, backoffMs: BACKOFF_DEFAULT_MS }
-  return { attempts: retry.attempts, backoffMs: retry.backoff ?? BACKOFF_DEFAULT_MS }
-}
-
 function lowerBudget(budget: TaskDocument['budget']): Budget | undefined {
   return budget && sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
 }
-
-/** Leaves out what was not said. */
-function sparse<T>(value: Unsparse<T>): T {
-  const said: { [key: string]: unknown } = {}
-  for (const key in value) if (value[key] !== undefined) said[key] = value[key]
-  return said as T
-}
-
-/** The same type, where an optional key may also be there and be undefined. */
-type Unsparse<T> = T extends unknown
-  ? { [K in keyof T as object extends Pick<T, K> ? never : K]: T[K] } & {
-      [K in keyof T as object extends Pick<T, K> ? K : never]?: T[K] | undefined
-    }
-  : never
 
 function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))

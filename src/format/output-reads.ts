@@ -51,6 +51,8 @@ function ofTask(task: TaskDefinition, note: Note): void {
   if (action.type === 'items') note('for_each', action.in)
   for (const criterion of task.accept ?? []) ofCriterion('accept', criterion, note)
   for (const criterion of task.preconditions ?? []) ofCriterion('preconditions', criterion, note)
+  for (const criterion of task.postconditions ?? []) ofCriterion('postconditions', criterion, note)
+  if (action.type === 'gate') for (const criterion of action.checks ?? []) ofCriterion('gate', criterion, note)
   for (const { detect } of task.failureModes ?? []) ofCriterion('failure_modes', detect, note)
   if (action.type === 'run') {
     templates('run', action.command, note)

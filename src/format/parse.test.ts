@@ -141,7 +141,6 @@ describe('a document becomes a definition', () => {
     expect(parsed(EXAMPLE).warnings.map(({ line, message }) => [line, message])).toEqual([
       [11, "'network' is recorded, not yet enforced (here and in 1 more)"],
       [12, "'budget' is recorded, not yet enforced"],
-      [37, "'show' is recorded, not yet followed"],
     ])
   })
 })

@@ -41,8 +41,9 @@ export interface DefinitionFault {
   readonly message: string
   readonly hint?: string
   readonly task?: TaskName
-  /** The key of the task it is about, e.g. `needs`. */
+  /** The key of the task it is about, e.g. `needs`, and the place below it. */
   readonly key?: string
+  readonly at?: Path
 }
 
 export interface ParseOptions {
@@ -171,9 +172,9 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
 
 function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
   const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task)
-  const { message, hint, key } = fault
-  const ofPlan = fault.task === undefined && key !== undefined ? [key] : []
-  const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key])]
+  const { message, hint, key, at = [] } = fault
+  const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
+  const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
 }
 

@@ -5,20 +5,18 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type {
   Action,
   Budget,
-  CommandLine,
   CompensatingTask,
-  Criterion,
   Edit,
   FailureMode,
   ForEach,
   GitAction,
   OutputSource,
   PlanDefinition,
-  Policy,
-  Retry,
   TaskDefinition,
 } from '../domain/plan.ts'
-import { printDuration, printDurationRange, printMoney } from './units.ts'
+import { raiseGate, raiseNotify, raisePolicy, raiseRecovery } from './raise-judgement.ts'
+import { raiseCommand, raiseCriterion, raiseMs, raiseRetry, written } from './raise-parts.ts'
+import { printMoney } from './units.ts'
 
 export function raisePlan(plan: PlanDefinition): JsonObject {
   return written({
@@ -27,8 +25,9 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(raiseCriterion),
-    policy: plan.policy && raisePolicy(plan.policy),
+    policy: plan.policy && raisePolicy(plan.policy, plan.policy.budget && raiseBudget(plan.policy.budget)),
     git: plan.git && written({ ...plan.git }),
+    notify: plan.notify?.map(raiseNotify),
     concurrency: plan.concurrency,
     defaults:
       plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
@@ -42,15 +41,6 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     extra: plan.extra,
     // The plan's own last task is made from `done`, so it is not written a second time.
     tasks: plan.tasks.filter(task => task.action.type !== 'verify').map(raiseTask),
-  })
-}
-
-function raisePolicy({ budget, checkpoints, onFailure, ...rest }: Policy): JsonObject {
-  return written({
-    ...rest,
-    budget: budget && raiseBudget(budget),
-    checkpoints: checkpoints && written({ ...checkpoints }),
-    on_failure: onFailure,
   })
 }
 
@@ -81,10 +71,14 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     probe: task.probe && raiseCommand(task.probe),
     timeout: raiseMs(task.timeoutMs),
     retry: raiseRetry(task.retry),
+    timebox: raiseMs(task.timeboxMs),
     priority: task.priority,
     expect: task.expect,
     accept: task.accept?.map(raiseCriterion),
     preconditions: task.preconditions?.map(raiseCriterion),
+    postconditions: task.postconditions?.map(raiseCriterion),
+    effects: task.effects,
+    recover: task.recover?.map(rule => raiseRecovery(rule, raiseTask)),
     failure_modes: task.failureModes?.map(raiseFailureMode),
     compensate: task.compensate && raiseUndo(task.compensate),
     on: task.on,
@@ -113,7 +107,7 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
     case 'decide':
       return { decide: action.expression }
     case 'gate':
-      return { gate: action.gate, show: action.show }
+      return raiseGate(action)
     case 'subplan':
       return { subplan: action.tasks.map(raiseTask) }
     case 'git':
@@ -174,25 +168,13 @@ function raiseEdit(edit: Edit): JsonObject {
   }
 }
 
-function raiseCriterion(criterion: Criterion): Json {
-  if (criterion.type === 'prose') return criterion.text
-  const { text } = criterion
-  return criterion.type === 'check'
-    ? written({ check: raiseCommand(criterion.command), text })
-    : written({ expect: criterion.expression, text })
-}
-
-function raiseFailureMode({ name, detect, recover, advice }: FailureMode): JsonObject {
-  return written({ name, detect: raiseCriterion(detect), recover, advice })
+function raiseFailureMode({ name, detect, class: kind, recover, advice }: FailureMode): JsonObject {
+  return written({ name, detect: raiseCriterion(detect), class: kind, recover, advice })
 }
 
 function raiseForEach(forEach: ForEach): Json {
   if (forEach.in === undefined) return forEach.items!
   return forEach.items === undefined ? forEach.in : { in: forEach.in, items: forEach.items }
-}
-
-function raiseCommand(command: CommandLine): Json {
-  return 'argv' in command ? command.argv : command.script
 }
 
 function raiseOutput(source: OutputSource): JsonObject {
@@ -201,23 +183,10 @@ function raiseOutput(source: OutputSource): JsonObject {
   return written({ report: source.type ?? true, retention: source.retention })
 }
 
-function raiseRetry(retry: Retry | undefined): JsonObject | undefined {
-  return retry && { attempts: retry.attempts, backoff: printDurationRange(retry.backoffMs) }
-}
-
 function raiseBudget({ timeMs, cost, attempts }: Budget): JsonObject {
   return written({ time: raiseMs(timeMs), cost: cost && printMoney(cost), attempts })
 }
 
-function raiseMs(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : printDuration(ms)
-}
-
 function octal(mode: number): string {
   return mode.toString(8).padStart(3, '0')
-}
-
-/** Leaves out what was not said. */
-function written(document: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
 }

@@ -5,6 +5,7 @@ import { gitOf, mergedBy, mergeOf } from '../domain/git-action.ts'
 import { NAME_MAX, type TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { withRemedies } from '../domain/remedy.ts'
 import { renameInExpression } from './expression/task-references.ts'
 import { parseTemplate } from './template.ts'
 
@@ -105,11 +106,18 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
         detect: criterion(words, mode.detect) as typeof mode.detect,
         ...(mode.recover === undefined ? {} : { recover: names(mode.recover) }),
       })),
+    recover: rules =>
+      withRemedies(
+        rules,
+        name => named(name),
+        tasks => renameAdded(words, tasks),
+      ),
     forEach: each => (each.in === undefined ? each : { ...each, in: words.expression(each.in) }),
     when: text => words.expression(text),
     expect: text => words.expression(text),
     accept: list => list.map(one => criterion(words, one)),
     preconditions: list => list.map(one => criterion(words, one)),
+    postconditions: list => list.map(one => criterion(words, one)),
     action: action => renameAction(words, action, steps),
     compensate: undo => (undo.type === 'task' ? { ...undo, task: named(undo.task) } : renameAction(words, undo, steps)),
     probe: command => words.value<CommandLine>(command),
@@ -117,6 +125,16 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
     env: env => words.value(env),
     cwd: cwd => words.template(cwd),
   })
+}
+
+/** Tasks that a rule would add stand in the plan itself; their own names stay, unless one of them bears a renamed one. */
+function renameAdded(words: Words, tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
+  const own = new Set(tasks.map(({ id }) => id))
+  return tasks.map(task =>
+    changed(renameTask(words, task, own), {
+      needs: needs => needs.map(name => (own.has(name) ? name : (words.name(name) as TaskName))),
+    }),
+  )
 }
 
 function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName> | null): Action {
@@ -130,6 +148,10 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
       const texts = words.value(action)
       return merged === null || steps?.has(merged) === true ? texts : mergeOf(texts, words.name(merged) as TaskName)
     }
+    case 'gate':
+      return action.checks === undefined
+        ? action
+        : { ...action, checks: action.checks.map(one => criterion(words, one)) }
     case 'decide':
       return { ...action, expression: words.expression(action.expression) }
     case 'subplan': {

@@ -3,6 +3,7 @@
 
 import { LATER_ACTIONS } from '../domain/plan.ts'
 import type { Complaint, Path } from './diagnostic.ts'
+import { gateRules, notifyRules, recoverRules } from './rules-judgement.ts'
 
 export const ACTION_KEYS: readonly string[] = [
   'run',
@@ -25,6 +26,7 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   return [
     ...recorded(value),
     ...messageWords(value.git),
+    ...notifyRules(value),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...placeRules(task, ['tasks', index], value.git)] : [])),
   ]
@@ -43,12 +45,8 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   }
   yield* modes(task.edit, [...path, 'edit'], written)
   yield* computedFiles(task, path)
-  if (Object.hasOwn(task, 'show'))
-    yield later(
-      [...path, 'show'],
-      "'show' is recorded, not yet followed",
-      'a gate shows what its approval would release',
-    )
+  yield* gateRules(task, path)
+  yield* recoverRules(task, path)
   const undo = task.compensate
   if (isMap(undo)) {
     yield* oneAction(undo, [...path, 'compensate'], UNDO_KEYS)
@@ -90,8 +88,19 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   const steps = Array.isArray(task.subplan) ? (task.subplan as readonly unknown[]) : []
   for (const [index, step] of steps.entries())
     if (isMap(step)) yield* taskRules(step, [...path, 'subplan', index], written)
+  for (const [at, added] of addedTasks(task)) yield* taskRules(added, [...path, ...at], written)
   if (Object.hasOwn(task, 'budget')) yield notEnforced([...path, 'budget'])
   if (Array.isArray(task.network)) yield notEnforced([...path, 'network'])
+}
+
+/** Tasks that a rule of `recover` would add to the plan. */
+function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
+  const rules = Array.isArray(recover) ? (recover as readonly unknown[]) : []
+  for (const [index, rule] of rules.entries()) {
+    const tasks = isMap(rule) && isMap(rule.replan) && Array.isArray(rule.replan.add) ? rule.replan.add : []
+    for (const [place, task] of (tasks as readonly unknown[]).entries())
+      if (isMap(task)) yield [['recover', index, 'replan', 'add', place], task]
+  }
 }
 
 function* recorded(plan: Raw): Generator<Complaint> {

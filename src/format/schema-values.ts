@@ -82,6 +82,12 @@ export const revision = line.transform(
   measure(value => (/^[^-\s][^\s]*$/.test(value) ? { ok: true, value } : notRef(value, 'revision'))),
 )
 
+/** Where a notice is sent to. A password in it would stand in every journal. */
+export const webAddress = z
+  .string()
+  .transform(measure(readAddress))
+  .meta({ description: 'An address: https://…', pattern: '^https?://' })
+
 /** Any JSON but null: a key without a value is a slip, not a statement. */
 export const json = z
   .unknown()
@@ -120,7 +126,7 @@ function named<T extends string>(is: (name: string) => name is T): (value: strin
   )
 }
 
-function quote(value: string): string {
+export function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
 }
 
@@ -145,6 +151,16 @@ function readMode(value: string | number): Read<number> {
   const bits = typeof value === 'number' ? value : /^0?[0-7]{3}$/.test(value) ? Number.parseInt(value, 8) : Number.NaN
   if (bits >= 0 && bits <= 0o777) return { ok: true, value: bits }
   return { ok: false, message: `${JSON.stringify(value)} is not a file mode`, hint }
+}
+
+function readAddress(text: string): Read<string> {
+  const no = (message: string, hint: string): Read<string> => ({ ok: false, message, hint })
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    return no(`${quote(text)} is not a web address`, 'write it like https://example.org/hook')
+  if (parsed.username !== '' || parsed.password !== '')
+    return no('the address holds a name or a password', 'remove it: everybody who sees the plan would see it')
+  return { ok: true, value: text }
 }
 
 function readDate(value: string): Read<string> {

@@ -38,6 +38,7 @@ type Plain =
   | 'matrix'
   | 'instruction'
   | 'extra'
+  | 'effects'
 /** Keys the lowering renames or reshapes. */
 type Lowered =
   | 'action'
@@ -53,6 +54,9 @@ type Lowered =
   | 'forEach'
   | 'preconditions'
   | 'failureModes'
+  | 'postconditions'
+  | 'recover'
+  | 'timeboxMs'
 type ActionKey =
   | 'run'
   | 'stdin'
@@ -87,6 +91,9 @@ test('the schema and the domain agree on every key of a task', () => {
     | 'for_each'
     | 'preconditions'
     | 'failure_modes'
+    | 'postconditions'
+    | 'recover'
+    | 'timebox'
   >()
 })
 

@@ -2,16 +2,22 @@
 // shape of the document; `lower.ts` turns that into the domain's PlanDefinition.
 
 import { z } from 'zod'
-import { ATTEMPTS_MAX, CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../domain/limits.ts'
+import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../domain/limits.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../domain/plan.ts'
+import {
+  FAILURE_KINDS,
+  gate,
+  LIST_MAX,
+  notify,
+  policyKeys,
+  type RecoveryDocument,
+  recovery,
+} from './schema-judgement.ts'
+import { command, criterion, outcomeName, outputName, retry } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
 const BUDGET_ATTEMPTS_MAX = 1_000_000
-
-export const command = z
-  .union([z.string().min(1), z.array(z.string()).min(1)])
-  .meta({ description: 'A list is argv; a string is a script for sh -eu.' })
 
 const pinned = { file: value.line, sha256: value.sha256.optional() }
 export const edit = z.union([
@@ -23,23 +29,6 @@ export const edit = z.union([
   z.strictObject({ ...pinned, chmod: value.mode }),
 ])
 export const edits = z.union([edit, z.array(edit).min(1)]).meta({ description: 'Changes to files, applied together.' })
-
-export const criterion = z.union([
-  value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
-  z.strictObject({
-    check: command.meta({ description: 'A command that must exit with 0.' }),
-    text: value.line.optional(),
-  }),
-  z.strictObject({
-    expect: value.line.meta({ description: 'An expression that must be true.' }),
-    text: value.line.optional(),
-  }),
-])
-
-export const retry = z.union([
-  value.count(ATTEMPTS_MAX),
-  z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
-])
 
 export const budget = z.strictObject({
   time: value.duration.optional(),
@@ -54,9 +43,7 @@ export const output = z.union([
   z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
 ])
 
-const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 const envName = z.string().regex(/^(?!PLANFOLD_VALUE_)[A-Za-z_]\w{0,199}$/)
-const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
 
 export const failureMode = z.strictObject({
   name: outcomeName,
@@ -64,6 +51,7 @@ export const failureMode = z.strictObject({
     value.line.meta({ description: 'Prose: recognised by a person or a critic.' }),
     z.strictObject({ expect: value.line, text: value.line.optional() }),
   ]),
+  class: z.enum(FAILURE_KINDS).optional().meta({ description: 'What kind of failure it is, whatever it looked like.' }),
   recover: value.taskNames.optional().meta({ description: 'Tasks a failure of this kind leads to.' }),
   advice: value.text.optional().meta({ description: 'What to do, in words.' }),
 })
@@ -127,10 +115,7 @@ const policy = z.strictObject({
         .meta({ description: 'Look at all files around a task without a scope, or at declared scopes only.' }),
     })
     .optional(),
-  on_failure: z
-    .enum(['compensate', 'keep'])
-    .optional()
-    .meta({ description: 'When the plan fails: undo what declared how, or leave all as it is.' }),
+  ...policyKeys,
 })
 
 export const task = z.strictObject({
@@ -149,6 +134,7 @@ export const task = z.strictObject({
   when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
   timeout: value.timeout.optional(),
   retry: retry.optional(),
+  timebox: value.duration.optional().meta({ description: 'All attempts of a visit together.' }),
   priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
   inputs: value.jsonObject.optional(),
   outputs: z.record(outputName, output).optional(),
@@ -162,6 +148,11 @@ export const task = z.strictObject({
   expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
   accept: z.array(criterion).optional(),
   preconditions: z.array(criterion).optional().meta({ description: 'Judged before an attempt starts.' }),
+  postconditions: z
+    .array(criterion)
+    .optional()
+    .meta({ description: 'Judged when it was accepted: what must then be true of the world.' }),
+  effects: value.lines.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
   failure_modes: z
     .array(failureMode)
     .optional()
@@ -190,7 +181,7 @@ export const task = z.strictObject({
   stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
   edit: edits.optional(),
   decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
-  gate: z.literal('approval').optional(),
+  gate: gate.optional(),
   show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
   git: git.optional(),
   checkpoint: checkpoint.optional(),
@@ -202,6 +193,9 @@ export const task = z.strictObject({
   get subplan() {
     return subplan.optional()
   },
+  get recover() {
+    return recover.optional()
+  },
   extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
 })
 
@@ -212,6 +206,12 @@ export const subplan: z.ZodType<readonly (string | z.output<typeof task>)[]> = z
   .max(TASKS_MAX)
   .meta({ description: 'Tasks of its own; a line of prose is a step.' })
 
+/** What to do about a failure when the retries are used up; the first rule that fits is taken. */
+export const recover: z.ZodType<readonly RecoveryDocument<z.output<typeof task>>[]> = z
+  .array(recovery(task))
+  .max(LIST_MAX)
+  .meta({ description: 'What to do about a failure: the first rule that fits and is not used up.' })
+
 export const plan = z
   .strictObject({
     planfold: z.literal(1).meta({ description: 'Version of the format.' }),
@@ -221,6 +221,7 @@ export const plan = z
     done: z.array(criterion).optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
     policy: policy.optional(),
     git: gitUse.optional().meta({ description: 'What the plan does in the repository around it.' }),
+    notify: notify.optional().meta({ description: 'Whom to tell, and how.' }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),
@@ -240,4 +241,3 @@ export type PlanDocument = z.output<typeof plan>
 export type TaskDocument = z.output<typeof task>
 export type EditDocument = z.output<typeof edit>
 export type GitDocument = z.output<typeof git>
-export type CriterionDocument = z.output<typeof criterion>

@@ -29,6 +29,8 @@ export interface Attempt {
   /** Extra environment for the child, values resolved; scripts get their references through it. */
   readonly env: { readonly [name: string]: string }
   readonly timeoutMs: number
+  /** What was said by whoever sent the task back. Handed on as PLANFOLD_FEEDBACK. */
+  readonly feedback?: string
   /** Covers everything above that was resolved; absent when nothing was. */
   readonly inputHash?: Sha256
 }

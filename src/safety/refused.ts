@@ -44,7 +44,7 @@ export function failureOf(doing: string, error: unknown): Failure | null {
     `the operating system said ${code}`,
     'Look at the file and try again.',
   ]
-  return failure(kind, `${doing}: ${what}.`, hint)
+  return { ...failure(kind, `${doing}: ${what}.`, hint), code: `errno:${code}` }
 }
 
 /** The error code of the operating system, such as ENOENT; null for any other error. */
@@ -74,8 +74,8 @@ const MEANINGS: { readonly [code: string]: readonly [FailureClass, string, strin
   ETXTBSY: ['transient', 'it is a program that runs right now', 'Try again when it has ended.'],
   EIO: ['resource', 'the disk did not answer properly', 'Check the disk.'],
   EROFS: ['logic', 'the file system is read-only', 'Choose a writable place.'],
-  EACCES: ['logic', 'permission denied', 'Check owner and mode.'],
-  EPERM: ['logic', 'not permitted', 'Check owner, mode and attributes.'],
+  EACCES: ['policy', 'permission denied', 'Check owner and mode.'],
+  EPERM: ['policy', 'not permitted', 'Check owner, mode and attributes.'],
   ENOENT: ['logic', 'there is no such file or directory', 'Check the path.'],
   EISDIR: ['logic', 'it is a directory', 'Name a file.'],
   ENOTEMPTY: ['logic', 'the directory is not empty', 'Look at what is left in it.'],

@@ -182,6 +182,9 @@ function blobsOf(event: Event): readonly Sha256[] {
     }
     case 'checkpoint.taken':
       return named(event.standing.snapshot)
+    case 'plan.started':
+    case 'plan.revised':
+      return named(event.stamp?.snapshot)
     case 'rollback.finished':
       return named(event.changes, event.saved, ...(event.kept ?? []).map(({ sha256 }) => sha256))
     default:

@@ -93,7 +93,8 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
         break
       case 'plan.finished':
         planMoved = true
-        all ||= event.status === 'cancelled'
+        // What was lost on the way to the end of a plan that was given up is cancelled with it.
+        all ||= event.status === 'cancelled' || (event.status === 'failed' && state.rules > 2)
         break
       case 'plan.started':
       case 'plan.paused':

@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import type { Command, Expanded, RolledBack, Settlement, Turn } from '../domain/command.ts'
 import { nowhereToGo } from '../domain/decisions/settle.ts'
+import type { GateAsks, GateVerdict } from '../domain/event.ts'
 import { isBefore } from '../domain/evolve-judgement.ts'
 import type { CheckpointName } from '../domain/id.ts'
 import { bindItems } from '../domain/items.ts'
@@ -14,9 +15,14 @@ import { meaningFor, meaningOf } from '../domain/rollback.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { numberedSha } from './ids.ts'
 import { failed, interrupted, type JournalEntry, succeeded } from './journal.ts'
-import { plans } from './random-plans.ts'
+import { Luck, questionFor, troubledPlan } from './random-judgement.ts'
+import { plans as plainPlans } from './random-plans.ts'
 
-export { plans }
+/** Plans of every kind; some with rules for when things go wrong. */
+export const plans: fc.Arbitrary<PlanDefinition> = fc.oneof(
+  plainPlans,
+  fc.nat(1_000_000).map(seed => troubledPlan(new Luck(seed))),
+)
 
 /** One thing that may happen; the numbers choose among what is possible when it happens. */
 export type Move = {
@@ -71,8 +77,9 @@ export function commandOf(
       return {
         type: 'decide',
         task: asked,
-        verdict: (['approved', 'rejected', 'done', 'again'] as const)[luck % 4]!,
+        verdict: (['approved', 'rejected', 'done', 'again', 'skipped', 'pushed-back'] as const)[luck % 6]!,
         rationale: 'so it is',
+        by: luck % 2 === 0 ? 'ana' : 'ben',
       }
     }
     case 'claim':
@@ -163,7 +170,7 @@ function turnOf(state: PlanState, pick: number, luck: number, now: number, stopp
   const prepared = next.prepare.map(task => ({
     task: task.definition.id,
     visit: task.visit,
-    prepared: preparedOf(task, luck + task.ordinal),
+    prepared: { ...preparedOf(task, luck + task.ordinal), consent: { from: state.hash, hash: numberedSha(8) } },
   }))
   const compensated =
     next.compensate === null
@@ -180,6 +187,7 @@ function turnOf(state: PlanState, pick: number, luck: number, now: number, stopp
     type: 'turn',
     settled,
     prepared,
+    gates: next.prepare.flatMap(task => questionFor(state, task)),
     compensated,
     expanded,
     committed,
@@ -249,10 +257,9 @@ export function kindCommand(state: PlanState, now: number): Command | null {
       verdict:
         !isBefore(asked.gate) && nowhereToGo({ state, now, events: [] }, asked) !== null
           ? 'rejected'
-          : asked.gate!.asks.type === 'unknown-outcome'
-            ? 'done'
-            : 'approved',
+          : kindAnswer(asked.gate!.asks.type),
       rationale: '',
+      by: asked.gate!.votes?.some(({ by }) => by === 'ana') === true ? 'ben' : 'ana',
     }
   }
   const claimed = state.order.find(task => task.claim !== null)
@@ -274,14 +281,19 @@ export function kindCommand(state: PlanState, now: number): Command | null {
         ...(task.definition.when === undefined ? {} : { when: true }),
         ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
         preimage: numberedSha(7),
+        consent: { from: state.hash, hash: numberedSha(8) },
       },
     })),
+    gates: next.prepare.flatMap(task => questionFor(state, task)),
     expanded: expandedOf(state, next.prepare, 1),
     compensated: next.compensate === null ? [] : [{ task: next.compensate.task.definition.id, result: succeeded() }],
     committed: next.commit === null ? [] : [committedOf(next.commit)],
     ...(next.rollback === null ? {} : { rolledBack: rolledBackOf(next.rollback.id, 1) }),
   }
 }
+
+const kindAnswer = (asks: GateAsks['type']): GateVerdict =>
+  asks === 'unknown-outcome' ? 'done' : asks === 'recovery' || asks === 'replan' ? 'again' : 'approved'
 
 function kindResult(task: TaskState): Result {
   const { action, on } = task.definition

@@ -260,7 +260,7 @@ describe('planfold digest and inbox', () => {
     expect(answered).toMatchObject({ exit: 0 })
     const late = await here.planfold('inbox', 'answer', item!.id, 'reject', '-m', 'changed my mind')
     expect(late.exit).toBe(3)
-    expect(late.stderr).toContain('review approved: looked at it (ana@example.com')
+    expect(late.stderr).toContain('review approved by ana@example.com: looked at it (ana@example.com')
     expect(await here.json('inbox')).toMatchObject({ items: [] })
     const { lines } = (await here.json('audit', 'release')) as { lines: readonly AuditLine[] }
     expect(lines.filter(({ type }) => type === 'gate.decided')).toHaveLength(1)

@@ -38,13 +38,14 @@ describe('a plan from the command line', () => {
         'HH:MM:SS review asks for a decision',
       ]),
     )
-    expect(lines.slice(-8)).toEqual([
+    expect(lines.slice(-9)).toEqual([
       '⊘ hello waits for a person after 0.0s',
       '  tasks    2 pending · 1 waiting · 3 completed',
       '  retried  flaky (2 attempts)',
       '  waits    review asks for approval',
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
+      "           planfold push-back hello review -m 'what to change'",
       '  then go on with: planfold resume hello',
       '',
     ])

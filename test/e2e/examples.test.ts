@@ -128,5 +128,9 @@ describe('the examples', () => {
     const files = (await readdir(examples)).filter(file => file.endsWith('.yaml')).map(file => basename(file, '.yaml'))
     const text = await readFile(import.meta.filename, 'utf8')
     expect(files.filter(name => !text.includes(`run('${name}'`))).toEqual([])
+    // Those that need files of their own stand in a folder, and have a test of their own.
+    const refactor = await readFile(join(import.meta.dirname, 'refactor.test.ts'), 'utf8')
+    const own = (await readdir(join(examples, 'refactor'))).filter(file => file.endsWith('.yaml'))
+    expect(own.filter(name => !refactor.includes(`'run', '${name}'`))).toEqual([])
   })
 })

@@ -73,7 +73,7 @@ describe('planfold replay', () => {
     const said = await here.planfold('replay', 'one')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout).toMatch(/^✔ the same again: \d+ entries of one/)
-    expect(said.stdout).toMatch(/re-enacted \d+ turns of 2 owners: 5 attempts and 1 preparation answered/)
+    expect(said.stdout).toMatch(/re-enacted \d+ turns of 2 owners: 5 attempts and 3 preparations answered/)
     expect(await here.json('replay', 'one')).toMatchObject({
       ok: true,
       fault: null,

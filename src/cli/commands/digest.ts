@@ -10,7 +10,7 @@ import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { ago, dateAndTime } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
-import { askedWords } from '../inbox-words.ts'
+import { askedWords, forWhom } from '../inbox-words.ts'
 import { meantPlan } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { momentOf, type Since } from '../since.ts'
@@ -101,6 +101,13 @@ function digestLines(context: Context, told: Digest): readonly string[] {
         `${task} ${verdict} by ${escapeForTerminal(by)}${rationale === '' ? '' : `: ${escapeForTerminal(rationale)}`}`,
       ),
     ),
+    ...told.answered.map(({ text, by }) => line('answered', `${escapeForTerminal(text)}: by ${escapeForTerminal(by)}`)),
+    ...told.escalated.map(({ task, why, to }) =>
+      red('escalated', `${task}: ${escapeForTerminal(to ?? 'somebody')} was called (${why})`),
+    ),
+    ...told.untold.map(({ to, kind, failure }) =>
+      red('untold', `${escapeForTerminal(to)}: ${kind}: ${escapeForTerminal(failure)}`),
+    ),
     ...told.revised.map(({ revision, by, rationale }) =>
       line('revised', `to ${revision} by ${escapeForTerminal(by)}: ${escapeForTerminal(rationale)}`),
     ),
@@ -112,7 +119,8 @@ function digestLines(context: Context, told: Digest): readonly string[] {
       ),
     ),
     ...told.waiting.map(item => {
-      const who = item.who === null ? '' : ` for ${escapeForTerminal(item.who)}`
+      const whose = forWhom(item)
+      const who = whose.length === 0 ? '' : ` ${whose.join(', ')}`
       return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
     }),
     ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(because))),

@@ -3,6 +3,8 @@
 
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { type ArtifactFile, artifactFiles } from '../../domain/views/handoff-artifacts.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -10,6 +12,8 @@ import { Complaint, EXIT } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 
 export interface HandoffOptions {
+  readonly out?: string
+  /** The same, as it was called before. */
   readonly write?: string
   readonly force?: boolean
 }
@@ -17,21 +21,23 @@ export interface HandoffOptions {
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const { plan } = await meantPlan(engine, word)
-    const told = await engine.ask({ type: 'handoff', plan })
+    const out = options.out ?? options.write
+    const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const documents = [
       ['README.md', told.readme],
       ['POSTMORTEM.md', told.postmortem],
     ] as const
     const written: string[] = []
-    if (options.write !== undefined) {
-      const folder = resolve(context.cwd, options.write)
+    if (out !== undefined) {
+      const folder = resolve(context.cwd, out)
       for (const [file, text] of documents) if (options.force !== true) await demandOurs(join(folder, file), text)
       await mkdir(folder, { recursive: true })
       for (const [file, text] of documents) {
         await replace(join(folder, file), text)
         written.push(join(folder, file))
       }
+      written.push(...(await writeArtifacts(engine, folder, artifactFiles(told))))
     }
     answer(context, { ...told, written }, () =>
       written.length > 0
@@ -40,6 +46,24 @@ export async function handoff(context: Context, word: string | undefined, option
     )
     return EXIT.done
   })
+}
+
+/** Named by their content, so what stands there under that name with those bytes is it; anything else is written anew. */
+async function writeArtifacts(
+  engine: Engine,
+  folder: string,
+  files: readonly ArtifactFile[],
+): Promise<readonly string[]> {
+  if (files.length > 0) await mkdir(join(folder, 'artifacts'), { recursive: true })
+  const written: string[] = []
+  for (const { sha256, path } of files) {
+    const bytes = await engine.ask({ type: 'blob', sha256 })
+    // Collected since: the document still names it by its hash.
+    if (bytes === null) continue
+    await replace(join(folder, path), bytes)
+    written.push(join(folder, path))
+  }
+  return written
 }
 
 /** What an earlier handoff wrote begins with the same line. */
@@ -59,7 +83,7 @@ async function demandOurs(path: string, text: string): Promise<void> {
 }
 
 /** Whole or not at all; a link that stands there is replaced, not followed. */
-async function replace(path: string, text: string): Promise<void> {
+async function replace(path: string, text: string | Uint8Array): Promise<void> {
   const beside = `${path}.planfold-new`
   try {
     await writeFile(beside, text, { flag: 'wx' })

@@ -3,6 +3,9 @@
 // is told and nothing is ordered.
 
 import type { Composed } from '../../compose.ts'
+import type { GateVerdict } from '../../domain/event.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/suggest.ts'
 import { sentence } from '../../domain/views/timeline.ts'
 import type { InboxEntry, Order } from '../../engine/engine.ts'
@@ -11,50 +14,63 @@ import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { ago } from '../elapsed.ts'
 import { Complaint, EXIT, notFound, refused, usage } from '../exit.ts'
+import { valuesFor } from '../form-values.ts'
 import { type ChoiceOptions, goBack } from '../go-back.ts'
 import { remarkHowToGoOn } from '../order.ts'
 import { type DoneOptions, outputsOf } from './done.ts'
 
 export interface InboxAnswerOptions extends Pick<DoneOptions, 'output' | 'outputs' | 'outcome'> {
   readonly message?: string
+  /** Of what was seen. */
+  readonly hash?: string
+  /** Of `push-back`: the task that is done again. */
+  readonly to?: string
 }
 
 const TRIES_MAX = 20
 
+/** `word` is the answer; `more` is what it needs: the option that is chosen, the fields of a form. */
 export async function answerInbox(
   context: Context,
   id: string,
   word: string,
   options: InboxAnswerOptions,
+  more: readonly string[] = [],
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   const found = await withState(context, { create: false }, async composed => {
     for (let tries = 1; ; tries++) {
       const item = await waitingItem(context, composed, id)
-      demandAnswer(item, word)
-      if (item.asks.type === 'work' && word === 'claim') return item
-      if (item.asks.type === 'rollback' && word !== 'leave') return await again(context, composed, item, word)
-      const order = orderFor(item, word, options, outputs)
+      const said = saidTo(item, word, more)
+      demandSeen(item, options.hash)
+      if (item.asks.type === 'work' && said.word === 'claim') return item
+      if (item.asks.type === 'rollback' && said.word !== 'leave') return await again(context, composed, item, said.word)
+      const order = orderFor(item, said, options, outputs)
       const submitted = await composed.engine.submit(item.plan, order, composed.actor, {
         expectedVersion: item.version,
       })
       if (submitted.ok) {
         const { plan, name, version, events } = submitted
-        answer(context, { id, answer: word, plan, name, version, events }, () =>
+        answer(context, { id, answer: said.word, plan, name, version, events }, () =>
           events.map(event => escapeForTerminal(sentence(event))),
         )
         await remarkHowToGoOn(context, composed, plan)
-        return order.type === 'report' && word === 'done' && events.some(({ type }) => type === 'attempt.failed')
+        return order.type === 'report' && said.word === 'done' && events.some(({ type }) => type === 'attempt.failed')
           ? EXIT.failed
           : EXIT.done
       }
-      if (submitted.refusal.code !== 'conflict' || tries >= TRIES_MAX) throw refused(submitted.refusal)
+      // Somebody moved the plan between the look and the answer: is the question still the same?
+      const moved = submitted.refusal.code === 'conflict' && (await versionOf(composed, item)) !== item.version
+      if (!moved || tries >= TRIES_MAX) throw refused(submitted.refusal)
     }
   })
   if (typeof found === 'number') return found
   const { claim } = await import('./claim.ts')
   return await claim(context, found.plan, found.task ?? undefined, {})
 }
+
+const versionOf = async ({ engine }: Composed, { plan }: InboxEntry): Promise<number | null> =>
+  (await engine.ask({ type: 'summary', plan }))?.version ?? null
 
 async function waitingItem(context: Context, { engine }: Composed, id: string): Promise<InboxEntry> {
   const { items } = await engine.ask({ type: 'inbox' })
@@ -79,7 +95,7 @@ async function waitingItem(context: Context, { engine }: Composed, id: string): 
     )
   }
   const { item, by } = fate
-  const what = item.task === null ? `the rollback of '${item.name}'` : `'${item.task}' of '${item.name}'`
+  const what = whatOf(item)
   const became =
     by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${ago(by.at, context.now())})`
   throw new Complaint(
@@ -92,35 +108,130 @@ async function waitingItem(context: Context, { engine }: Composed, id: string): 
   )
 }
 
-function demandAnswer({ answers }: InboxEntry, word: string): void {
+function whatOf({ asks, task, name }: Pick<InboxEntry, 'asks' | 'task' | 'name'>): string {
+  switch (asks.type) {
+    case 'rollback':
+      return `the rollback of '${name}'`
+    case 'agent-question':
+      return `'${asks.id}' of '${name}'`
+    case 'proposal':
+      return `the proposal '${asks.id}' for '${name}'`
+    default:
+      return `'${task}' of '${name}'`
+  }
+}
+
+interface SaidTo {
+  readonly word: string
+  readonly more: readonly string[]
+}
+
+/** A form may be filled in without a word before it; a decision may name its option alone. */
+function saidTo(
+  { answers, asks }: Pick<InboxEntry, 'answers' | 'asks'>,
+  word: string,
+  more: readonly string[],
+): SaidTo {
   const words = answers.map(each => each.answer)
-  if (words.includes(word)) return
-  const near = suggest(word, words)
-  throw usage(
-    `'${word}' is no answer to this`,
-    near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`,
+  const all = [word, ...more]
+  const same = asks.type === 'proposal' ? SYNONYMS[word] : undefined
+  if (same !== undefined) return saidTo({ answers, asks }, same, more)
+  if (words.includes('answer') && !words.includes(word) && 'form' in asks) return { word: 'answer', more: all }
+  if (asks.type === 'decision' && !words.includes(word) && asks.options.some(option => option.id === word))
+    return { word: 'choose', more: all }
+  if (!words.includes(word)) {
+    const near = suggest(word, words)
+    throw usage(
+      `'${word}' is no answer to this`,
+      near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`,
+    )
+  }
+  const wanted = word === 'choose' ? 1 : 0
+  if (word !== 'answer' && more.length !== wanted)
+    throw usage(
+      wanted === 1 ? 'which option is chosen?' : `'${more.join(' ')}' says nothing to this`,
+      asks.type === 'decision' ? `one of ${asks.options.map(option => option.id).join(', ')}` : "say why with -m 'why'",
+    )
+  return { word, more }
+}
+
+/** A proposal is accepted or declined; whoever says it as at a gate is understood. */
+const SYNONYMS: { readonly [word: string]: string } = { approve: 'accept', reject: 'decline' }
+
+/** Whoever names the hash of what was seen answers to nothing else. */
+function demandSeen({ asks, id }: InboxEntry, hash: string | undefined): void {
+  if (hash === undefined) return
+  const on = 'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
+  if (hash.length >= HASH_MIN && on?.startsWith(hash) === true) return
+  throw new Complaint(
+    EXIT.refused,
+    'conflict',
+    on === null ? `'${id}' has no hash` : `'${id}' asks about ${on.slice(0, 12)}, not about ${hash.slice(0, 12)}`,
+    'look at it again with `planfold inbox`; nothing was changed',
   )
 }
 
+const HASH_MIN = 8
+
 function orderFor(
   { asks, task }: InboxEntry,
-  word: string,
-  { message, outcome }: InboxAnswerOptions,
+  { word, more }: SaidTo,
+  { message, outcome, to }: InboxAnswerOptions,
   outputs: Awaited<ReturnType<typeof outputsOf>>,
 ): Order {
-  if (task === null) {
-    if (message === undefined) throw usage('to leave it, say why', "add -m 'why'")
-    return { type: 'note', text: message }
+  switch (asks.type) {
+    case 'agent-question':
+      return { type: 'answer', id: asks.id, answers: valuesFor(asks.form, more) }
+    case 'proposal': {
+      const verdict = word === 'accept' ? 'accepted' : 'declined'
+      if (verdict === 'declined' && message === undefined) throw usage('to decline it, say why', "add -m 'why'")
+      return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: message ?? '' }
+    }
+    case 'rollback':
+      if (message === undefined) throw usage('to leave it, say why', "add -m 'why'")
+      return { type: 'note', text: message }
+    case 'work':
+      return report(task!, word, message, {
+        ...(outcome === undefined ? {} : { outcome }),
+        ...(outputs && { outputs }),
+      })
+    default: {
+      const verdict = VERDICTS[word]
+      if (verdict === undefined) throw new Error(`bug: no verdict is called '${word}'`)
+      if (verdict === 'pushed-back' && message === undefined)
+        throw usage('to send it back, say what is to be changed', "add -m 'what to change'")
+      return {
+        type: 'decide',
+        task: task!,
+        verdict,
+        rationale: message ?? '',
+        ...(asks.on === null ? {} : { hash: asks.on }),
+        ...(word === 'choose' ? { option: more[0]! } : {}),
+        ...(asks.type === 'question' && word === 'answer' ? { answers: valuesFor(asks.form, more) } : {}),
+        ...(to === undefined ? {} : { to: to as TaskName }),
+      }
+    }
   }
-  if (asks.type !== 'work') {
-    const verdict =
-      word === 'approve' ? 'approved' : word === 'reject' ? 'rejected' : word === 'done' ? 'done' : 'again'
-    return { type: 'decide', task, verdict, rationale: message ?? '' }
-  }
-  if (word === 'done') {
-    const told = { ...(outcome === undefined ? {} : { outcome }), ...(outputs === null ? {} : { outputs }) }
-    return { type: 'report', task, result: { status: 'succeeded', ...told } }
-  }
+}
+
+const VERDICTS: { readonly [word: string]: GateVerdict } = {
+  approve: 'approved',
+  reject: 'rejected',
+  'push-back': 'pushed-back',
+  choose: 'chosen',
+  answer: 'answered',
+  done: 'done',
+  again: 'again',
+  skip: 'skipped',
+}
+
+function report(
+  task: TaskName,
+  word: string,
+  message: string | undefined,
+  told: { readonly outcome?: string; readonly outputs?: JsonObject },
+): Order {
+  if (word === 'done') return { type: 'report', task, result: { status: 'succeeded', ...told } }
   if (message === undefined) throw usage('a failure needs a reason', "add -m 'what went wrong'")
   return { type: 'report', task, result: { status: 'failed', failure: { class: 'logic', message, retryable: false } } }
 }

@@ -50,7 +50,7 @@ describe('what people read', () => {
       expect(exit).toBe(0)
       expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u)
     }
-    expect(said[0]!.stdout.split(SEEN).length - 1).toBe(6)
+    expect(said[0]!.stdout.split(SEEN).length - 1).toBe(7)
     expect(said[1]!.stdout).toContain(SEEN)
   })
 
@@ -115,7 +115,7 @@ describe('an answer by id', () => {
         },
       ),
     )
-    expect(said).toMatchObject({ exit: 0, stdout: expect.stringContaining('review approved: fine') })
+    expect(said).toMatchObject({ exit: 0, stdout: expect.stringContaining('review approved by ana@example.com: fine') })
     expect((await items()).map(({ task }) => task)).toEqual(['other'])
   })
 
@@ -132,7 +132,7 @@ describe('an answer by id', () => {
       ),
     )
     expect(said.exit).toBe('not-ready')
-    expect(said.stderr).toContain("'review' of 'p' does not ask that any more: review rejected: no (bo, entry")
+    expect(said.stderr).toContain("'review' of 'p' does not ask that any more: review rejected by bo: no (bo, entry")
   })
 
   it('must be one of its answers', async () => {

@@ -1,6 +1,7 @@
 // `planfold inbox`: everything that waits for a person, in all plans, oldest first, each with an id and the commands that answer
 // it.
 
+import { isFor } from '../../domain/views/inbox.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -14,12 +15,13 @@ export interface InboxOptions {
 export async function inbox(context: Context, options: InboxOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const { items: all, unreadable } = await engine.ask({ type: 'inbox' })
-    // What has nobody's name on it is everybody's.
-    const items = options.for === undefined ? all : all.filter(({ who }) => who === null || who === options.for)
+    const items = options.for === undefined ? all : all.filter(item => isFor(item, options.for!))
     const { paint } = context
+    const { consentLines } = await import('../consent-lines.ts')
+    const asked = await Promise.all(items.map(async item => await consentLines(context, engine, item)))
     answer(context, { items, unreadable }, () => [
       ...(items.length === 0 ? ['nothing waits for a person'] : []),
-      ...items.flatMap((item, at) => [...(at === 0 ? [] : ['']), ...inboxLines(item, context.now(), paint)]),
+      ...items.flatMap((item, at) => [...(at === 0 ? [] : ['']), ...inboxLines(item, context.now(), paint, asked[at])]),
       ...unreadable.map(
         ({ name, why }) => `${paint.red('✖')} ${escapeForTerminal(name)} cannot be read: ${escapeForTerminal(why)}`,
       ),

@@ -2,6 +2,7 @@
 // becomes of every task, is told; with --dry-run nothing else happens.
 
 import { checkGraph } from '../../domain/graph.ts'
+import type { TaskName } from '../../domain/id.ts'
 import { type MergeMode, type MergeNote, mergeDefinitions } from '../../domain/merge.ts'
 import { type Edited, namesIn, orderTasks, removeTasks } from '../../domain/merge-edit.ts'
 import { type Fate, fatesOf, type Standings } from '../../domain/merge-fate.ts'
@@ -95,7 +96,7 @@ interface Current {
   readonly standings: Standings
 }
 
-async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: ReviseOptions): Promise<Current> {
+export async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: ReviseOptions): Promise<Current> {
   const current = await engine.ask({ type: 'definition', plan })
   const summary = await engine.ask({ type: 'summary', plan })
   if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
@@ -113,9 +114,20 @@ async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: Rev
     const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
     throw new Complaint(EXIT.refused, 'conflict', message, hint)
   }
+  return { ...current, status: summary.status, standings: await standingsOf(engine, plan, summary) }
+}
+
+/** How each task stands. One that failed and asks what then is tried again when it is changed, as one that failed is. */
+export async function standingsOf(
+  engine: Engine,
+  plan: MeantPlan['plan'],
+  { waiting }: { readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[] },
+): Promise<Standings> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const standings = new Map(cards.map(card => [card.name, { status: card.status, ran: ran(card) }]))
-  return { ...current, status: summary.status, standings }
+  const failed = new Set(waiting.flatMap(({ task, asks }) => (/^(recovery|replan)$/.test(asks.type) ? [task] : [])))
+  return new Map(
+    cards.map(card => [card.name, { status: failed.has(card.name) ? 'failed' : card.status, ran: ran(card) }]),
+  )
 }
 
 /** A failed plan is open again once a failed task of it is to be tried again; then it can be revised. */
@@ -137,7 +149,7 @@ interface Prepared {
   readonly fates: readonly Fate[]
 }
 
-async function prepare(
+export async function prepare(
   current: Current,
   written: Written | null,
   mode: MergeMode,
@@ -206,7 +218,7 @@ function defaultRationale(file: string | undefined, mode: MergeMode, options: Re
 const FATES_SHOWN_MAX = 60
 
 /** The diff, then what becomes of every task that does not simply stay as it is, then the notes. */
-function told({ paint }: Context, { summary, diff, notes, fates }: Prepared): readonly string[] {
+export function told({ paint }: Context, { summary, diff, notes, fates }: Prepared): readonly string[] {
   const text = escapeForTerminal(explainDiff(diff), { keepLines: true })
   const moved = fates.filter(({ fate }) => fate !== 'kept')
   const lines = moved.slice(0, FATES_SHOWN_MAX).map(({ task, fate, why }) => {

@@ -1,6 +1,7 @@
 // `planfold run FILE|PLAN`: makes the plan, or finds it again, starts it and drives it to its end.
 
 import type { Composed } from '../../compose.ts'
+import type { PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -36,6 +37,10 @@ export async function run(context: Context, word: string, options: RunOptions): 
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../diagnostics.ts')
     for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
+  }
+  if (file.definition.policy?.gates !== undefined) {
+    const { unaskedLines } = await import('../unasked-words.ts')
+    for (const line of unaskedLines(file.definition)) remark(context, line)
   }
   return await withState(context, { create: true }, async composed => {
     const { takeUp } = await import('../take-up.ts')
@@ -75,7 +80,7 @@ export async function startAndDrive(
   })
 }
 
-async function setMoving(
+export async function setMoving(
   composed: Composed,
   { plan, name }: { readonly plan: string; readonly name: string },
   status: PlanStatus,
@@ -93,6 +98,8 @@ async function setMoving(
     case 'completed':
     case 'failed':
     case 'cancelled':
+      // Whoever drove it may have died before anybody was told of its end.
+      await composed.worker.tell(plan as PlanId)
       throw new Complaint(
         EXIT.refused,
         'ended',

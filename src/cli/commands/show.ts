@@ -1,12 +1,15 @@
 // `planfold show PLAN [TASK]`: a plan with all its tasks, or one task with everything known about it.
 
 import type { Composed } from '../../compose.ts'
+import type { Shown } from '../../domain/consent.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { allTasks } from '../../domain/task-graph.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Briefing } from '../../domain/views/briefing.ts'
 import type { Removed } from '../../domain/views/removed.ts'
+import type { Waiting } from '../../domain/views/summary.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { AttemptRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
@@ -17,13 +20,27 @@ import { EXIT } from '../exit.ts'
 import { meantPlanAndTask } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { rollbackLine } from '../rollback-words.ts'
+import { showQuestion } from '../shown-question.ts'
 import { table } from '../table.ts'
+import { asked } from '../waiting.ts'
 
-export async function show(context: Context, first: string | undefined, second: string | undefined): Promise<number> {
+export interface ShowOptions {
+  /** Leave nothing out of what somebody is asked to agree to. */
+  readonly all?: boolean
+}
+
+export async function show(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: ShowOptions = {},
+): Promise<number> {
   return await withState(context, { create: false }, async composed => {
+    if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
+      return EXIT.done
     const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true })
     if (task === null) await showPlan(context, composed, plan)
-    else await showTask(context, composed, plan, task)
+    else await showTask(context, composed, plan, task, options)
     return EXIT.done
   })
 }
@@ -66,9 +83,16 @@ interface ShownTask {
   readonly preview: string | null
   readonly briefing: Briefing | null
   readonly removed: Removed | null
+  readonly asks: readonly string[]
 }
 
-async function showTask(context: Context, { engine }: Composed, plan: PlanId, task: TaskName): Promise<void> {
+async function showTask(
+  context: Context,
+  { engine }: Composed,
+  plan: PlanId,
+  task: TaskName,
+  options: ShowOptions,
+): Promise<void> {
   const removed = await engine.ask({ type: 'removed', plan, task })
   const card = removed?.card ?? (await engine.ask({ type: 'task', plan, task }))
   const current = await engine.ask({ type: 'definition', plan })
@@ -76,8 +100,13 @@ async function showTask(context: Context, { engine }: Composed, plan: PlanId, ta
   const attempts = (await engine.ask({ type: 'attempts', plan, task })).items
   const preview = removed === null ? await engine.ask({ type: 'preview', plan, task }).catch(() => null) : null
   const briefing = removed === null ? await engine.ask({ type: 'briefing', plan, task }) : null
+  const summary = await engine.ask({ type: 'summary', plan })
+  const waiting = summary?.waiting.find(each => each.task === task) ?? null
+  const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
   const data = {
     task: card,
+    asks: waiting,
+    shown: await shownTo(engine, waiting),
     definition,
     attempts,
     preview: preview?.text ?? null,
@@ -85,7 +114,7 @@ async function showTask(context: Context, { engine }: Composed, plan: PlanId, ta
     removed: whenGone(removed),
   }
   answer(context, data, () =>
-    card === null ? [] : taskLines(context, { card, attempts, preview: data.preview, briefing, removed }),
+    card === null ? [] : taskLines(context, { card, attempts, preview: data.preview, briefing, removed, asks }),
   )
 }
 
@@ -101,7 +130,36 @@ function whenGone(removed: Removed | null): Omit<Removed, 'card' | 'definition'>
   return gone
 }
 
-function taskLines(context: Context, { card, attempts, preview, briefing, removed }: ShownTask): readonly string[] {
+/** The stored bytes of what an approval agrees to; null when it is bound to none. */
+async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown | null> {
+  const bytes = waiting?.shown === undefined ? null : await engine.ask({ type: 'blob', sha256: waiting.shown })
+  return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
+}
+
+/** What it asks, and what exactly an approval would agree to. */
+async function askedLines(
+  context: Context,
+  engine: Engine,
+  plan: string,
+  waiting: Waiting,
+  { all = false }: ShowOptions,
+): Promise<readonly string[]> {
+  const { paint } = context
+  const { consentLines } = await import('../consent-lines.ts')
+  const lines = await consentLines(context, engine, waiting, { all })
+  const hash = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
+  return [
+    '',
+    paint.yellow(asked(waiting)),
+    ...lines.map(line => `  ${line}`),
+    paint.dim(`answer it: planfold approve ${plan} ${waiting.task}${hash}; see planfold inbox for other answers`),
+  ]
+}
+
+function taskLines(
+  context: Context,
+  { card, attempts, preview, briefing, removed, asks }: ShownTask,
+): readonly string[] {
   const { paint, terminal } = context
   const gone =
     removed === null
@@ -116,6 +174,7 @@ function taskLines(context: Context, { card, attempts, preview, briefing, remove
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
     ['reason', card.reason],
     ['hint', card.hint],
+    ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
@@ -135,7 +194,8 @@ function taskLines(context: Context, { card, attempts, preview, briefing, remove
     ])
     lines.push('', ...table(paint, ['attempt', 'status', 'started', 'took', ''], rows, terminal?.columns() ?? null))
   }
-  if (preview !== null && preview.trim() !== '') {
+  lines.push(...asks)
+  if (preview !== null && preview.trim() !== '' && asks.length === 0) {
     lines.push(
       '',
       paint.dim('it would do:'),

@@ -2,6 +2,7 @@
 
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Summary } from '../../domain/views/summary.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
@@ -13,6 +14,7 @@ import { meantPlan, openPlans } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
 import { rollbackLine } from '../rollback-words.ts'
+import { troubleLines } from '../trouble-words.ts'
 import { waitingLines } from '../waiting.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
@@ -28,8 +30,9 @@ export async function status(context: Context, word: string | undefined): Promis
     }
     const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
     const summary = await engine.ask({ type: 'summary', plan })
+    const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     answer(context, word === undefined ? { items: [summary] } : summary, () =>
-      summary === null ? [] : statusLines(context, summary),
+      summary === null ? [] : [...statusLines(context, summary), ...(moved === null ? [] : [moved])],
     )
     return EXIT.done
   })
@@ -52,11 +55,22 @@ function statusLines(context: Context, summary: Held): readonly string[] {
     lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
   for (const failed of summary.failed.slice(0, 5))
     lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}`)
+  lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${escapeForTerminal(holder.host)}`)
   else if (canMove(summary.status) || summary.rollback !== undefined)
     lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
   return lines
+}
+
+/** Only what is quickly known: the commit, and what was judged. */
+async function movedLine(engine: Engine, { id, name, status, startedAt }: Held): Promise<string | null> {
+  if (startedAt === null || status === 'completed' || status === 'cancelled') return null
+  const drift = await engine.ask({ type: 'drift', plan: id, files: false })
+  if (drift?.commit?.by === 'somebody') return `  moved    the repository has moved since; see: planfold drift ${name}`
+  return (drift?.unmet.length ?? 0) > 0
+    ? `  unmet    something expected did not hold; see: planfold drift ${name}`
+    : null
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'

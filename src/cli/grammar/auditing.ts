@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import type { AuditOptions } from '../commands/audit.ts'
 import type { SealOptions } from '../commands/audit-seal.ts'
 import type { VerifyOptions } from '../commands/audit-verify.ts'
+import type { ContractOptions } from '../commands/contract.ts'
 import type { DigestOptions } from '../commands/digest.ts'
 import type { HandoffOptions } from '../commands/handoff.ts'
 import type { InboxOptions } from '../commands/inbox.ts'
@@ -51,17 +52,28 @@ Examples:
     )
 
   program
+    .command('contract')
+    .helpGroup(GROUP)
+    .description('every criterion of a plan and how it was judged last: evidence, by whom, when, in which entry')
+    .argument('[plan]', PLAN)
+    .option('--open', 'only what does not hold or has not been judged')
+    .action((plan: string | undefined, options: ContractOptions) =>
+      act(async context => (await import('../commands/contract.ts')).contract(context, plan, options)),
+    )
+
+  program
     .command('handoff')
     .helpGroup(GROUP)
     .description('a readme and a postmortem from the journal: asked, done, decided, left open, where things are')
     .argument('[plan]', PLAN)
-    .option('--write <folder>', 'write README.md and POSTMORTEM.md there instead of printing them')
+    .option('--out <folder>', 'write README.md, POSTMORTEM.md and the artifacts there instead of printing them')
+    .addOption(new Option('--write <folder>').hideHelp())
     .option('-f, --force', 'write over files that no handoff wrote')
     .addHelpText(
       'after',
       `
 Example:
-  planfold handoff release --write docs/release`,
+  planfold handoff release --out docs/release`,
     )
     .action((plan: string | undefined, options: HandoffOptions) =>
       act(async context => (await import('../commands/handoff.ts')).handoff(context, plan, options)),
@@ -79,26 +91,30 @@ function addInbox(program: Command, act: Act): void {
 Examples:
   planfold inbox
   planfold inbox answer 7k3m9x2v approve -m 'looked at it'
-  planfold inbox answer 7k3m9x2v reject -m 'the tests are missing'`,
+  planfold inbox answer 7k3m9x2v reject -m 'the tests are missing'
+  planfold inbox answer 9c2d4f6h choose postgres -m 'we know it'
+  planfold inbox answer 5b8n1q3s region=eu copies=3`,
     )
   const word = wordIn(inbox)
   word('list', 'what waits, each with its id and the commands that answer it', { isDefault: true })
-    .option('--for <name>', 'only what is theirs, or nobody’s')
+    .option('--for <name>', 'only what is theirs by name or role, or nobody’s')
     .action((options: InboxOptions) =>
       act(async context => (await import('../commands/inbox.ts')).inbox(context, options)),
     )
   word('answer', 'answer one by its id; refused when it waits no longer')
     .argument('<id>', 'as the list shows it')
     .argument(
-      '<answer>',
-      'approve, reject, done, again, claim, fail, mine, theirs, merge or leave: the list says which',
+      '<answer...>',
+      'approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave: as listed',
     )
     .option('-m, --message <text>', 'why')
+    .option('--hash <hash>', 'of what you looked at; refused when it asks about something else')
+    .option('--to <task>', 'of push-back: the task that is done again')
     .option('--output <name=value>', 'of work that is done: an output; repeat for more', several)
     .option('--outputs <file>', 'of work that is done: outputs from a JSON file')
     .option('--outcome <name>', 'of work that is done: the outcome edge to take')
-    .action((id: string, answer: string, options: InboxAnswerOptions) =>
-      act(async context => (await import('../commands/inbox-answer.ts')).answerInbox(context, id, answer, options)),
+    .action((id: string, [word = '', ...more]: string[], options: InboxAnswerOptions) =>
+      act(async context => (await import('../commands/inbox-answer.ts')).answerInbox(context, id, word, options, more)),
     )
 }
 

@@ -1,9 +1,12 @@
 // The words with which people and agents take part: claims, reports, decisions.
 
 import type { Command } from 'commander'
+import type { ApproveOptions } from '../commands/approve.ts'
 import type { DoneOptions } from '../commands/done.ts'
 import type { FailOptions } from '../commands/fail.ts'
 import type { HeartbeatOptions } from '../commands/heartbeat.ts'
+import type { PushBackOptions } from '../commands/push-back.ts'
+import type { GateOptions } from '../gate-answer.ts'
 import type { Act } from '../program.ts'
 import { duration, several } from './values.ts'
 
@@ -51,16 +54,48 @@ export function addDeciding(program: Command, act: Act): void {
       act(async context => (await import('../commands/fail.ts')).fail(context, plan, task, options)),
     )
 
+  const seen = ['--hash <hash>', 'of what you looked at; refused when it asks about something else'] as const
+
   taskCommand('approve', 'yes to what a task asks; for an unknown outcome: it happened')
     .option('-m, --message <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { message?: string }) =>
+    .option('--edit <file>', 'yes to the plan as it is written there: it becomes the next revision')
+    .option(...seen)
+    .action((plan: string, task: string | undefined, options: ApproveOptions) =>
       act(async context => (await import('../commands/approve.ts')).approve(context, plan, task, options)),
     )
 
   taskCommand('reject', 'no to what a task asks; for an unknown outcome: it failed')
     .option('-m, --message <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { message?: string }) =>
+    .option(...seen)
+    .action((plan: string, task: string | undefined, options: GateOptions) =>
       act(async context => (await import('../commands/reject.ts')).reject(context, plan, task, options)),
+    )
+
+  taskCommand('push-back', 'not like this: an earlier task is done again, with what you say, and all after it')
+    .requiredOption('-m, --message <text>', 'what is to be changed; handed to the task that is done again')
+    .option('--to <task>', 'the task that is done again; the last one the gate needs when left out')
+    .option(...seen)
+    .action((plan: string, task: string | undefined, options: PushBackOptions) =>
+      act(async context => (await import('../commands/push-back.ts')).pushBack(context, plan, task, options)),
+    )
+
+  program
+    .command('choose')
+    .helpGroup(GROUP)
+    .description('take one of the options of a decision')
+    .argument('<plan>', PLAN)
+    .argument('<task>', TASK)
+    .argument('[option]', 'the option')
+    .option('-m, --message <text>', 'why')
+    .option(...seen)
+    .action((plan: string, task: string, option: string | undefined, options: GateOptions) =>
+      act(async context =>
+        (await import('../commands/choose.ts')).choose(
+          context,
+          [plan, task, ...(option === undefined ? [] : [option])],
+          options,
+        ),
+      ),
     )
 
   taskCommand('retry', 'try a task again; for an unknown outcome: it did not happen')

@@ -5,6 +5,7 @@ import type { AnalyzeCommandOptions } from '../commands/analyze.ts'
 import type { GraphOptions } from '../commands/graph.ts'
 import type { ListOptions } from '../commands/list.ts'
 import type { LogOptions } from '../commands/log.ts'
+import type { ShowOptions } from '../commands/show.ts'
 import type { Act } from '../program.ts'
 import { count, duration, position } from './values.ts'
 
@@ -27,8 +28,9 @@ export function addLooking(program: Command, act: Act): void {
     .description('a plan with its tasks, or everything about one task')
     .argument('[plan]', PLAN)
     .argument('[task]', 'its name')
-    .action((plan: string | undefined, task: string | undefined) =>
-      act(async context => (await import('../commands/show.ts')).show(context, plan, task)),
+    .option('--all', 'leave nothing out of what it asks somebody to agree to')
+    .action((plan: string | undefined, task: string | undefined, options: ShowOptions) =>
+      act(async context => (await import('../commands/show.ts')).show(context, plan, task, options)),
     )
 
   program

@@ -1,10 +1,11 @@
 // The live view at work: redraws at most ten times a second, and puts gates to the person one after the other.
 
 import type { Composed } from '../../compose.ts'
-import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Context, Terminal } from '../context.ts'
+import { paint } from '../paint.ts'
 import { LiveCards } from './live-cards.ts'
 import { OutputLines } from './output-lines.ts'
 import { type Pressed, press, type Question, questionLines } from './question.ts'
@@ -13,6 +14,10 @@ import { Screen } from './screen.ts'
 import { view } from './view.ts'
 
 const REDRAW_MS = 100
+/** Columns that a question does not have for its text. */
+const QUESTION_MARGIN = 6
+/** Rows for everything but what an approval agrees to. */
+const QUESTION_REST = 11
 
 export class LiveReporter implements Reporter {
   readonly asks = true
@@ -98,13 +103,34 @@ export class LiveReporter implements Reporter {
   /** Keeps the question that is being asked while its gate is open; else takes the next one. */
   async #ask(waiting: readonly Waiting[]): Promise<void> {
     const asked = this.#question === null ? null : keyOf(this.#question.waiting)
-    if (waiting.some(each => keyOf(each) === asked)) return
+    const same = waiting.find(each => keyOf(each) === asked)
+    if (same !== undefined && this.#question !== null) {
+      // Others may have approved meanwhile.
+      this.#question = { ...this.#question, waiting: same }
+      return
+    }
     this.#question = null
     const next = waiting.find(each => !this.#putOff.has(keyOf(each)))
     if (next !== undefined) {
-      const details = await this.#detailsOf(next.task)
-      this.#question = { waiting: next, title: this.#cards.get(next.task)?.title ?? null, details, reason: null }
+      const bound = await this.#boundTo(next)
+      const details = bound.length > 0 ? bound : await this.#detailsOf(next.task)
+      const pages = bound.length > 0 ? { pages: { at: 0, size: this.#pageSize(), seen: false } } : {}
+      const title = this.#cards.get(next.task)?.title ?? null
+      this.#question = { waiting: next, title, details, ...pages, reason: null }
     } else if (this.#summary?.status === 'blocked' && waiting.length > 0) this.#onLeft()
+  }
+
+  /** What exactly an approval agrees to, from the stored bytes; nothing when it is bound to none. */
+  async #boundTo(waiting: Waiting): Promise<readonly string[]> {
+    if (waiting.shown === undefined) return []
+    const { consentLines, wrapped } = await import('../consent-lines.ts')
+    const lines = await consentLines({ paint: paint(false) }, this.#composed.engine, waiting, { all: true })
+    return wrapped(lines, this.#terminal.columns() - QUESTION_MARGIN)
+  }
+
+  /** As much as fits beside a few tasks. */
+  #pageSize(): number {
+    return Math.min(30, Math.max(6, this.#terminal.rows() - QUESTION_REST))
   }
 
   /** What an approval lets happen, as it would run. */
@@ -135,10 +161,12 @@ export class LiveReporter implements Reporter {
   }
 
   async #decide(pressed: Extract<Pressed, { type: 'answered' }>, waiting: Waiting): Promise<void> {
-    const { task, verdict, rationale } = pressed
+    const { type: _, ...answer } = pressed
     const { engine, actor } = this.#composed
+    const { hash } = waiting
     try {
-      const submitted = await engine.submit(this.#plan, { type: 'decide', task, verdict, rationale }, actor)
+      const order = { type: 'decide', ...answer, ...(hash === undefined ? {} : { hash }) } as const
+      const submitted = await engine.submit(this.#plan, order, actor)
       if (submitted.ok) return
       this.say(submitted.refusal.message)
     } catch (error) {
@@ -166,4 +194,4 @@ export class LiveReporter implements Reporter {
   }
 }
 
-const keyOf = ({ task, since }: Waiting): string => `${task}\n${since}`
+const keyOf = ({ task, since, hash = '' as Sha256 }: Waiting): string => `${task}\n${since}\n${hash}`

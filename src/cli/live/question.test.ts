@@ -45,6 +45,81 @@ describe('a gate at the terminal', () => {
     expect(type(asking(APPROVAL), ['r', 'x', '\u001b', 's'])).toEqual({ type: 'put-off' })
   })
 
+  it('is sent back with what is to change', () => {
+    const question = asking(APPROVAL)
+    const waiting = { ...question.waiting, back: 'write' as TaskName }
+    const pressed = type({ ...question, waiting }, ['b', 'l', 'e', 's', 's', '\r'])
+    expect(pressed).toEqual({ type: 'answered', task: 'review', verdict: 'pushed-back', rationale: 'less' })
+  })
+
+  it('takes an option by its number', () => {
+    const options = [{ id: 'keep' }, { id: 'burn', title: 'Burn it', pros: ['warm'], cons: ['loud'], cost: 'a house' }]
+    const decision: GateAsks = { type: 'decision', options }
+    expect(type(asking(decision), ['3', '2'])).toEqual({
+      type: 'answered',
+      task: 'review',
+      verdict: 'chosen',
+      rationale: '',
+      option: 'burn',
+    })
+    expect(questionLines(asking(decision), 80, paint(false))).toEqual([
+      '',
+      '┃ review: which of these?',
+      '┃ keep',
+      '┃ burn: Burn it (+ warm, − loud, a house)',
+      '┃ [1] keep  [2] burn  [r]eject  [s]kip for now',
+    ])
+  })
+
+  it('asks of a failure what then, and of a form that it is filled in elsewhere', () => {
+    const failure = { class: 'logic', message: 'it broke', retryable: false } as const
+    const failed: GateAsks = { type: 'recovery', failure }
+    expect(type(asking(failed), ['t'])).toMatchObject({ verdict: 'again' })
+    expect(type(asking(failed), ['p', 'n', 'o', '\r'])).toMatchObject({ verdict: 'skipped', rationale: 'no' })
+    const form: GateAsks = { type: 'question', question: 'Where?', form: [{ name: 'host', type: 'text' }] }
+    expect(type(asking(form), ['a'])).toMatchObject({ type: 'asking' })
+    expect(questionLines(asking(form), 80, paint(false))).toContain(
+      '┃ fill it in elsewhere: planfold answer PLAN review NAME=VALUE',
+    )
+  })
+
+  it('shows its checks, who has approved and how long it asks', () => {
+    const question: Question = {
+      ...asking({ ...APPROVAL, show: ['diff'], approvers: { count: 2 } } as GateAsks),
+      waiting: {
+        task: 'review' as TaskName,
+        asks: { type: 'approval', show: ['diff'], approvers: { count: 2 } },
+        since: 0,
+        evidence: [{ criterion: 'npm test', holds: false, evidence: 'exit 1' }],
+        votes: [{ by: 'ana', rationale: '' }],
+        expiresAt: 1_767_225_600_000,
+      },
+    }
+    expect(questionLines(question, 80, paint(false)).slice(2, 6)).toEqual([
+      '┃ look at: diff',
+      '┃ ✘ npm test (exit 1)',
+      '┃ 1 of 2 have approved: ana',
+      '┃ asks until 2026-01-01T00:00:00.000Z',
+    ])
+  })
+
+  it('can be approved only when the last page of what is agreed to was seen', () => {
+    const details = Array.from({ length: 7 }, (_, at) => `line ${at}`)
+    const bound: Question = { ...asking(APPROVAL), details, pages: { at: 0, size: 3, seen: false } }
+    expect(questionLines(bound, 80, paint(false)).slice(2)).toEqual([
+      '┃ line 0',
+      '┃ line 1',
+      '┃ line 2',
+      '┃ … 4 more lines: m',
+      expect.stringMatching(/^┃ \[m\]ore {2}\[r\]eject/),
+    ])
+    expect(type(bound, ['a'])).toMatchObject({ type: 'asking' })
+    expect(type(bound, ['m', 'a'])).toMatchObject({ type: 'asking' })
+    expect(type(bound, ['m', 'm', 'a'])).toMatchObject({ verdict: 'approved' })
+    expect(type(bound, ['m', 'm', 'm', 'a'])).toMatchObject({ verdict: 'approved' })
+    expect(type({ ...bound, pages: { at: 0, size: 7, seen: false } }, ['a'])).toMatchObject({ verdict: 'approved' })
+  })
+
   it('does nothing on other keys', () => {
     expect(type(asking(APPROVAL), ['x', 'h', ' '])).toMatchObject({ type: 'asking' })
   })

@@ -1,14 +1,18 @@
 // A gate put to the person at the terminal: what is asked, which keys answer, and what a key press makes of it. Pure; the
 // live view draws the lines and submits the answer.
 //
-//   choose ── a, h, t ──→ answered          choose ── r, g ──→ reason ── Enter ──→ answered
-//      └──── s ────→ put off                               reason ── Esc ──→ choose
+//   choose ── a, h, t, 1 … 9 ──→ answered       choose ── r, b, g ──→ reason ── Enter ──→ answered
+//      └──── s ────→ put off                                    reason ── Esc ──→ choose
+//
+// What somebody agrees to is shown page by page (m), and cannot be approved before the last page was seen.
 
 import type { GateVerdict } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
+import type { Option } from '../../domain/plan.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Paint } from '../paint.ts'
+import { particulars as beside } from '../waiting.ts'
 import { cut } from '../width.ts'
 
 export interface Question {
@@ -16,13 +20,22 @@ export interface Question {
   readonly title: string | null
   /** What would happen next, as it would run; raw lines. */
   readonly details: readonly string[]
+  /** The details are what an approval agrees to: the page of them that is shown, and whether the last one was. */
+  readonly pages?: { readonly at: number; readonly size: number; readonly seen: boolean }
   /** A verdict that wants a reason, and what has been typed of it. */
   readonly reason: { readonly verdict: GateVerdict; readonly typed: string } | null
 }
 
 export type Pressed =
   | { readonly type: 'asking'; readonly question: Question }
-  | { readonly type: 'answered'; readonly task: TaskName; readonly verdict: GateVerdict; readonly rationale: string }
+  | {
+      readonly type: 'answered'
+      readonly task: TaskName
+      readonly verdict: GateVerdict
+      readonly rationale: string
+      /** Of a decision. */
+      readonly option?: string
+    }
   | { readonly type: 'put-off' }
 
 const DETAILS_MAX = 8
@@ -31,12 +44,14 @@ const REASON_MAX = 500
 export function press(question: Question, key: string): Pressed {
   const { waiting, reason } = question
   if (reason !== null) return typing(question, reason, key)
-  const choice = choices(waiting).find(each => each.key === key.toLowerCase())
+  const choice = offered(question).find(each => each.key === key.toLowerCase())
   if (choice === undefined) return { type: 'asking', question }
+  if (choice === MORE) return { type: 'asking', question: turned(question) }
   if (choice.verdict === null) return { type: 'put-off' }
-  if (choice.verdict === 'rejected')
-    return { type: 'asking', question: { ...question, reason: { verdict: 'rejected', typed: '' } } }
-  return { type: 'answered', task: waiting.task, verdict: choice.verdict, rationale: '' }
+  if (REASONED.has(choice.verdict))
+    return { type: 'asking', question: { ...question, reason: { verdict: choice.verdict, typed: '' } } }
+  const { verdict, option } = choice
+  return { type: 'answered', task: waiting.task, verdict, rationale: '', ...(option === undefined ? {} : { option }) }
 }
 
 export function questionLines(question: Question, columns: number, paint: Paint): readonly string[] {
@@ -45,17 +60,19 @@ export function questionLines(question: Question, columns: number, paint: Paint)
   const lines = [paint.bold(say(`${waiting.task}: ${asked(waiting)}`))]
   if (title !== null) lines.push(say(title))
   for (const detail of particulars(waiting)) lines.push(say(detail))
-  for (const detail of details.slice(0, DETAILS_MAX)) lines.push(paint.dim(say(detail)))
-  if (details.length > DETAILS_MAX) lines.push(paint.dim(`… ${details.length - DETAILS_MAX} more lines: planfold show`))
+  const { at, size } = question.pages ?? { at: 0, size: DETAILS_MAX }
+  for (const detail of details.slice(at * size, (at + 1) * size)) lines.push(paint.dim(say(detail)))
+  const left = details.length - (at + 1) * size
+  if (left > 0) lines.push(paint.dim(`… ${left} more lines: ${question.pages === undefined ? 'planfold show' : 'm'}`))
   if (reason === null)
     lines.push(
-      choices(waiting)
+      offered(question)
         .map(choice => paint.cyan(choice.label))
         .join('  '),
     )
   else
     lines.push(
-      `why? ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
+      `${reason.verdict === 'pushed-back' ? 'what is to change?' : 'why?'} ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
     )
   return ['', ...lines.map(line => `${paint.yellow('┃')} ${line}`)]
 }
@@ -65,23 +82,70 @@ interface Choice {
   readonly label: string
   /** Null puts the question off. */
   readonly verdict: GateVerdict | null
+  readonly option?: string
 }
 
-function choices({ asks }: Waiting): readonly Choice[] {
-  const later: Choice = { key: 's', label: '[s]kip for now', verdict: null }
-  if (asks.type === 'unknown-outcome') {
-    return [
-      { key: 'h', label: '[h] it happened', verdict: 'done' },
-      { key: 't', label: '[t]ry again', verdict: 'again' },
-      { key: 'g', label: '[g]ive up', verdict: 'rejected' },
-      later,
-    ]
+/** These want a reason, which is typed. */
+const REASONED: ReadonlySet<GateVerdict> = new Set(['rejected', 'pushed-back', 'skipped'])
+/** So many options have a key of their own. */
+const KEYS_MAX = 9
+
+const LATER: Choice = { key: 's', label: '[s]kip for now', verdict: null }
+const REJECT: Choice = { key: 'r', label: '[r]eject', verdict: 'rejected' }
+const GIVE_UP: Choice = { key: 'g', label: '[g]ive up', verdict: 'rejected' }
+const AGAIN: Choice = { key: 't', label: '[t]ry again', verdict: 'again' }
+const APPROVE: Choice = { key: 'a', label: '[a]pprove', verdict: 'approved' }
+
+const MORE: Choice = { key: 'm', label: '[m]ore', verdict: null }
+
+/** What may be answered now: yes only to what was seen whole. */
+function offered({ waiting, details, pages }: Question): readonly Choice[] {
+  const all = choices(waiting)
+  if (pages === undefined || details.length <= pages.size) return all
+  return [MORE, ...(pages.seen ? all : all.filter(({ verdict }) => verdict !== 'approved'))]
+}
+
+function turned(question: Question): Question {
+  const { details, pages } = question
+  if (pages === undefined) return question
+  const count = Math.ceil(details.length / pages.size)
+  const at = (pages.at + 1) % count
+  return { ...question, pages: { ...pages, at, seen: pages.seen || at === count - 1 } }
+}
+
+function choices({ asks, back }: Waiting): readonly Choice[] {
+  switch (asks.type) {
+    case 'unknown-outcome':
+      return [{ key: 'h', label: '[h] it happened', verdict: 'done' }, AGAIN, GIVE_UP, LATER]
+    case 'recovery':
+    case 'replan':
+      return [AGAIN, { key: 'p', label: '[p]ass over it', verdict: 'skipped' }, GIVE_UP, LATER]
+    case 'decision':
+      return [
+        ...asks.options.slice(0, KEYS_MAX).map(
+          ({ id }, at): Choice => ({
+            key: String(at + 1),
+            label: `[${at + 1}] ${escapeForTerminal(id)}`,
+            verdict: 'chosen',
+            option: id,
+          }),
+        ),
+        REJECT,
+        LATER,
+      ]
+    // A form is filled in elsewhere.
+    case 'question':
+      return [REJECT, LATER]
+    case 'verdict':
+      return [APPROVE, REJECT, LATER]
+    case 'approval':
+    case 'consent':
+      return back === undefined
+        ? [APPROVE, REJECT, LATER]
+        : [APPROVE, REJECT, { key: 'b', label: `send [b]ack to ${back}`, verdict: 'pushed-back' }, LATER]
+    default:
+      return asks satisfies never
   }
-  return [
-    { key: 'a', label: '[a]pprove', verdict: 'approved' },
-    { key: 'r', label: '[r]eject', verdict: 'rejected' },
-    later,
-  ]
 }
 
 function asked({ asks }: Waiting): string {
@@ -106,11 +170,36 @@ function asked({ asks }: Waiting): string {
   }
 }
 
-function particulars({ asks }: Waiting): readonly string[] {
-  if (asks.type === 'verdict') return asks.criteria.map(criterion => `- ${criterion}`)
-  if (asks.type === 'unknown-outcome')
-    return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
-  return []
+function particulars(waiting: Waiting): readonly string[] {
+  const { asks } = waiting
+  switch (asks.type) {
+    case 'verdict':
+      return asks.criteria.map(criterion => `- ${criterion}`)
+    case 'unknown-outcome':
+      return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+    case 'consent':
+      return [asks.why, ...beside(waiting)]
+    case 'decision':
+      return [...asks.options.map(optionLine), ...beside(waiting)]
+    case 'question':
+      return [
+        ...asks.form.map(({ name, label, type }) => `${name}: ${label ?? type}`),
+        `fill it in elsewhere: planfold answer PLAN ${waiting.task} NAME=VALUE`,
+        ...beside(waiting),
+      ]
+    case 'recovery':
+    case 'replan':
+      return [asks.failure.message, ...(asks.failure.hint === undefined ? [] : [asks.failure.hint])]
+    case 'approval':
+      return beside(waiting)
+    default:
+      return asks satisfies never
+  }
+}
+
+function optionLine({ id, title, pros = [], cons = [], cost }: Option): string {
+  const parts = [...pros.map(pro => `+ ${pro}`), ...cons.map(con => `− ${con}`), ...(cost === undefined ? [] : [cost])]
+  return `${id}${title === undefined ? '' : `: ${title}`}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`
 }
 
 function typing(question: Question, reason: NonNullable<Question['reason']>, key: string): Pressed {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { decision, edit, external, gate, name, plan, task } from '../../testing/plan.ts'
-import type { PlanDefinition } from '../plan.ts'
+import type { GateAction, PlanDefinition } from '../plan.ts'
 import { analyze, type FindingCode } from './analyze.ts'
 import { FINDING_CODES } from './finding.ts'
 import { instantOf } from './instant.ts'
@@ -23,6 +23,9 @@ const read = (reader: string | null, producer: string, output: string) => ({
   output,
   text: `tasks.${producer}.outputs.${output}`,
 })
+
+const CHOICE = [{ id: 'small' }, { id: 'large' }]
+const asks = (said: Partial<GateAction>) => ({ action: { type: 'gate', gate: 'approval', ...said } }) as const
 
 type Row = readonly [code: FindingCode, tasks: readonly (string | undefined)[], PlanDefinition, AnalyzeOptions?]
 
@@ -71,6 +74,56 @@ const FIRES: readonly Row[] = [
     ['a'],
     plan('p', task('a', { kind: 'deploy' }), { extra: { policies: { requireGateForProd: true } } }),
   ],
+  ['gates-off', [undefined], plan('p', task('a'), { policy: { gates: { before: [] } } })],
+  ['unknown-role', ['a'], plan('p', task('a', asks({ approvers: { role: 'release' } })))],
+  [
+    'unknown-role',
+    [undefined],
+    plan('p', task('a'), { policy: { roles: { lead: ['ana'] }, escalate: { afterMs: H, to: 'leed' } } }),
+  ],
+  [
+    'unknown-role',
+    ['a'],
+    plan('p', task('a', asks({ escalate: { afterMs: H, to: 'nobody' } })), { policy: { roles: { lead: ['ana'] } } }),
+  ],
+  [
+    'unknown-role',
+    ['a'],
+    plan('p', task('a', { recover: [{ do: { type: 'ask', to: 'bo' } }] }), { policy: { roles: { lead: ['ana'] } } }),
+  ],
+  [
+    'quorum-impossible',
+    ['a'],
+    plan('p', task('a', asks({ approvers: { role: 'lead', count: 2 } })), {
+      policy: { roles: { lead: ['ana', 'ana'] } },
+    }),
+  ],
+  [
+    'option-without-edge',
+    ['a'],
+    plan('p', task('a', { ...asks({ gate: 'decision', options: CHOICE }), on: { small: 'b' } }), task('b')),
+  ],
+  [
+    'dead-rule',
+    ['a'],
+    plan('p', task('a', { recover: [{ do: { type: 'abort' } }, { on: ['logic'], do: { type: 'ask' } }] })),
+  ],
+  [
+    'dead-rule',
+    ['a'],
+    plan(
+      'p',
+      task('a', {
+        failureModes: [{ name: 'flaky', detect: { type: 'expect', expression: 'exit == 3' }, class: 'transient' }],
+        recover: [
+          { on: ['transient'], do: { type: 'abort' } },
+          { on: ['flaky'], do: { type: 'ask' } },
+        ],
+      }),
+    ),
+  ],
+  ['effects-beyond', ['a'], plan('p', task('a', { write: ['src/**'], effects: ['doc/x'] }))],
+  ['effects-beyond', ['a'], plan('p', task('a', { effects: ['src/{a,b}'] })), { scopes }],
   ['no-acceptance', ['a'], plan('p', external('a'))],
   ['no-rollback', ['a'], plan('p', task('a'))],
   ['no-goal', [undefined], plan('p', task('a'))],
@@ -105,6 +158,30 @@ const FIRES: readonly Row[] = [
 ]
 
 const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])[] = [
+  ['gates-off', plan('p', task('a'), { policy: { gates: {} } })],
+  [
+    'unknown-role',
+    plan('p', task('a', asks({ approvers: { role: 'lead' } })), { policy: { roles: { lead: ['ana'] } } }),
+  ],
+  // Where no roles are said, a name is a name; and whoever has a role may be called by name.
+  ['unknown-role', plan('p', task('a'), { policy: { escalate: { afterMs: H, to: 'ana' } } })],
+  ['unknown-role', plan('p', task('a'), { policy: { roles: { lead: ['ana'] }, escalate: { afterMs: H, to: 'ana' } } })],
+  [
+    'option-without-edge',
+    plan('p', task('a', { ...asks({ gate: 'decision', options: CHOICE }), on: { default: 'b' } }), task('b')),
+  ],
+  ['dead-rule', plan('p', task('a', { recover: [{ on: ['logic'], do: { type: 'abort' } }, { do: { type: 'ask' } }] }))],
+  [
+    'impossible-outcome',
+    plan('p', task('a', { ...asks({ gate: 'decision', options: CHOICE }), on: { small: 'b' } }), task('b')),
+  ],
+  // A remedy is led to, and its rule says how often.
+  ['unreachable', plan('p', task('a', { recover: [{ do: { type: 'alternate', task: name('b') } }] }), task('b'))],
+  [
+    'default-visits',
+    plan('p', task('a'), task('b', { needs: ['a'], recover: [{ do: { type: 'repair', task: name('a') } }] })),
+  ],
+  ['effects-beyond', plan('p', task('a', { write: ['src/**'], effects: ['src/lib/**'] }))],
   ['scope-overlap', plan('p', edit('a', 'src/x'), edit('b', 'src/x', { needs: ['a'] }))],
   ['scope-overlap', plan('p', edit('a', 'src/x'), task('m', { needs: ['a'] }), edit('b', 'src/x', { needs: ['m'] }))],
   ['scope-overlap', plan('p', edit('a', 'src/x'), edit('b', 'src/xy'))],

@@ -22,7 +22,16 @@ export function outcomes(task: TaskDefinition): readonly string[] | null {
     case 'items':
       return ['success', 'failure', 'rejected']
     case 'gate':
-      return ['approved', 'success', 'rejected', 'failure']
+      if (task.action.gate === 'decision')
+        return [
+          ...(task.action.options ?? []).map(({ id }) => id),
+          'default',
+          'success',
+          'rejected',
+          'expired',
+          'failure',
+        ]
+      return ['approved', 'success', 'rejected', 'expired', 'failure']
     default:
       return null
   }

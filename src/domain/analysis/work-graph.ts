@@ -4,6 +4,7 @@
 import { compensatorOf } from '../compensator.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { remediesOf } from '../remedy.ts'
 import { findDormant, newTask } from '../task-graph.ts'
 
 export interface WorkGraph {
@@ -27,6 +28,8 @@ export interface Lead {
   readonly from: number
   readonly to: number
   readonly outcome: string
+  /** By a rule of `recover`, which says itself how often. */
+  readonly remedy?: true
 }
 
 export function workGraph(definition: PlanDefinition, given: readonly TaskDefinition[]): WorkGraph {
@@ -39,10 +42,13 @@ export function workGraph(definition: PlanDefinition, given: readonly TaskDefini
   const ledFrom: (readonly Lead[])[] = tasks.map(() => NOWHERE)
   let leadsAnywhere = false
   for (const [from, task] of tasks.entries()) {
-    if (task.on === undefined && task.failureModes === undefined) continue
-    const found = outcomesOf(task).flatMap(([outcome, targets]) =>
+    const { on, failureModes, recover, leads: begins } = task
+    if (on === undefined && failureModes === undefined && recover === undefined && begins === undefined) continue
+    const found: Lead[] = outcomesOf(task).flatMap(([outcome, targets]) =>
       known(targets, at).map(to => ({ from, to, outcome })),
     )
+    for (const to of known([...remediesOf(task), ...(begins ?? [])], at))
+      found.push({ from, to, outcome: 'failure', remedy: true })
     leads[from] = found
     for (const lead of found) {
       leadsAnywhere = true

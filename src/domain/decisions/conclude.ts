@@ -2,21 +2,25 @@
 // the definition of done is judged, then the plan ends. A failed required task never ends `completed`.
 
 import { DONE_TASK } from '../graph.ts'
+import { remediesOf } from '../remedy.ts'
 import type { PlanState, TaskState } from '../state.ts'
-import { BLOCKS } from '../status.ts'
+import { BLOCKS, SATISFIES } from '../status.ts'
 import { groupOf } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { passOver, readyUp } from './readiness.ts'
+import { carryOn } from './recovered.ts'
 
 export function conclude(draft: Draft): void {
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
-  while (state.status === 'active' && isQuiet(state)) {
+  for (;;) {
+    carryOn(draft)
+    if (state.status !== 'active' || !isQuiet(state)) return
     // What was written is committed first; a rollback ends by itself.
     if (state.rollback !== null || state.uncommitted.length > 0) return
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
-      emit(draft, { type: 'plan.finished', status: state.ending ?? 'cancelled', reason: state.reason ?? 'cancelled' })
+      finish(draft, state.ending ?? 'cancelled', state.reason ?? 'cancelled', state.rollsBack)
       return
     }
     if (skipUnrouted(draft)) continue
@@ -29,7 +33,7 @@ export function conclude(draft: Draft): void {
         emit(draft, { type: 'plan.compensating', reason: whyFailed(failed) })
         continue
       }
-      emit(draft, { type: 'plan.finished', status: 'failed', reason: whyFailed(failed) })
+      finish(draft, 'failed', whyFailed(failed), state.rules > 2 && state.definition.policy?.onFailure === 'rollback')
       return
     }
     const done = state.tasks.get(DONE_TASK)
@@ -39,7 +43,32 @@ export function conclude(draft: Draft): void {
       return
     }
     emit(draft, { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
+    return
   }
+}
+
+/**
+ * A plan that failed and says so takes all files back before it ends. That is begun in the entry that decides it, so that no crash
+ * can come in between; the rollback ends the plan.
+ */
+function finish(draft: Draft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
+  const { state } = draft
+  if (status !== 'failed' || !back || state.startedEntry === 0) {
+    emit(draft, { type: 'plan.finished', status, reason })
+    return
+  }
+  emit(draft, {
+    type: 'rollback.started',
+    id: `failure-${state.version + 1}`,
+    at: draft.now,
+    kind: 'rollback',
+    to: state.startedEntry,
+    resets: [],
+    compensate: [],
+    filesOnly: true,
+    reason,
+    because: 'failure',
+  })
 }
 
 /** A plan that fails undoes what declared how, unless it says that all shall stay. */
@@ -76,10 +105,23 @@ function worst(state: PlanState): TaskState | null {
   return blocked
 }
 
-/** Its failure was taken up, or that of a group around it. */
+/** Its failure was taken up, or that of a group around it; or the work was done in another way. */
 function isHandled(state: PlanState, task: TaskState): boolean {
-  for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) if (at.handled) return true
+  for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
+    if (at.handled) return true
+    if (state.rules > 2 && ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at))) return true
+  }
   return false
+}
+
+/** It was there only to help others, and they have come through without it. */
+function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
+  if (routedBy.length === 0) return false
+  return routedBy.every(name => {
+    const helped = state.tasks.get(name)
+    if (helped === undefined || !remediesOf(helped.definition).includes(id)) return false
+    return SATISFIES.has(helped.status) || helped.definition.optional === true || helped.handled
+  })
 }
 
 function whyFailed(task: TaskState): string {

@@ -1,20 +1,22 @@
 // What a person decides at a gate, and what follows from it.
 
+import { escalationOf } from '../alarms.ts'
 import type { CommandOf, Decide } from '../command.ts'
 import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
 import { isBefore } from '../evolve-judgement.ts'
 import { fillIn } from '../form.ts'
 import type { TaskName } from '../id.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
-import type { Escalation } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { OpenGate, PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
-import { openNeeds, transitiveDependants } from '../task-graph.ts'
+import { openNeeds, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
+import { asksOn } from './gate-alarms.ts'
 import { illegal } from './lifecycle.ts'
 import { propagate } from './readiness.ts'
+import { brokenOf } from './recovering.ts'
 import { revise } from './revise.ts'
 import { exhausted, NEEDS_OPEN, reopen } from './routing.ts'
 import { afterFailure, afterSuccess, nowhereToGo } from './settle.ts'
@@ -27,8 +29,8 @@ export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
   const task = state.tasks.get(command.task)!
   const gate = task.gate!
   const { id } = task.definition
-  const { verdict, rationale, by, edits } = command
-  if (verdict === 'approved' && by !== undefined && approvalsLeft(gate, by) > 1) {
+  const { verdict, rationale, by = '', edits } = command
+  if (verdict === 'approved' && approvalsLeft(gate, by) > 1) {
     emit(draft, { type: 'gate.voted', task: id, by, rationale, ...(gate.hash === null ? {} : { hash: gate.hash }) })
     return undefined
   }
@@ -37,23 +39,26 @@ export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
     const said = { definition, hash, rationale: `approved with edits: ${rationale}`, ...(source && { source }) }
     const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
     if (refused !== undefined) return refused
+    // What it needs was opened again by the edits: it asks anew when that is done.
+    if (task.gate === null) return undefined
   }
   const before = isBefore(gate)
-  const target = verdict === 'pushed-back' ? targetOf(draft, task, command.to) : null
+  const target = verdict === 'pushed-back' ? targetOf(state, task, command.to) : null
+  const again = target === null ? [] : worksOf(state, target)
   emit(draft, { type: 'gate.decided', task: id, verdict, rationale, ...saidBesides(draft, gate, command, target) })
   switch (verdict) {
     case 'rejected':
       afterFailure(draft, task, ['rejected', 'failure'])
       break
     case 'pushed-back':
-      reopen(draft, [target!], `${id}: sent back`, { from: id, by: by ?? '', text: rationale })
+      reopen(draft, again, `${id}: sent back`, { from: id, by, text: rationale })
       break
     case 'skipped':
       propagate(draft, task)
       break
     case 'again':
       if (gate.asks.type === 'unknown-outcome') tryAgain(draft, task)
-      else reopen(draft, [task], `${id}: ${rationale}`)
+      else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
       break
     default:
       if (before) tryAgain(draft, task)
@@ -77,6 +82,13 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
       `task '${id}' is ${task.status} and asks for no decision`,
       'see `planfold status` for what waits for a person',
     )
+  const over = gate.expiresAt !== undefined && gate.expiresAt <= draft.now && !asksOn(task)
+  if (over)
+    return refuse(
+      'conflict',
+      `'${id}' asked until ${new Date(gate.expiresAt!).toISOString()}; its time is over`,
+      TOO_LATE,
+    )
   const { verdict } = command
   const answers = ANSWERS[gate.asks.type]
   if (!answers.includes(verdict))
@@ -88,17 +100,28 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
     )
   if (command.hash !== undefined && command.hash !== gate.hash)
     return refuse('conflict', `'${id}' asks about something else by now`, 'look at it again, then decide')
-  return notAllowed(state, task, gate, command) ?? leadsNowhere(draft, task, gate, command) ?? illFormed(gate, command)
+  if (command.rationale.length > RATIONALE_MAX)
+    return refuse('limit', `the reason is longer than ${RATIONALE_MAX} characters`, 'say it shorter, or name a file')
+  return (
+    notAllowed(state, task, gate, command) ??
+    leadsNowhere(draft, task, gate, command) ??
+    illFormed(gate, command) ??
+    unfit(gate, command)
+  )
 }
 
 /** Has who decides the role that is asked for, and not decided before? */
-function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
-  if (by === undefined || !('approvers' in gate.asks) || gate.asks.approvers === undefined) return undefined
+function notAllowed(
+  state: PlanState,
+  task: TaskState,
+  gate: OpenGate,
+  { by = '', verdict }: Decide,
+): Refusal | undefined {
+  if (!('approvers' in gate.asks) || gate.asks.approvers === undefined) return undefined
   const { role } = gate.asks.approvers
   const { id } = task.definition
   if (role !== undefined && !hasRole(state, by, role) && !isCalled(state, task, by)) {
-    const people = state.definition.policy?.roles?.[role] ?? []
-    const who = people.length === 0 ? `whoever has the role '${role}'` : people.join(', ')
+    const who = peopleOf(state, role).join(', ')
     return refuse('not-allowed', `'${by}' does not have the role '${role}' that decides about '${id}'`, `ask ${who}`)
   }
   if (verdict === 'approved' && gate.votes?.some(vote => vote.by === by) === true)
@@ -106,21 +129,18 @@ function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, ver
   return undefined
 }
 
-export function hasRole({ definition }: PlanState, by: string, role: string): boolean {
+export const hasRole = (state: PlanState, by: string, role: string): boolean => peopleOf(state, role).includes(by)
+
+/** A role that the plan does not list is the name of one person. */
+function peopleOf({ definition }: PlanState, role: string): readonly string[] {
   const { roles } = definition.policy ?? {}
-  const people = roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
-  return people.includes(by)
+  return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
 }
 
 /** Nobody answered, and this one was called. */
 function isCalled(state: PlanState, task: TaskState, by: string): boolean {
   const to = escalationOf(state, task)?.to
   return to !== undefined && task.escalated.length > 0 && hasRole(state, by, to)
-}
-
-export function escalationOf({ definition }: PlanState, task: TaskState): Escalation | undefined {
-  const { action } = task.definition
-  return (action.type === 'gate' ? action.escalate : undefined) ?? definition.policy?.escalate
 }
 
 /** How many must still approve, this one included. */
@@ -134,20 +154,24 @@ function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: De
   const { verdict, to } = command
   const { id } = task.definition
   if (verdict === 'pushed-back') {
-    const target = targetOf(draft, task, to)
+    const target = targetOf(draft.state, task, to)
     if (target === null)
       return refuse(
         'unknown-reference',
         to === undefined ? `'${id}' needs nothing it could be sent back to` : `'${to}' does not come before '${id}'`,
         'name a task that it needs',
       )
-    const over = exhausted(task, [target])
+    const over = exhausted(task, worksOf(draft.state, target))
     return over === null ? undefined : tooOften(`sending '${id}' back`, over)
   }
   const completes = !isBefore(gate) && (verdict === 'approved' || verdict === 'done')
   const over = completes ? nowhereToGo(draft, task) : null
   return over === null ? undefined : tooOften(`approving '${id}'`, over)
 }
+
+/** In UTF-16 code units; the reason stands in the journal and is handed on. */
+const RATIONALE_MAX = 64 * 1024
+const TOO_LATE = '`planfold retry` asks anew'
 
 const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
   refuse(
@@ -167,14 +191,46 @@ function illFormed({ asks }: OpenGate, { verdict, option, answers }: Decide): Re
   return filled.ok ? undefined : filled.refusal
 }
 
-/** Where it is sent back to: the task that is named, the one its rejection leads to, or the last it needs. */
-function targetOf({ state }: Draft, task: TaskState, named: TaskName | undefined): TaskState | null {
-  const { on, needs = [] } = task.definition
-  const name =
-    named ?? on?.rejected?.[0] ?? needs.findLast(need => state.tasks.get(need)?.definition.action.type !== 'gate')
+/** Edits are one person's: others would have approved something else. */
+function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | undefined {
+  if (edits === undefined) return undefined
+  if (verdict !== 'approved') return refuse('invalid', 'only an approval can bring edits', 'leave the edits out')
+  if (approvalsLeft(gate, by) === 1 && (gate.votes ?? []).length === 0) return undefined
+  return refuse(
+    'not-allowed',
+    'where several must approve, nobody changes on their own what they approve',
+    'revise the plan first; then all are asked about the same',
+  )
+}
+
+/** Where it is sent back to: the task that is named, the one its rejection leads to, or the last work before it. */
+function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskState | null {
+  const { on } = task.definition
+  const name = named ?? on?.rejected?.[0] ?? lastWork(state, task)
   const target = name === undefined ? undefined : state.tasks.get(name)
   if (target === undefined || target === task) return null
   return transitiveDependants([target]).includes(task) ? target : null
+}
+
+/** The task a gate is sent back to when nobody names one; null when it cannot be sent back. */
+export function backFrom(state: PlanState, task: TaskState): TaskName | null {
+  if (task.gate === null || !ANSWERS[task.gate.asks.type].includes('pushed-back')) return null
+  const target = targetOf(state, task)
+  return target === null || exhausted(task, worksOf(state, target)) !== null ? null : target.definition.id
+}
+
+/** The last task it needs that does something; what is asked in between is asked again. */
+function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
+  const seen = new Set<TaskState>([task])
+  for (const one of seen) {
+    for (const name of (one.definition.needs ?? []).toReversed()) {
+      const need = state.tasks.get(name)
+      if (need === undefined) continue
+      if (need.definition.action.type !== 'gate') return name
+      seen.add(need)
+    }
+  }
+  return undefined
 }
 
 /** Who, on what hash, and whatever else the answer says. */
@@ -204,10 +260,8 @@ const validMs = ({ definition }: PlanState): number => definition.policy?.gates?
 export function review(draft: Draft, command: CommandOf<'review'>): Refusal | undefined {
   const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
   if (refused !== undefined) return refused
-  for (const decision of command.decisions) {
-    const refusal = decideGate(draft, decision)
-    if (refusal !== undefined) throw new Error(`bug: a decision of a review was refused: ${refusal.message}`)
-  }
+  // One that an earlier decision has led back to asks about something else by then, and asks anew.
+  for (const decision of command.decisions) decideGate(draft, decision)
   return undefined
 }
 

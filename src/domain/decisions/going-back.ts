@@ -63,6 +63,7 @@ export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void 
     return
   }
   emit(draft, { type: 'rollback.finished', ...done })
+  if (under.because === 'failure') return endFailed(draft, under, setBackWords(outcome))
   stand(draft, under)
   const ends = isAtRest(state) ? (under.ends ?? null) : null
   if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
@@ -75,9 +76,22 @@ export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly
   const under = draft.state.rollback
   if (under === null) return
   emit(draft, { type: 'rollback.stopped', ...outcome })
+  if (under.because === 'failure')
+    return endFailed(draft, under, `its files were not set back: ${outcome.failure.message}`)
   stand(draft, { ...under, resets: [], filesOnly: undefined })
   if (!endAgain(draft, under))
     emit(draft, { type: 'plan.paused', reason: `the rollback was stopped: ${outcome.failure.message}` })
+}
+
+/** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
+function endFailed(draft: Draft, { reason }: RollbackUnderWay, what: string): void {
+  emit(draft, { type: 'plan.finished', status: 'failed', reason: reason === undefined ? what : `${reason}; ${what}` })
+}
+
+function setBackWords({ paths, left = [] }: RollbackOutcome): string {
+  if (paths === 0 && left.length === 0) return 'its files are as they were before its first task'
+  const but = left.length === 0 ? '' : `, but for ${left.length === 1 ? `'${left[0]!.path}'` : `${left.length} paths`}`
+  return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
 }
 
 type Stands = Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint' | 'resets' | 'ended'> & {

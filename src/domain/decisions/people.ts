@@ -1,7 +1,10 @@
 // What people and agents decide about one task: claims and reports of external tasks, gates, retry, skip.
 
+import { heldBack } from '../breaker.ts'
+import { attemptsUsedUp } from '../caps.ts'
 import type { CommandOf } from '../command.ts'
 import { effectOf } from '../effect.ts'
+import type { GateAsks } from '../event.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Result } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
@@ -10,11 +13,13 @@ import { suggest } from '../suggest.ts'
 import { isClaimable, isUncleared, isUnjudged, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
+import { escalate } from './gate-alarms.ts'
 import { decideGate } from './gates.ts'
 import { illegal } from './lifecycle.ts'
 import { propagate } from './readiness.ts'
 import { reopen } from './routing.ts'
 import { lose, settle } from './settle.ts'
+import { redoDone, withCompensated } from './taking-up.ts'
 import { unknownTask } from './unknown.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
@@ -22,7 +27,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
     return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
   const task =
     command.task === undefined
-      ? (draft.state.claimable.peek(isClaimable) ?? draft.state.order.find(one => isDueExternal(draft, one)))
+      ? (nextClaimable(draft) ?? draft.state.order.find(one => isDueExternal(draft, one)))
       : draft.state.tasks.get(command.task)
   if (task === undefined)
     return command.task === undefined
@@ -51,6 +56,15 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
         : `task '${id}' is tried again in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
       'see `planfold next --explain`',
     )
+  const worn = attemptsUsedUp(draft.state)
+  if (worn !== null) return refuse('limit', worn, 'raise it in a revision: whoever drives the plan next gives it up')
+  const breaker = heldBack(draft.state, task, draft.now, () => false)
+  if (breaker !== null)
+    return refuse(
+      'not-ready',
+      `task '${id}' needs '${breaker.capability}', which has failed too often; it may be tried in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
+      'claim another task meanwhile: `planfold next --explain`',
+    )
   if (due) emit(draft, { type: 'task.readied', tasks: [id] })
   emit(draft, {
     type: 'attempt.started',
@@ -61,6 +75,14 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
     claim: { token: command.token, by: command.by },
   })
   return undefined
+}
+
+/** The first that may be claimed; while a breaker holds that one back, the first it does not. */
+function nextClaimable({ state, now }: Draft): TaskState | undefined {
+  const first = state.claimable.peek(isClaimable)
+  const isHeld = (task: TaskState) => heldBack(state, task, now, () => false) !== null
+  if (first === undefined || !isHeld(first)) return first
+  return state.order.find(task => isClaimable(task) && !isHeld(task)) ?? first
 }
 
 const isDueExternal = (draft: Draft, task: TaskState): boolean =>
@@ -122,8 +144,10 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
 /** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
 export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
-  if (task?.status === 'running' && task.claim?.token === command.token)
+  if (task?.status === 'running' && task.claim?.token === command.token) {
     lose(draft, task, command.reason, 'by the world')
+    escalate(draft, task, 'heartbeat')
+  }
   return undefined
 }
 
@@ -139,7 +163,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
     emit(draft, { type: 'task.readied', tasks: [id] })
     return undefined
   }
-  if (task.gate?.asks.type === 'unknown-outcome') {
+  if (task.gate !== null && AGAIN.has(task.gate.asks.type)) {
     return decideGate(draft, {
       type: 'decide',
       task: command.task,
@@ -202,18 +226,8 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
 const beingUndone = ({ ending }: PlanState): string =>
   ending === 'failed' ? 'the plan has failed and its tasks are being undone' : 'the plan is being cancelled'
 
-/** What was undone when the plan failed is done again when its work is taken up. */
-function withCompensated({ state }: Draft, works: readonly TaskState[]): readonly TaskState[] {
-  const undone = state.compensated.flatMap(name => state.tasks.get(name) ?? [])
-  return [...works, ...undone.filter(task => task.status === 'completed' && !works.includes(task))]
-}
-
-/** When work is taken up again, the definition of done is judged again at the end, however far its judging had come. */
-export function redoDone(draft: Draft): void {
-  const done = draft.state.order.at(-1)
-  if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
-  reopen(draft, [done], 'work was taken up again')
-}
+/** Questions about something that went wrong; to try it again is an answer. */
+const AGAIN: ReadonlySet<GateAsks['type']> = new Set(['unknown-outcome', 'recovery', 'replan'])
 
 /** An outcome that leads nowhere, where others lead somewhere, is a slip: the plan would go on as if nothing had been said. */
 function strange({ id, on }: TaskState['definition'], outcome: string | undefined): Refusal | undefined {

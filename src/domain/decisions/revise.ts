@@ -13,19 +13,29 @@ import { allTasks, openNeeds } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal, refuseGraph, refuseUnsupported } from './lifecycle.ts'
-import { redoDone } from './people.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
+import { redoDone, withCompensated } from './taking-up.ts'
 
-/** `proposal`: the one that was accepted. `keep`: the gate at which it was approved goes on being decided. */
-export function revise(
-  draft: Draft,
+interface Options {
+  /** The proposal that was accepted. */
+  readonly proposal?: string
+  /** The gate at which it was approved goes on being decided. */
+  readonly keep?: TaskState
+  /** The task whose failure asked for it: it begins its next visit. */
+  readonly again?: TaskState
+}
+
+/** Why it may not be; undefined when it may. Changes nothing. */
+export function refuseRevision(
+  { state }: Draft,
   command: CommandOf<'revise'>,
-  { proposal, keep }: { readonly proposal?: string; readonly keep?: TaskState } = {},
+  { again }: Options = {},
 ): Refusal | undefined {
-  const { state } = draft
-  const { definition, hash, rationale, source, expectedRevision } = command
-  if (PLAN_ENDED.has(state.status) || state.compensating !== null) return illegal(state, 'revise', 'the plan has ended')
+  const { definition, hash, expectedRevision } = command
+  const takesUp = command.reopen === true && state.rules > 2 && state.status !== 'cancelled'
+  if ((PLAN_ENDED.has(state.status) && !takesUp) || state.compensating !== null)
+    return illegal(state, 'revise', 'the plan has ended')
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
     return refuse(
       'conflict',
@@ -46,7 +56,7 @@ export function revise(
     )
   const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
   for (const task of state.order) {
-    if (task.status !== 'running' && task.gate === null) continue
+    if (task === again || (task.status !== 'running' && (task.gate === null || hasFailed(task)))) continue
     const { id, action } = task.definition
     const written = kept.get(id)
     if (written === undefined)
@@ -80,13 +90,26 @@ export function revise(
       `the revision removes '${undoable}', which has done what only its 'compensate' can undo`,
       'keep the task; it is not carried out again',
     )
+  return undefined
+}
+
+export function revise(draft: Draft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
+  const { state } = draft
+  const { proposal, keep, again } = options
+  const { definition, hash, rationale, source, stamp } = command
+  const refusal = refuseRevision(draft, command, options)
+  if (refusal !== undefined || hash === state.hash) return refusal
+  const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
   const changed = state.order.filter(task => {
     const written = kept.get(task.definition.id)
     return (
-      task.status === 'failed' && written !== undefined && JSON.stringify(written) !== JSON.stringify(task.definition)
+      written !== undefined &&
+      (task === again || (hasFailed(task) && JSON.stringify(written) !== JSON.stringify(task.definition)))
     )
   })
   const before = state.definition
+  const isTakenUp = PLAN_ENDED.has(state.status)
+  if (isTakenUp) emit(draft, { type: 'plan.reopened', reason: rationale })
   for (const task of state.order) {
     if (kept.has(task.definition.id) || !hasRun(task)) continue
     const reason = `removed in revision ${state.revision + 1}; it was ${task.status}`
@@ -100,6 +123,7 @@ export function revise(
     rationale,
     ...(source === undefined ? {} : { source }),
     ...(proposal === undefined ? {} : { proposal }),
+    ...(stamp === undefined ? {} : { stamp }),
   })
   if (state.status === 'draft') return undefined
   // What a person is asked to approve has changed: the gate asks anew, for this revision.
@@ -109,7 +133,7 @@ export function revise(
   }
   const anew = state.rules < 3 ? [] : state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
-  reopen(draft, changed, 'its definition changed')
+  reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
   // Items that were found and are no longer written are looked for again.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
   reopen(draft, unbound, 'its items are open again')
@@ -124,6 +148,10 @@ export function revise(
   conclude(draft)
   return undefined
 }
+
+/** It failed for good, or a person is asked what then. */
+const hasFailed = ({ status, gate }: TaskState): boolean =>
+  status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
 
 /** Is a person asked about exactly what the definition said? */
 const isBound = ({ gate }: TaskState): boolean => ['approval', 'consent'].includes(gate?.asks.type ?? '')

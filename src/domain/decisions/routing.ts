@@ -102,4 +102,5 @@ function isLetAlone({ state }: Draft, task: TaskState): boolean {
   return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }
 
-const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'
+/** Leading here opens its next visit. */
+export const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'

@@ -2,6 +2,8 @@
 // final; an unknown outcome is decided by effect class. A settlement for an attempt that is no longer open is stale, and
 // changes nothing: late and duplicate completions are harmless.
 
+import { isTrouble } from '../breaker.ts'
+import { loopsUsedUp } from '../caps.ts'
 import type { Interrupted } from '../command.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
 import { LOST_MAX } from '../limits.ts'
@@ -10,9 +12,11 @@ import { backoffMs, retryOf } from '../retry.ts'
 import type { TaskState } from '../state.ts'
 import { groupOf, openNeeds } from '../task-graph.ts'
 import { takenBy } from './checkpoints.ts'
+import { askAnew, isUnagreed } from './consenting.ts'
 import { type Draft, emit } from './draft.ts'
 import { block, propagate } from './readiness.ts'
-import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route } from './routing.ts'
+import { abort, reckon, takeUp, tellEnd } from './recovering.ts'
+import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
 
 export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') lose(draft, task, result.reason, 'by us')
@@ -48,6 +52,7 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
     return
   }
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
+  reckon(draft, task, 'well')
   takenBy(draft, task, result.checkpoint)
   if (unjudged.length > 0) {
     const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
@@ -68,8 +73,27 @@ const isEnding = ({ state }: Draft): boolean => state.compensating !== null && s
 /** A completed task takes its outcome edge, then lets its dependants go on. */
 export function afterSuccess(draft: Draft, task: TaskState): void {
   const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
-  if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
+  if (taken !== null && exhausted(task, taken.to) === null) {
+    if (isLoopTooMany(draft, task, taken.to)) return
+    route(draft, task, taken.outcome, taken.to)
+  }
   if (task.status === 'completed') propagate(draft, task)
+}
+
+/** Going back once more than the whole plan may ends it. */
+function isLoopTooMany(draft: Draft, task: TaskState, to: readonly TaskState[]): boolean {
+  const cap = to.some(wouldReopen) ? loopsUsedUp(draft.state) : null
+  if (cap !== null) abort(draft, cap, undefined, task.definition.id)
+  return cap !== null
+}
+
+/** Why the work of another does not count as that of this task; null when it does. */
+export function whyNotDone(draft: Draft, task: TaskState, result: Result | null): Failed | null {
+  const outcomes = outcomesOf(task, result)
+  const taken = edges(draft, task, outcomes)
+  if (taken === null) return task.definition.action.type === 'decide' ? noEdge(outcomes[0] ?? '') : null
+  const over = exhausted(task, taken.to)
+  return over === null ? null : tooOften(taken.outcome, over)
 }
 
 /** The target that a success would lead back to once too often; null when the way is free. */
@@ -84,6 +108,14 @@ function fail(draft: Draft, task: TaskState, result: Failed): void {
 }
 
 function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
+  if (isUnagreed(result) && !isEnding(draft)) return askAnew(draft, task, result)
+  if (draft.state.rules > 2) {
+    const { class: kind } = result.failure
+    if (isTrouble(kind) || kind === 'logic') reckon(draft, task, isTrouble(kind) ? 'badly' : 'well')
+    const left = isEnding(draft) ? '' : takeUp(draft, task, 'attempt')
+    if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
+    return
+  }
   const retry = retryOf(draft.state.definition, task.definition)
   if (result.failure.retryable && task.failures < retry.attempts && !isEnding(draft)) {
     // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
@@ -93,10 +125,33 @@ function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
   } else afterFailure(draft, task, ['failure'], result.mode)
 }
 
+/** A failure that is not tried again: a rule is followed, or it is for good. `why`: what became of the last rule. */
+export function afterFailure(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+  mode?: string,
+  why?: string,
+): void {
+  const { rules, compensating } = draft.state
+  const left = rules > 2 && compensating === null ? takeUp(draft, task, 'else', why) : ''
+  if (left !== null) giveUp(draft, task, outcomes, mode, left)
+}
+
 /** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
-export function afterFailure(draft: Draft, task: TaskState, outcomes: readonly string[], mode?: string): void {
-  const taken = draft.state.compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
-  if (taken !== null && exhausted(task, taken.to) === null) route(draft, task, taken.outcome, taken.to)
+function giveUp(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+  mode: string | undefined,
+  left: string,
+): void {
+  const { rules, compensating } = draft.state
+  const taken = compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
+  const over = taken === null ? null : exhausted(task, taken.to)
+  if (taken !== null && over === null && isLoopTooMany(draft, task, taken.to)) return
+  if (rules > 2 && compensating === null) tellEnd(draft, task, left, taken, over)
+  if (taken !== null && over === null) route(draft, task, taken.outcome, taken.to)
   if (task.status !== 'failed') return
   block(draft, task)
   if (!task.handled) failGroup(draft, task)
@@ -105,7 +160,9 @@ export function afterFailure(draft: Draft, task: TaskState, outcomes: readonly s
 /** A group that says where its failure leads fails with the first of its tasks that does. Any other is only blocked. */
 function failGroup(draft: Draft, task: TaskState): void {
   const group = groupOf(draft.state, task)
-  if (group === null || draft.state.compensating !== null || edges(draft, group, ['failure']) === null) return
+  if (group === null || draft.state.compensating !== null) return
+  const recovers = draft.state.rules > 2 && (group.definition.recover?.length ?? 0) > 0
+  if (!recovers && edges(draft, group, ['failure']) === null) return
   if (group.status !== 'pending' && group.status !== 'ready' && group.status !== 'blocked') return
   const reason = `'${task.definition.id}' failed: ${task.reason ?? ''}`
   emit(draft, { type: 'task.failed', task: group.definition.id, by: task.definition.id, reason })

@@ -2,25 +2,42 @@
 // overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
 // place in the line, so that lesser ones cannot starve it.
 
+import { heldBack, isTriedIn } from '../breaker.ts'
+import { attemptsUsedUp } from '../caps.ts'
 import { capturesFiles, heldScope, isWatched } from '../effect.ts'
+import type { Millis } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
-import type { Prepared } from '../result.ts'
+import { TIMEBOX } from '../recovery.ts'
+import type { Failure, Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
-import { isStartable, isUncleared, isUnjudged } from '../task-graph.ts'
+import { isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../task-graph.ts'
 import { dueBefore, takenBefore } from './checkpoints.ts'
+import { isAgreed, needsConsent } from './consenting.ts'
 import { type Draft, emit } from './draft.ts'
+import { type Asking, openPrepared } from './gate-opening.ts'
 import { openGate, propagate } from './readiness.ts'
 import { settle } from './settle.ts'
 
 /** How far down the line to look past tasks that must wait for an overlapping one. */
 const LOOK_PAST_MAX = 64
 
+/** How far to look past tasks that a breaker holds back: there may be many, and others must not wait for it. */
+const LOOK_PAST_HELD_MAX = 1_024
+
 /** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
-export function inLine(state: PlanState): readonly TaskState[] {
+export const inLine = (state: PlanState, now: Millis): readonly TaskState[] => lineOf(state, now).line
+
+/** Those in line, and when the first that a breaker holds back may begin. */
+export function lineOf(
+  state: PlanState,
+  now: Millis,
+): { readonly line: readonly TaskState[]; readonly heldAt: Millis | null } {
   let free = concurrencyOf(state.definition) - state.running.size
-  if (state.status !== 'active' || state.compensating !== null || free <= 0) return []
+  if (state.status !== 'active' || state.compensating !== null || free <= 0) return { line: [], heldAt: null }
+  let heldAt: Millis | null = null
+  let held = 0
   const looked = new Set<TaskState>()
   const line: TaskState[] = []
   for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
@@ -28,6 +45,13 @@ export function inLine(state: PlanState): readonly TaskState[] {
     if (task === undefined) break
     if (looked.has(task)) continue
     looked.add(task)
+    const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
+    if (breaker !== null) {
+      // One whose time has come waits for whoever tries it, not for a time.
+      if (breaker.until > now) heldAt = Math.min(heldAt ?? breaker.until, breaker.until)
+      if (++held >= LOOK_PAST_HELD_MAX) break
+      continue
+    }
     const scope = writeScope(state, task)
     const inTheWay = (other: TaskState) => other !== task && scopesOverlap(scope, writeScope(state, other))
     // What it commits, tags or merges is what was written before it.
@@ -40,8 +64,14 @@ export function inLine(state: PlanState): readonly TaskState[] {
     free--
   }
   for (const task of looked) state.ready.push(task)
-  return line
+  return { line, heldAt }
 }
+
+/** Would somebody begin an attempt now, if nothing forbade it? */
+export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
+  state.status === 'active' &&
+  state.compensating === null &&
+  (state.claimable.peek(isClaimable) !== undefined || inLine(state, now).length > 0)
 
 /** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
@@ -52,12 +82,14 @@ export function concurrencyOf({ concurrency }: PlanDefinition): number {
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
   const { preconditions, action } = task.definition
   return (
+    (action.type === 'gate' && state.rules > 2) ||
     isUnjudged(task) ||
     (preconditions?.length ?? 0) > 0 ||
     action.type === 'items' ||
     capturesScope(state, task) ||
     needsLook(state, task) ||
-    dueBefore(state, task) !== null
+    dueBefore(state, task) !== null ||
+    needsConsent(state, task)
   )
 }
 
@@ -72,27 +104,76 @@ function needsLook(state: PlanState, task: TaskState): boolean {
 }
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
-export function startInLine(draft: Draft, prepared: ReadonlyMap<TaskState, Prepared>): void {
-  const line = inLine(draft.state).map(task => ({ task, visit: task.visit }))
+export function startInLine(
+  draft: Draft,
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking> = new Map(),
+): void {
+  openAsked(draft, prepared, asking)
+  startEach(draft, inLine(draft.state, draft.now), prepared, asking)
+}
+
+/** Opens the gates whose question is made. Nothing is carried out for it, so it happens also while the engine is stopping. */
+export function openAsked(
+  draft: Draft,
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking>,
+): void {
+  startEach(
+    draft,
+    askable(draft.state).filter(task => prepared.has(task)),
+    prepared,
+    asking,
+  )
+}
+
+function startEach(
+  draft: Draft,
+  tasks: readonly TaskState[],
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking>,
+): void {
+  const line = tasks.map(task => ({ task, visit: task.visit }))
   for (const { task, visit } of line) {
     // Whoever was before it in line may have failed and led back to where this one waits on others again.
-    if (!isStartable(task) || task.visit !== visit) continue
+    if (!isStartable(task) || task.visit !== visit || draft.state.compensating !== null) continue
+    // The next turn gives the plan up.
+    if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
     const made = prepared.get(task) ?? null
-    if (made === null ? !needsPreparing(draft.state, task) : isEnough(draft.state, task, made))
-      start(draft, task, made ?? {})
+    const question = asking.get(task) ?? null
+    if (made === null ? !needsPreparing(draft.state, task) : isEnough(draft.state, task, made, question))
+      start(draft, task, made ?? {}, question)
   }
 }
 
+/** So many gates are made ready at once. */
+const ASKING_MAX = 64
+
+/** The gates that are reached and have no question yet, in the order of the plan. */
+export function askable(state: PlanState): readonly TaskState[] {
+  if (state.asking.size === 0 || state.status !== 'active' || state.compensating !== null) return NOTHING
+  return [...state.asking].sort((a, b) => a.ordinal - b.ordinal).slice(0, ASKING_MAX)
+}
+
 /** Was everything prepared that must be, before this task may start or be known not to? */
-function isEnough(state: PlanState, task: TaskState, made: Prepared): boolean {
+function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Asking | null): boolean {
   if (made.failure !== undefined || made.when === false) return true
   if (made.when === undefined && isUnjudged(task)) return false
   // What it finds is told with the plan that it becomes, see expanding.ts.
   if (task.definition.action.type === 'items') return false
   if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
-  // Without the files as they were before, a crash could not be set right.
-  return made.preimage !== undefined || proseOf(task, made).length > 0 || !capturesScope(state, task)
+  if (asking !== null) return true
+  // A gate opens with the question that was made for it.
+  if (task.definition.action.type === 'gate' && state.rules > 2) return proseOf(task, made).length > 0
+  if (proseOf(task, made).length > 0) return true
+  // What it would do was looked at under this definition; while somebody is asked about it, its files are nobody's.
+  if (needsConsent(state, task)) return made.consent?.from === state.hash
+  return isCaptured(state, task, made)
 }
+
+/** Without the files as they were before, a crash could not be set right. */
+const isCaptured = (state: PlanState, task: TaskState, { preimage }: Prepared): boolean =>
+  preimage !== undefined || !capturesScope(state, task)
 
 /** The preconditions only a person can judge, and nobody has in this visit. */
 function proseOf(task: TaskState, made: Prepared): readonly string[] {
@@ -100,7 +181,7 @@ function proseOf(task: TaskState, made: Prepared): readonly string[] {
   return (made.preconditions ?? []).flatMap(({ criterion, holds }) => (holds === null ? [criterion] : []))
 }
 
-function start(draft: Draft, task: TaskState, prepared: Prepared): void {
+function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking | null): void {
   const name = task.definition.id
   if (prepared.when === false) {
     emit(draft, {
@@ -115,6 +196,12 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
   }
   if (prepared.failure === undefined && !isClear(draft, task, prepared)) return
+  if (prepared.failure === undefined && asking !== null) {
+    openPrepared(draft, task, asking)
+    return
+  }
+  if (prepared.failure === undefined && !isAgreed(draft, task, prepared)) return
+  if (prepared.failure === undefined && !isCaptured(draft.state, task, prepared)) return
   if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
   const { type } = task.definition.action
   if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
@@ -133,8 +220,32 @@ function start(draft: Draft, task: TaskState, prepared: Prepared): void {
       ...(unwatched === undefined ? {} : { unwatched }),
       ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
     })
-  const { failure, mode } = prepared
-  if (failure !== undefined) settle(draft, task, { status: 'failed', failure, ...(mode === undefined ? {} : { mode }) })
+  const { failure = outOfTime(draft, task), mode } = prepared
+  if (failure === undefined) return
+  const judged = draft.state.rules > 2 && prepared.failure !== undefined ? (prepared.preconditions ?? []) : []
+  const verdicts = judged.map(verdict => ({ ...verdict, stage: 'precondition' as const }))
+  settle(draft, task, {
+    status: 'failed',
+    failure,
+    ...(mode === undefined ? {} : { mode }),
+    ...(verdicts.length === 0 ? {} : { verdicts }),
+  })
+}
+
+/** Lost in a crash or waiting for long, it has used up the time of its visit: this attempt ends before it has begun. */
+function outOfTime(
+  { now }: Draft,
+  { definition: { timeboxMs }, visitAt, failures, lost }: TaskState,
+): Failure | undefined {
+  if (timeboxMs === undefined || visitAt === null || failures + lost === 0 || now - visitAt < timeboxMs)
+    return undefined
+  return {
+    class: 'transient',
+    message: `its timebox of ${timeboxMs / 1000} s is used up`,
+    hint: 'raise `timebox`, or try it again by hand: `planfold retry`',
+    retryable: false,
+    code: TIMEBOX,
+  }
 }
 
 /** Do the preconditions hold? Prose is never taken for true: a person is asked before the task begins. */

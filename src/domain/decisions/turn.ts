@@ -1,6 +1,7 @@
 // One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
 // is one entry. And `recover`: a new owner finds attempts that an old one left open.
 
+import { attemptsUsedUp } from '../caps.ts'
 import type { CommandOf, Turn } from '../command.ts'
 import { mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
@@ -11,9 +12,14 @@ import { compensated, compensationEffect } from './compensating.ts'
 import { conclude } from './conclude.ts'
 import { type Draft, emit } from './draft.ts'
 import { expandFound } from './expanding.ts'
+import { raiseDue } from './gate-alarms.ts'
+import type { Asking } from './gate-opening.ts'
 import { finishRollback } from './going-back.ts'
+import { carryOn } from './recovered.ts'
+import { abort } from './recovering.ts'
+import { proposeByRule } from './replanning.ts'
 import { lose, settle } from './settle.ts'
-import { startInLine } from './starting.ts'
+import { openAsked, startInLine, wantsAttempt } from './starting.ts'
 
 export function turn(draft: Draft, command: Turn): void {
   const { state } = draft
@@ -21,6 +27,7 @@ export function turn(draft: Draft, command: Turn): void {
     if (state.tasks.has(task))
       emit(draft, { type: 'workspace.restored', task, to, saved, ...(files === undefined ? {} : { files }) })
   }
+  if (state.rules > 2) for (const notice of command.notices ?? []) emit(draft, { type: 'notice.sent', ...notice })
   for (const { task: name, visit, attempt, result } of command.settled ?? []) {
     const task = state.tasks.get(name)
     const open = task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt
@@ -33,12 +40,16 @@ export function turn(draft: Draft, command: Turn): void {
       emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
   }
   if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
+  carryOn(draft)
+  for (const proposed of command.proposed ?? []) proposeByRule(draft, proposed)
   readyDue(draft)
+  raiseDue(draft)
+  endWornOut(draft)
   if (command.start !== false) {
     expandFound(draft, command.expanded ?? [])
-    startInLine(draft, preparedFor(draft, command))
+    startInLine(draft, preparedFor(draft, command), askingFor(draft, command))
     compensateNext(draft)
-  }
+  } else openAsked(draft, preparedFor(draft, command), askingFor(draft, command))
   const before = draft.events.length
   conclude(draft)
   // Concluding may have made the last task ready.
@@ -58,6 +69,12 @@ export function recover(draft: Draft, command: CommandOf<'recover'>): void {
     compensated(draft, name, { status: 'failed', failure })
   }
   conclude(draft)
+}
+
+/** A plan that has had all of its attempts and would begin another is given up. */
+function endWornOut(draft: Draft): void {
+  const cap = attemptsUsedUp(draft.state)
+  if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
 }
 
 function readyDue(draft: Draft): void {
@@ -89,4 +106,14 @@ function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepar
     if (task !== undefined && task.visit === visit) prepared.set(task, made)
   }
   return prepared
+}
+
+function askingFor({ state }: Draft, { gates = [] }: Turn): ReadonlyMap<TaskState, Asking> {
+  const asking = new Map<TaskState, Asking>()
+  for (const { task: name, visit, from, question, voids } of gates) {
+    const task = state.tasks.get(name)
+    if (task?.visit === visit && from === state.hash)
+      asking.set(task, { question, ...(voids === undefined ? {} : { voids }) })
+  }
+  return asking
 }

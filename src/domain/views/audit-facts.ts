@@ -26,8 +26,30 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       return some({ rules: event.rules, files: event.files })
     case 'gate.opened':
       return some({ asks: event.asks.type, on: event.hash })
-    case 'gate.decided':
-      return { verdict: event.verdict, rationale: event.rationale }
+    case 'gate.decided': {
+      const { verdict, rationale, by, option, answers, to, until } = event
+      return some({ verdict, rationale, by, option, answers, to, until })
+    }
+    case 'gate.voted':
+      return some({ by: event.by, rationale: event.rationale, on: event.hash })
+    case 'consent.voided':
+      return { reason: event.reason }
+    case 'question.asked':
+      return some({ id: event.id, by: event.by, text: event.text, fields: event.form.map(({ name }) => name) })
+    case 'question.answered':
+      return { id: event.id, by: event.by, answers: event.answers }
+    case 'revision.proposed': {
+      const { id, hash, base, by, rationale, cause } = event
+      return some({ id, hash, base, by, rationale, cause })
+    }
+    case 'revision.declined':
+      return { id: event.id, by: event.by, rationale: event.rationale }
+    case 'recovery.chosen':
+      return some({ visit: event.visit, choice: event.choice, reason: event.reason, rule: event.rule, to: event.to })
+    case 'task.escalated':
+      return some({ why: event.why, to: event.to })
+    case 'notice.sent':
+      return some({ id: event.id, kind: event.kind, to: event.to, failure: event.failure })
     case 'criterion.judged':
       return some({ criterion: event.criterion, holds: event.holds, stage: event.stage })
     case 'attempt.started': {
@@ -127,7 +149,7 @@ function resultFacts(result: Result, hashOf: HashOf): JsonObject {
     outputs: outputs === undefined ? undefined : outputHashes(outputs, hashOf),
     wrote: wrote === undefined ? undefined : wroteFacts(wrote),
     inputHash,
-    verdicts: verdicts?.map(({ criterion, holds }) => ({ criterion, holds })),
+    verdicts: verdicts?.map(({ criterion, holds, stage, log }) => some({ criterion, holds, stage, log: log?.sha256 })),
     operations: git?.map(operationFacts),
   })
 }

@@ -6,6 +6,7 @@ import type { Json } from '../json.ts'
 import type { EffectClass } from '../plan.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import type { TaskStatus } from '../status.ts'
+import { recoveryLine } from './explain.ts'
 
 export interface Card {
   readonly id: TaskId
@@ -26,6 +27,8 @@ export interface Card {
   /** Why it stands where it stands: a failure, a skip, a block. */
   readonly reason: string | null
   readonly hint: string | null
+  /** What is being done about its failure; absent when nothing is. */
+  readonly recovery?: string
   readonly outputs: Json
   readonly exit: number | null
 }
@@ -36,6 +39,7 @@ export function board(state: PlanState): readonly Card[] {
 
 export function card(state: PlanState, task: TaskState): Card {
   const { definition, result } = task
+  const recovery = recoveryLine(state, task)
   return {
     id: taskId(state.id, task.ordinal),
     name: definition.id,
@@ -54,6 +58,7 @@ export function card(state: PlanState, task: TaskState): Card {
     claimedBy: task.claim?.by ?? null,
     reason: task.reason,
     hint: result?.status === 'failed' ? (result.failure.hint ?? null) : null,
+    ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,
     exit: result?.exit ?? null,
   }

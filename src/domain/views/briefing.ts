@@ -2,6 +2,7 @@
 
 import type { TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
+import type { Feedback } from '../judgement-event.ts'
 import type { Bound, Criterion, FailureMode, OutputSource } from '../plan.ts'
 import type { TaskState } from '../state.ts'
 
@@ -16,8 +17,13 @@ export interface Briefing {
   readonly inputs: JsonObject
   /** Inputs that cannot be resolved as things stand; they are absent above. */
   readonly unresolved: readonly UnresolvedInput[]
+  /** What was said by those who sent it back, the last one about this visit. */
+  readonly feedback: readonly Feedback[]
   readonly preconditions: readonly Criterion[]
   readonly accept: readonly Criterion[]
+  readonly postconditions: readonly Criterion[]
+  /** What it may change, as patterns of paths; null when it does not say. */
+  readonly effects: readonly string[] | null
   /** What is to be reported. */
   readonly outputs: { readonly [name: string]: OutputSource }
   readonly failureModes: readonly FailureMode[]
@@ -36,7 +42,7 @@ export interface GivenInputs {
   readonly unresolved: readonly UnresolvedInput[]
 }
 
-export function briefing({ definition }: TaskState, { inputs, unresolved }: GivenInputs): Briefing {
+export function briefing({ definition, feedback }: TaskState, { inputs, unresolved }: GivenInputs): Briefing {
   return {
     task: definition.id,
     title: definition.title ?? null,
@@ -45,8 +51,11 @@ export function briefing({ definition }: TaskState, { inputs, unresolved }: Give
     bound: definition.bound ?? null,
     inputs,
     unresolved,
+    feedback,
     preconditions: definition.preconditions ?? [],
     accept: definition.accept ?? [],
+    postconditions: definition.postconditions ?? [],
+    effects: definition.effects ?? null,
     outputs: definition.outputs ?? {},
     failureModes: definition.failureModes ?? [],
     outcomes: definition.on ?? {},

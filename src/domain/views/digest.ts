@@ -1,7 +1,7 @@
 // A plan since a time, for people who do not watch it: what was completed and what failed, who decided what, what is under way,
 // what waits for whom, and what comes next. What was done and taken back since is not told as done.
 
-import type { Event, GateVerdict } from '../event.ts'
+import type { Event, EventOf, GateVerdict } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import type { PlanStatus } from '../status.ts'
@@ -40,6 +40,22 @@ export interface Digest {
     readonly rationale: string
   }[]
   readonly rolledBack: readonly { readonly at: Millis; readonly by: string; readonly how: 'finished' | 'stopped' }[]
+  /** Who was called, and why. */
+  readonly escalated: readonly {
+    readonly task: TaskName
+    readonly why: EventOf<'task.escalated'>['why']
+    readonly to: string | null
+    readonly at: Millis
+  }[]
+  /** Questions that were answered in the middle of work. */
+  readonly answered: readonly { readonly id: string; readonly text: string; readonly by: string; readonly at: Millis }[]
+  /** Notices that reached nobody. */
+  readonly untold: readonly {
+    readonly to: string
+    readonly kind: string
+    readonly failure: string
+    readonly at: Millis
+  }[]
   readonly running: readonly { readonly task: TaskName; readonly since: Millis | null; readonly by: string | null }[]
   readonly waiting: readonly InboxItem[]
   readonly blocked: readonly { readonly task: TaskName; readonly why: string }[]
@@ -98,11 +114,17 @@ function endOf({ definition, endedAt, attempt }: TaskState): Ended {
   return { task: definition.id, title: definition.title ?? null, at: endedAt ?? 0, attempts: attempt }
 }
 
-function happened(entries: readonly Told[]): Pick<Digest, 'setbacks' | 'decided' | 'revised' | 'rolledBack'> {
+type Happened = Pick<Digest, 'setbacks' | 'decided' | 'revised' | 'rolledBack' | 'escalated' | 'answered' | 'untold'>
+
+function happened(entries: readonly Told[]): Happened {
   const setbacks = new Map<TaskName, { times: number; last: string }>()
   const decided: Digest['decided'][number][] = []
   const revised: Digest['revised'][number][] = []
   const rolledBack: Digest['rolledBack'][number][] = []
+  const escalated: Digest['escalated'][number][] = []
+  const asked = new Map<string, string>()
+  const answered: Digest['answered'][number][] = []
+  const untold: Digest['untold'][number][] = []
   for (const { now: at, actor: by, events } of entries) {
     for (const event of events) {
       if (event.type === 'attempt.failed' || event.type === 'attempt.lost') {
@@ -111,14 +133,29 @@ function happened(entries: readonly Told[]): Pick<Digest, 'setbacks' | 'decided'
         known.last = event.type === 'attempt.failed' ? event.result.failure.message : event.reason
         setbacks.set(event.task, known)
       } else if (event.type === 'gate.decided')
-        decided.push({ task: event.task, verdict: event.verdict, by, at, rationale: event.rationale })
+        decided.push({ task: event.task, verdict: event.verdict, by: event.by ?? by, at, rationale: event.rationale })
+      else if (event.type === 'task.escalated')
+        escalated.push({ task: event.task, why: event.why, to: event.to ?? null, at })
+      else if (event.type === 'question.asked') asked.set(event.id, event.text)
+      else if (event.type === 'question.answered')
+        answered.push({ id: event.id, text: asked.get(event.id) ?? '', by: event.by, at })
+      else if (event.type === 'notice.sent' && event.failure !== undefined)
+        untold.push({ to: event.to, kind: event.kind, failure: event.failure, at })
       else if (event.type === 'plan.revised')
         revised.push({ revision: event.revision, by, at, rationale: event.rationale })
       else if (event.type === 'rollback.finished') rolledBack.push({ at, by, how: 'finished' })
       else if (event.type === 'rollback.stopped') rolledBack.push({ at, by, how: 'stopped' })
     }
   }
-  return { setbacks: Array.from(setbacks, ([task, known]) => ({ task, ...known })), decided, revised, rolledBack }
+  return {
+    setbacks: Array.from(setbacks, ([task, known]) => ({ task, ...known })),
+    decided,
+    revised,
+    rolledBack,
+    escalated,
+    answered,
+    untold,
+  }
 }
 
 /** What is ready first, then what waits for the least. */

@@ -1,7 +1,7 @@
 // What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
 // how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
 
-import type { Event, GateVerdict } from '../event.ts'
+import type { Event, EventOf, GateVerdict } from '../event.ts'
 import { evolve } from '../evolve.ts'
 import { newState } from '../fold.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -11,10 +11,11 @@ import type { TaskState } from '../state.ts'
 import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { operationsOf } from './git-operations.ts'
+import { type Judged, newJudged, tellJudged } from './handoff-judged.ts'
 import { inboxOf } from './inbox.ts'
 import { planStatus } from './summary.ts'
 
-export interface Handoff {
+export interface Handoff extends Judged {
   readonly plan: PlanId
   readonly name: string
   readonly title: string | null
@@ -47,6 +48,8 @@ export interface Handoff {
     readonly task: TaskName
     readonly verdict: GateVerdict
     readonly rationale: string
+    /** The option that was chosen, what was answered, or where it was sent back to. */
+    readonly said: string | null
   }[]
   /** Every attempt that failed, or whose outcome nobody knew. */
   readonly setbacks: readonly Setback[]
@@ -126,10 +129,12 @@ export interface HandedEntry {
 export function handoff(entries: readonly HandedEntry[]): Handoff {
   const state = newState()
   const story = newStory()
+  const judged = newJudged()
   for (const { version, now, actor, events } of entries) {
     for (const event of events) {
       evolve(state, event, now)
       tell(story, event, { version, at: now, by: actor })
+      tellJudged(judged, event, now, actor)
     }
     state.version = version
   }
@@ -158,6 +163,7 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
       .filter(({ definition: { action } }) => action.type !== 'group')
       .map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
     ...told,
+    ...judged,
     checkpoints: checkpoints.filter(({ why }) => why !== 'after'),
     automatic: checkpoints.filter(({ why }) => why === 'after').length,
     refs: Array.from(refs, ([ref, commit]) => ({ ref, commit })),
@@ -201,7 +207,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       story.revisions.push({ revision: event.revision, at, by, hash: event.hash, rationale: event.rationale })
       return
     case 'gate.decided':
-      story.decisions.push({ version, at, by, task: event.task, verdict: event.verdict, rationale: event.rationale })
+      story.decisions.push({ version, at, by: event.by ?? by, ...saidIn(event) })
       return
     case 'attempt.started':
       triesOf(story, event.task).attempts++
@@ -250,6 +256,11 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
     default:
       return
   }
+}
+
+function saidIn({ task, verdict, rationale, option, answers, to }: EventOf<'gate.decided'>) {
+  const said = option ?? (answers === undefined ? (to ?? null) : JSON.stringify(answers))
+  return { task, verdict, rationale, said }
 }
 
 function triesOf({ tries }: Story, task: TaskName): Tries {

@@ -7,7 +7,7 @@ import { evolve } from '../evolve.ts'
 import { newState } from '../fold.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { PlanState } from '../state.ts'
-import { type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
+import { askedOf, type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
 import { sentence } from './timeline.ts'
 
 interface Told {
@@ -57,6 +57,7 @@ export class InboxPast {
   }
 
   #look(touched: ReadonlySet<TaskName>): void {
+    for (const item of askedOf(this.#state)) if (this.#isWanted(item.key)) this.#found = { item, by: null }
     for (const name of touched) {
       const task = this.#state.tasks.get(name)
       const item = task === undefined ? null : itemOf(this.#state, task)
@@ -64,18 +65,36 @@ export class InboxPast {
     }
   }
 
-  #stillWaits({ key, task }: InboxItem, { events }: Told): boolean {
+  #stillWaits({ key, task, asks }: InboxItem, { events }: Told): boolean {
     if (this.#state.archived) return false
+    if (asks.type === 'agent-question' || asks.type === 'proposal')
+      return askedOf(this.#state).some(item => item.key === key)
     if (task === null) return !events.some(settlesRollback)
     const state = this.#state.tasks.get(task)
     return state !== undefined && itemOf(this.#state, state)?.key === key
   }
 }
 
-function told({ task }: InboxItem, { version, now, actor, events }: Told): NonNullable<Became['by']> {
-  const about = events.filter(event => (task === null ? settlesRollback(event) : tasksOf(event).includes(task)))
+function told(item: InboxItem, { version, now, actor, events }: Told): NonNullable<Became['by']> {
+  const about = events.filter(event => isAbout(item, event))
   const said = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
   return { version, at: now, actor, text: said === undefined ? 'it is gone' : sentence(said) }
+}
+
+function isAbout({ task, asks }: InboxItem, event: Event): boolean {
+  switch (asks.type) {
+    case 'rollback':
+      return settlesRollback(event)
+    case 'agent-question':
+      return event.type === 'question.answered' && event.id === asks.id
+    case 'proposal':
+      return (
+        (event.type === 'revision.declined' && event.id === asks.id) ||
+        (event.type === 'plan.revised' && (event.proposal === asks.id || event.proposal === undefined))
+      )
+    default:
+      return task !== null && tasksOf(event).includes(task)
+  }
 }
 
 /** The last rollback, when it was stopped and nobody has gone on or said anything about it since. Entries in order. */

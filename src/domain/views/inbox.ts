@@ -1,12 +1,16 @@
-// Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, work that has somebody's name on it, and a
-// rollback that was stopped. Each names its question so that an answer cannot reach another one: a key made of plan, task, visit,
-// attempt and what is asked.
+// Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
+// of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
+// reach another one: a key made of plan, task, visit, attempt, what is asked, since when, and the hash of what is shown.
 
+import { escalationOf } from '../alarms.ts'
 import type { EventOf, GateAsks } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Proposal, Question, Vote } from '../judgement-event.ts'
+import { type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
+import { answersTo, proposalAnswers, questionAnswers, rollbackAnswers } from './inbox-choices.ts'
 
 export interface InboxItem {
   readonly key: string
@@ -19,6 +23,15 @@ export interface InboxItem {
   readonly since: Millis
   /** Whose it is, as far as the plan says. */
   readonly who: string | null
+  /** The role that decides, with the people who have it; nobody is named when the plan does not say. */
+  readonly role: { readonly name: string; readonly people: readonly string[] } | null
+  /** Nobody answered in time, and they were called. */
+  readonly called: { readonly name: string; readonly people: readonly string[] } | null
+  readonly expiresAt: Millis | null
+  /** Who has approved, of how many that must. */
+  readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
+  /** The stored bytes of what is asked about. */
+  readonly shown: Sha256 | null
   readonly asks: InboxAsks
   readonly answers: readonly InboxAnswer[]
   /** What the task itself and those right before it left. */
@@ -27,6 +40,13 @@ export interface InboxItem {
 
 export type InboxAsks =
   | (GateAsks & { /** The revision it was asked under. */ readonly on: Sha256 | null })
+  /** Asked by an agent or a person in the middle of their work. */
+  | ({ readonly type: 'agent-question' } & Omit<Question, 'task'>)
+  /** A revision that takes effect only when somebody agrees. `stale`: the plan was revised since it was made. */
+  | ({ readonly type: 'proposal'; readonly stale: boolean; readonly changes: SemanticDiff } & Omit<
+      Proposal,
+      'definition' | 'source' | 'task'
+    >)
   | { readonly type: 'work'; readonly instruction: string | null; readonly outputs: readonly string[] }
   | {
       readonly type: 'rollback'
@@ -63,7 +83,60 @@ export interface Left {
 
 export function inboxOf(state: PlanState): readonly InboxItem[] {
   if (state.archived) return []
-  return state.order.flatMap(task => itemOf(state, task) ?? [])
+  return [...state.order.flatMap(task => itemOf(state, task) ?? []), ...askedOf(state)]
+}
+
+/** Questions and proposals: they belong to the plan, and perhaps to a task. */
+export function askedOf(state: PlanState): readonly InboxItem[] {
+  if (state.archived || PLAN_ENDED.has(state.status)) return []
+  const { name } = state.definition
+  const questions = state.questions.map(({ since, task, ...question }) => ({
+    ...unasked(state, since),
+    key: `${state.id}/${OWN}question/${question.id}`,
+    task: task ?? null,
+    title: task === undefined ? null : (state.tasks.get(task)?.definition.title ?? null),
+    asks: { type: 'agent-question' as const, ...question },
+    answers: questionAnswers(name, question.id),
+  }))
+  const proposals = state.proposals.map(({ since, task, definition, source: _, ...proposal }) => ({
+    ...unasked(state, since),
+    key: `${state.id}/${OWN}proposal/${proposal.id}`,
+    task: task ?? null,
+    title: null,
+    asks: {
+      type: 'proposal' as const,
+      ...proposal,
+      stale: proposal.base !== state.hash,
+      changes: semanticDiff(state.definition, definition),
+    },
+    answers: proposalAnswers(name, proposal.id),
+  }))
+  return [...questions, ...proposals]
+}
+
+/** What was asked under an id of its own is known by that, everywhere. */
+export function ownIdOf(key: string): string | null {
+  return OWN_ID.exec(key)?.[1] ?? null
+}
+
+/** No task is called so. */
+const OWN = '~'
+const OWN_ID = /\/~(?:question|proposal)\/(.+)$/
+
+function unasked(state: PlanState, since: Millis): Omit<InboxItem, 'key' | 'task' | 'title' | 'asks' | 'answers'> {
+  return {
+    plan: state.id,
+    name: state.definition.name,
+    version: state.version,
+    since,
+    who: state.definition.owner ?? null,
+    role: null,
+    called: null,
+    expiresAt: null,
+    votes: null,
+    shown: null,
+    evidence: [],
+  }
 }
 
 /** What the task waits for a person with; null when it does not. */
@@ -71,21 +144,55 @@ export function itemOf(state: PlanState, task: TaskState): InboxItem | null {
   const asks = asksOf(state, task)
   if (asks === null) return null
   const { definition, visit, attempt, gate } = task
-  const { id: plan } = state
   const { name } = state.definition
+  const since = gate?.since ?? task.readiedAt ?? state.updatedAt
+  const answers = answersTo(asks.type, { plan: name, task: definition.id, mayGoBack: hasBefore(task) })
   return {
-    key: `${plan}/${definition.id}/${visit}/${attempt}/${asks.type}`,
-    plan,
-    name,
-    version: state.version,
+    ...unasked(state, since),
+    key: [state.id, definition.id, visit, attempt, asks.type, ...(gate === null ? [] : [since, gate.hash ?? ''])].join(
+      '/',
+    ),
     task: definition.id,
     title: definition.title ?? null,
-    since: gate?.since ?? task.readiedAt ?? state.updatedAt,
     who: definition.assignee ?? definition.owner ?? state.definition.owner ?? null,
+    ...(gate === null ? {} : gateFacts(state, task, gate)),
     asks,
-    answers: answersTo(asks.type, name, definition.id),
+    answers,
     evidence: evidenceOf(state, task),
   }
+}
+
+const hasBefore = ({ definition: { needs = [], on } }: TaskState): boolean =>
+  needs.length > 0 || on?.rejected !== undefined
+
+function gateFacts(
+  state: PlanState,
+  task: TaskState,
+  { asks, votes = [], expiresAt, shown }: NonNullable<TaskState['gate']>,
+): Pick<InboxItem, 'role' | 'called' | 'expiresAt' | 'votes' | 'shown'> {
+  const approvers = 'approvers' in asks ? asks.approvers : undefined
+  const wanted = approvers?.count ?? 1
+  const to = task.escalated.length === 0 ? undefined : escalationOf(state, task)?.to
+  const role = approvers?.role ?? ('to' in asks ? asks.to : undefined)
+  return {
+    role: role === undefined ? null : peopleOf(state, role),
+    called: to === undefined ? null : peopleOf(state, to),
+    expiresAt: expiresAt ?? null,
+    votes: wanted === 1 ? null : { given: votes, wanted },
+    shown: shown ?? null,
+  }
+}
+
+/** A role with whoever has it; a name that is no role stands for itself. */
+export function peopleOf({ definition }: PlanState, name: string): NonNullable<InboxItem['role']> {
+  const roles = definition.policy?.roles ?? {}
+  return { name, people: Object.hasOwn(roles, name) ? roles[name]! : [] }
+}
+
+/** Is it theirs, by name or by role? What has nobody's name on it is everybody's. */
+export function isFor({ who, role, called }: InboxItem, name: string): boolean {
+  if (who === null && role === null && called === null) return true
+  return who === name || [role, called].some(one => one !== null && (one.name === name || one.people.includes(name)))
 }
 
 function asksOf(state: PlanState, task: TaskState): InboxAsks | null {
@@ -109,14 +216,10 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
   const { kind = 'rollback', to = 0, checkpoint = null } = started ?? {}
   const only = boundsOf(started ?? {})
   return {
+    ...unasked(state, at),
     key: `${state.id}/rollback/${version}`,
-    plan: state.id,
-    name,
-    version: state.version,
     task: null,
     title: null,
-    since: at,
-    who: state.definition.owner ?? null,
     asks: {
       type: 'rollback',
       kind,
@@ -127,64 +230,6 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
       conflicts: stopped.conflicts ?? [],
     },
     answers: rollbackAnswers(name, kind, to, only),
-    evidence: [],
-  }
-}
-
-function answersTo(type: InboxAsks['type'], plan: string, task: TaskName): readonly InboxAnswer[] {
-  switch (type) {
-    case 'approval':
-    case 'consent':
-    case 'verdict':
-      return [
-        {
-          answer: 'approve',
-          means: type === 'verdict' ? 'it holds' : 'go on',
-          command: `planfold approve ${plan} ${task}`,
-        },
-        {
-          answer: 'reject',
-          means: type === 'verdict' ? 'it does not hold' : 'no',
-          command: `planfold reject ${plan} ${task} -m 'why'`,
-        },
-      ]
-    case 'unknown-outcome':
-      return [
-        { answer: 'done', means: 'it happened', command: `planfold approve ${plan} ${task}` },
-        { answer: 'again', means: 'it did not: try again', command: `planfold retry ${plan} ${task}` },
-        { answer: 'reject', means: 'give up: it failed', command: `planfold reject ${plan} ${task} -m 'why'` },
-      ]
-    case 'work':
-      return [
-        { answer: 'claim', means: 'take it in hand', command: `planfold claim ${plan} ${task}` },
-        { answer: 'done', means: 'it is done', command: `planfold done ${plan} ${task}` },
-        { answer: 'fail', means: 'it cannot be done', command: `planfold fail ${plan} ${task} -m 'why'` },
-      ]
-    case 'decision':
-      return [
-        {
-          answer: 'choose',
-          means: 'take one of the options',
-          command: `planfold choose ${plan} ${task} OPTION -m 'why'`,
-        },
-        { answer: 'reject', means: 'none of them', command: `planfold reject ${plan} ${task} -m 'why'` },
-      ]
-    case 'question':
-      return [
-        { answer: 'answer', means: 'fill in the form', command: `planfold answer ${plan} ${task} NAME=VALUE` },
-        { answer: 'reject', means: 'there is no answer', command: `planfold reject ${plan} ${task} -m 'why'` },
-      ]
-    case 'recovery':
-    case 'replan':
-      return [
-        { answer: 'again', means: 'try again', command: `planfold retry ${plan} ${task}` },
-        { answer: 'skip', means: 'go on without it', command: `planfold skip ${plan} ${task} -m 'why'` },
-        { answer: 'reject', means: 'give up: it failed', command: `planfold reject ${plan} ${task} -m 'why'` },
-      ]
-    case 'rollback':
-      return []
-    default:
-      return type satisfies never
   }
 }
 
@@ -196,34 +241,6 @@ function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): Rollbac
     ...(keepGit === undefined ? {} : { keepGit }),
   }
 }
-
-function rollbackAnswers(
-  plan: string,
-  kind: 'rollback' | 'undo',
-  to: number,
-  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
-): readonly InboxAnswer[] {
-  const words = [
-    ...(kind === 'undo' ? ['planfold undo', plan] : ['planfold rollback', plan, '--to', String(to)]),
-    ...(paths.length === 0 ? [] : ['--files', ...paths.map(quoted)]),
-    ...(tasks.length === 0 ? [] : ['--tasks', ...tasks]),
-    ...(filesOnly === true && paths.length === 0 ? ['--files-only'] : []),
-    ...(keepGit === true ? ['--keep-git'] : []),
-  ].join(' ')
-  return [
-    { answer: 'again', means: 'try it once more', command: words },
-    { answer: 'mine', means: 'keep what stands where somebody worked since', command: `${words} --keep-mine all` },
-    {
-      answer: 'theirs',
-      means: "take the checkpoint's side; what stands there is stored",
-      command: `${words} --take-theirs all`,
-    },
-    { answer: 'merge', means: 'join both where they join cleanly', command: `${words} --merge all` },
-    { answer: 'leave', means: 'leave it at that', command: `planfold note ${plan} -m 'why'` },
-  ]
-}
-
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 function evidenceOf(state: PlanState, task: TaskState): readonly Left[] {
   const needs = (task.definition.needs ?? []).flatMap(name => state.tasks.get(name) ?? [])

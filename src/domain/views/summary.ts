@@ -1,11 +1,16 @@
 // A plan in a few lines: where it stands, what waits for whom. Every face shows the same, because every face asks here.
 
+import { backFrom } from '../decisions/gates.ts'
 import type { GateAsks } from '../event.ts'
-import type { Millis, PlanId, TaskName } from '../id.ts'
-import type { PlanState, RollbackUnderWay } from '../state.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Vote } from '../judgement-event.ts'
+import type { Verdict } from '../result.ts'
+import type { OpenGate, PlanState, RollbackUnderWay, TaskState } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
+import { recoveryLine } from './explain.ts'
 import { type Progress, progress } from './progress.ts'
+import { type Stopped, whatStopped } from './stopped.ts'
 
 export interface Summary {
   readonly id: PlanId
@@ -29,8 +34,26 @@ export interface Summary {
   readonly failed: readonly { readonly task: TaskName; readonly reason: string; readonly handled: boolean }[]
   /** How many open external tasks nobody has claimed. */
   readonly claimable: number
+  /** Questions and proposed revisions that wait for an answer; absent when there are none. */
+  readonly asked?: readonly Asked[]
+  /** What is being done about failures; absent when nothing is. */
+  readonly recovering?: readonly { readonly task: TaskName; readonly how: string }[]
+  /** Capabilities nothing may begin with before then; absent when there are none. */
+  readonly breakers?: readonly { readonly capability: string; readonly until: Millis; readonly failures: number }[]
+  /** Of a plan that failed: why, and what to do next. */
+  readonly stopped?: Stopped
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
+}
+
+/** Asked or proposed in the middle of somebody's work. */
+export interface Asked {
+  readonly id: string
+  readonly what: 'question' | 'proposal'
+  readonly by: string
+  readonly text: string
+  readonly task: TaskName | null
+  readonly since: Millis
 }
 
 /** Something a person must decide. */
@@ -38,6 +61,19 @@ export interface Waiting {
   readonly task: TaskName
   readonly asks: GateAsks
   readonly since: Millis
+  /** Of everything the answer will be bound to. */
+  readonly hash?: Sha256
+  /** The stored bytes from which it is shown. */
+  readonly shown?: Sha256
+  /** Its checks as they were judged. */
+  readonly evidence?: readonly Verdict[]
+  readonly expiresAt?: Millis
+  /** Where it would be sent back to. */
+  readonly back?: TaskName
+  /** Those of several who have approved. */
+  readonly votes?: readonly Vote[]
+  /** Why somebody was called about it. */
+  readonly escalated?: readonly string[]
 }
 
 export function summary(state: PlanState): Summary {
@@ -49,7 +85,7 @@ export function summary(state: PlanState): Summary {
   for (const task of state.order) {
     const { id } = task.definition
     if (task.status === 'running') running.push(id)
-    if (task.gate !== null) waiting.push({ task: id, asks: task.gate.asks, since: task.gate.since })
+    if (task.gate !== null) waiting.push(waitingOf(state, task, task.gate))
     if (task.status === 'failed') failed.push({ task: id, reason: task.reason ?? '', handled: task.handled })
     if (isClaimable(task)) claimable++
   }
@@ -72,7 +108,58 @@ export function summary(state: PlanState): Summary {
     waiting,
     failed,
     claimable,
+    ...askedIn(state),
+    ...troubles(state),
     ...underWay(state),
+  }
+}
+
+function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...gate }: OpenGate): Waiting {
+  const { definition, escalated } = task
+  const { shown, evidence, expiresAt, votes } = gate
+  const back = backFrom(state, task)
+  return {
+    task: definition.id,
+    asks,
+    since,
+    ...(hash === null ? {} : { hash }),
+    ...(shown === undefined ? {} : { shown }),
+    ...(evidence === undefined ? {} : { evidence }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(votes === undefined ? {} : { votes }),
+    ...(back === null ? {} : { back }),
+    ...(escalated.length === 0 ? {} : { escalated }),
+  }
+}
+
+function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'asked'> {
+  const asked: readonly Asked[] = [
+    ...questions.map(({ id, by, text, task, since }) => ({ id, what: 'question' as const, by, text, task, since })),
+    ...proposals.map(({ id, by, rationale: text, task, since }) => ({
+      id,
+      what: 'proposal' as const,
+      by,
+      text,
+      task,
+      since,
+    })),
+  ].map(({ task, ...one }) => ({ ...one, task: task ?? null }))
+  return asked.length === 0 || endedAt !== null ? {} : { asked }
+}
+
+function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped'> {
+  const recovering = state.order.flatMap(task => {
+    const how = recoveryLine(state, task)
+    return how === null ? [] : [{ task: task.definition.id, how }]
+  })
+  const breakers = state.breakers.flatMap(({ capability, until, failures }) =>
+    until === null || state.endedAt !== null ? [] : [{ capability, until, failures }],
+  )
+  const stopped = state.status === 'failed' ? whatStopped(state, state.updatedAt) : null
+  return {
+    ...(recovering.length === 0 ? {} : { recovering }),
+    ...(breakers.length === 0 ? {} : { breakers }),
+    ...(stopped === null ? {} : { stopped }),
   }
 }
 

@@ -26,7 +26,7 @@ export function judgementLine(event: JudgementEvent): string {
     case 'question.asked':
       return `${event.by} asks: ${event.text}`
     case 'question.answered':
-      return `${event.by} answers question ${event.id}`
+      return `${event.by} answers question ${event.id}${Object.keys(event.answers).length === 0 ? '' : `: ${JSON.stringify(event.answers)}`}`
     case 'revision.proposed':
       return `${event.by} proposes a revision (${event.hash.slice(0, 12)}): ${event.rationale}`
     case 'revision.declined':

@@ -108,6 +108,7 @@ export function sentence(event: Event): string {
     case 'place.made':
       return 'a worktree was made for it'
     case 'rollback.started':
+      if (event.because === 'failure') return 'rolling back all files to before the first task, because the plan failed'
       return event.kind === 'undo'
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`

@@ -51,7 +51,10 @@ export function printNode(task: TaskDefinition, here: PrintAround): JsonObject {
     kind: gate && task.kind === undefined ? 'gate' : task.kind,
     ...same,
     depends_on: join(task.needs?.map(idOf), extra.needs),
-    gate: gate && task.kind !== undefined && !isGateKind(task.kind) ? action.gate : undefined,
+    gate:
+      gate && (document.gate !== 'approval' || (task.kind !== undefined && !isGateKind(task.kind)))
+        ? document.gate
+        : undefined,
     show: gate ? action.show : undefined,
     subplan: action.type === 'subplan' ? printSteps(action.tasks, task.id, here) : undefined,
     matrix: sameJson(task.matrix, matrixOf(calls) ?? undefined) ? undefined : task.matrix,
@@ -106,7 +109,7 @@ function printCommand({ instruction, action, extra }: TaskDefinition): Json | un
 }
 
 function printFailureMode(
-  { name, detect, recover, advice }: FailureMode,
+  { name, detect, class: kind, recover, advice }: FailureMode,
   idOf: (name: TaskName) => Json,
   here: PrintAround,
   known: ReturnType<typeof knownOf>,
@@ -117,6 +120,7 @@ function printFailureMode(
   return said({
     name,
     detect: printCriterion(detect, { ...known, judged: 'failed' }),
+    class: kind,
     recover: targets === undefined ? (alone ? advice : undefined) : targets,
     advice: alone ? undefined : advice,
   })

@@ -58,7 +58,8 @@ function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefiniti
   const all = dialect === taskYaml ? definition.tasks.slice(0, 1) : definition.tasks
   const known = new Set(all.map(({ id }) => id))
   const tasks = all.map((task): TaskDefinition => {
-    const { compensate: _, probe: __, expect: ___, extra: ____, matrix: _____, ...rest } = task
+    const { compensate: _, probe: __, expect: ___, extra: ____, matrix: _____, ...others } = task
+    const { recover: ______, postconditions: _______, effects: ________, timeboxMs: _________, ...rest } = others
     const on = Object.fromEntries(
       Object.entries(task.on ?? {})
         .map(([outcome, to]) => [outcome, to.filter(id => known.has(id))])
@@ -85,7 +86,7 @@ function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefiniti
   if (dialect === taskYaml) return { name, tasks }
   if (dialect === planDsl)
     return { name, ...(definition.title === undefined ? {} : { title: definition.title }), tasks }
-  const { extra: _, git: _git, ...plan } = definition
+  const { extra: _, git: _git, notify: _notify, ...plan } = definition
   if (dialect === planNodes) return { ...plan, tasks }
   const {
     done: __,

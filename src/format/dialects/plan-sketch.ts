@@ -1,5 +1,5 @@
-// The planning playbook's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Its
-// policies are kept and told, not enforced yet.
+// The planning playbook's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Of
+// these `requireGateForProd` is followed: whatever goes to production waits for a person. All others are kept and told.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -10,7 +10,7 @@ import { printed } from './loss.ts'
 import { readName, writtenName } from './plan-nodes.ts'
 import { around, printNode, said } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
-import { Draft, Names, writtenIds } from './reading.ts'
+import { Draft, type Fields, Names, writtenIds } from './reading.ts'
 import { isList, isMap, type Source } from './source.ts'
 
 const SAME: readonly string[] = ['title', 'goal', 'owner', 'stakeholders', 'labels', 'concurrency']
@@ -37,7 +37,7 @@ function read(source: Source): Reading {
   fields.copy(SAME)
   fields.keep(['version', 'policies'])
   fields.mark(['extra', 'policies'], ['policies'])
-  warnOfPolicies(draft, map.policies)
+  readPolicies(draft, fields, map.policies)
   const tasks = fields.take('tasks')
   const list = isList(tasks) ? tasks : []
   const level = {
@@ -57,16 +57,25 @@ function read(source: Source): Reading {
   return draft.reading(fields.document())
 }
 
-function warnOfPolicies(draft: Draft, policies: Json | undefined): void {
+/** The demand itself stays where it was said, and gates every deployment, whatever the policy is made to say later. */
+function readPolicies(draft: Draft, fields: Fields, policies: Json | undefined): void {
   if (policies === undefined) return
-  const path = ['extra', 'policies']
-  if (isMap(policies) && policies.requireGateForProd === true)
-    draft.warn(
-      path,
-      "'requireGateForProd' is kept, not yet enforced",
-      "put a task with 'kind: gate' before whatever goes to production",
-    )
-  else draft.warn(path, "'policies' are kept, not yet enforced", 'nothing stops a task that goes beyond them')
+  const demanded = isMap(policies) && policies.requireGateForProd === true
+  if (demanded) {
+    fields.put('policy', { gates: 'default' }, 'policies')
+    fields.mark(['policy', 'gates'], ['policies', 'requireGateForProd'])
+  }
+  const others = isMap(policies)
+    ? Object.keys(policies).filter(key => !(demanded && key === 'requireGateForProd'))
+    : ['']
+  if (others.length === 0) return
+  draft.warn(
+    ['extra', 'policies'],
+    demanded
+      ? `of 'policies' only 'requireGateForProd' is followed; ${others.map(key => `'${key}'`).join(', ')} is kept`
+      : "'policies' are kept, not yet enforced",
+    'nothing stops a task that goes beyond them',
+  )
 }
 
 function print(definition: PlanDefinition, status: StatusOf): Printed {

@@ -16,6 +16,8 @@ export const VARIABLES = [
   'outputs',
   'visit',
   'attempt',
+  // What was said by whoever sent the task back; empty when nobody has.
+  'feedback',
   // In a task made by `for_each` or `matrix`.
   'item',
   'index',

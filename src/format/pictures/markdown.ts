@@ -9,9 +9,11 @@ import type {
   CommandLine,
   CompensatingTask,
   Criterion,
+  GateAction,
   GitUse,
   PlanDefinition,
   Policy,
+  RecoveryRule,
   TaskDefinition,
 } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
@@ -63,7 +65,11 @@ function checkpoints(policy: Policy | undefined): string {
   ].join(', ')
 }
 
-const FAILING = { compensate: 'what was done is undone', keep: 'all stays as it is' } as const
+const FAILING = {
+  compensate: 'what was done is undone',
+  keep: 'all stays as it is',
+  rollback: 'what was done is undone, all files go back',
+} as const
 
 function leadsOf({ edges }: Scene): ReadonlyMap<TaskName, readonly string[]> {
   const leads = new Map<TaskName, string[]>()
@@ -84,9 +90,11 @@ function section({ task, status }: Item, number: number, leads: readonly string[
     ['Needs', codes(needs)],
     ['When', task.when === undefined ? null : code(task.when)],
     ['Writes', codes(task.write ?? [])],
+    ['Changes only', task.effects === undefined ? null : codes(task.effects) || 'nothing'],
     ['Leads', leads.join(', ')],
     ['For', [task.assignee, task.owner].flatMap(name => (name === undefined ? [] : [text(name)])).join(', ')],
     ['Estimate', task.estimateMs === undefined ? null : printDuration(task.estimateMs)],
+    ['Timebox', task.timeboxMs === undefined ? null : `at most ${printDuration(task.timeboxMs)}`],
     ['Milestone', task.milestone === undefined ? null : text(task.milestone)],
     ['Due', task.deadline === undefined ? null : text(task.deadline)],
     ['Undone by', task.compensate === undefined ? null : undo(task.compensate)],
@@ -97,6 +105,9 @@ function section({ task, status }: Item, number: number, leads: readonly string[
   const lists = [
     ['Before it starts', (task.preconditions ?? []).map(criterion)],
     ['Accepted when', task.action.type === 'verify' ? [] : (task.accept ?? []).map(criterion)],
+    ['Checked by the gate', task.action.type === 'gate' ? (task.action.checks ?? []).map(criterion) : []],
+    ['True afterwards', (task.postconditions ?? []).map(criterion)],
+    ['When it fails', (task.recover ?? []).map(rule => `- ${recovery(rule)}`)],
     ['May fail by', (task.failureModes ?? []).map(({ name, detect }) => `- ${text(name)}: ${judged(detect)}`)],
   ] as const
   const mark = status === null ? '' : ` [${MARKS[status]}]`
@@ -161,7 +172,7 @@ function action(what: Action): string {
     case 'decide':
       return `decides by ${code(what.expression)}`
     case 'gate':
-      return 'asks a person for approval'
+      return gate(what)
     case 'git':
       return gitText(what)
     case 'checkpoint':
@@ -173,6 +184,38 @@ function action(what: Action): string {
     default:
       return what.type
   }
+}
+
+function gate(what: GateAction): string {
+  const { role, count } = what.approvers ?? {}
+  const who = role === undefined ? 'a person' : `the role ${code(role)}`
+  const many = count === undefined || count === 1 ? '' : `, ${count} of them`
+  switch (what.gate) {
+    case 'approval':
+      return `asks ${who} for approval${many}`
+    case 'diff':
+      return `asks ${who} to look at what changed${many}`
+    case 'decision':
+      return `asks ${who} to choose: ${(what.options ?? []).map(({ id, title }) => text(title ?? id)).join(', ')}`
+    case 'question':
+      return `asks ${who}: ${text(what.question ?? (what.form ?? []).map(({ label, name }) => label ?? name).join(', '))}`
+    case 'schema':
+      return `checks ${code(what.schema?.file ?? '')} against ${code(what.schema?.against ?? '')}`
+    case 'invariant':
+    case 'tests':
+      return 'goes on when its checks hold'
+    case 'budget':
+      return 'goes on when the budget is kept'
+    default:
+      return what.gate satisfies never
+  }
+}
+
+function recovery({ on, times, do: way }: RecoveryRule): string {
+  const whom =
+    'task' in way ? ` ${code(way.task)}` : way.type === 'ask' && way.to !== undefined ? ` ${text(way.to)}` : ''
+  const which = on === undefined ? 'any failure' : on.map(text).join(', ')
+  return `${which}: ${way.type}${whom}${times === undefined ? '' : `, ${times} times`}`
 }
 
 const command = (line: CommandLine): string => code('argv' in line ? line.argv.join(' ') : line.script)

@@ -5,6 +5,7 @@ import { compensatorOf, compensatorsAmong } from '../../domain/compensator.ts'
 import { expandTasks } from '../../domain/expand.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { remedyIn } from '../../domain/remedy.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 
 export type Statuses = ReadonlyMap<string, TaskStatus>
@@ -85,7 +86,11 @@ function undoersByGroup(items: ReadonlyMap<TaskName, Item>): ReadonlyMap<TaskNam
 
 function outcomes(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {
   const recoveries = (task.failureModes ?? []).map(({ name, recover }) => [name, recover ?? []] as const)
-  return [...Object.entries(task.on ?? {}), ...recoveries]
+  const remedies = (task.recover ?? []).flatMap(rule => {
+    const name = remedyIn(rule)
+    return name === null ? [] : [[rule.do.type, [name]] as const]
+  })
+  return [...Object.entries(task.on ?? {}), ...recoveries, ...remedies]
 }
 
 /** Somebody's text on one line, without characters that would turn it or break it, and not longer than `max`. */

@@ -20,6 +20,15 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_OWNER: tools.owner,
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
+    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
   }
   return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...marks } }
+}
+
+/** A person's words, as far as a process can be handed them. */
+function handed(text: string): string {
+  const bytes = Buffer.from(text.replaceAll('\0', ''))
+  if (bytes.length <= VALUE_MAX_BYTES) return bytes.toString('utf8')
+  const cut = bytes.subarray(0, VALUE_MAX_BYTES - 8).toString('utf8')
+  return `${cut.replace(/\uFFFD$/, '')}…`
 }

@@ -122,6 +122,25 @@ describe('a command', () => {
     }
   })
 
+  test('is told what was said by whoever sent it back, as far as a process can be', async () => {
+    const { tools, attempt, signal } = setup()
+    const told = async (feedback?: string) => {
+      const one = attempt(
+        run(
+          'sh',
+          '-c',
+          'printf %s "${PLANFOLD_FEEDBACK-nothing}" | wc -c; printf %s "${PLANFOLD_FEEDBACK-nothing}" | head -c 40',
+        ),
+      )
+      return exited(await runner.attempt(feedback === undefined ? one : { ...one, feedback }, tools, signal)).stdout
+    }
+    expect(await told()).toBe('7\nnothing')
+    expect(await told('k\u00fcrzer \0$(id)\n界')).toBe('17\nk\u00fcrzer $(id)\n界')
+    const [bytes = ''] = (await told('界'.repeat(60_000))).split('\n')
+    expect(Number(bytes)).toBeGreaterThan(90_000)
+    expect(Number(bytes)).toBeLessThanOrEqual(96 * 1024)
+  })
+
   test('A43 has a session of its own and no terminal', async () => {
     const { tools, attempt, signal } = setup()
     const outcome = exited(

@@ -4,6 +4,12 @@ import type { Failure } from '../../domain/result.ts'
 import { codeOf, failure, failureOf } from '../../safety/refused.ts'
 
 export function spawnFailure(error: Error, argv: readonly string[]): Failure {
+  const code = codeOf(error)
+  const told = tell(error, argv)
+  return code === null || code.startsWith('ERR_') ? told : { ...told, code: `errno:${code}` }
+}
+
+function tell(error: Error, argv: readonly string[]): Failure {
   const name = JSON.stringify((argv[0] ?? '').slice(0, 200))
   switch (codeOf(error)) {
     case 'ENOENT':

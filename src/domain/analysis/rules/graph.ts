@@ -74,7 +74,14 @@ export function* loops({ graph }: Look): Iterable<Finding> {
     const [source, target] = [graph.tasks[lead.from]!, graph.tasks[lead.to]!]
     const isBack = lead.from === lead.to || (circleOf[lead.from] !== -1 && circleOf[lead.from] === circleOf[lead.to])
     // Of a circle only the edge that closes it is told: the one that does not go on in the order of the document.
-    if (!isBack || lead.to > lead.from || source.visits !== undefined || target.visits !== undefined) continue
+    if (
+      !isBack ||
+      lead.remedy === true ||
+      lead.to > lead.from ||
+      source.visits !== undefined ||
+      target.visits !== undefined
+    )
+      continue
     yield {
       code: 'default-visits',
       severity: 'info',

@@ -1,0 +1,3 @@
+import { total } from './money.mjs'
+
+export const invoice = lines => `due: ${total(lines)} cents`

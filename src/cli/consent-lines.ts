@@ -1,0 +1,46 @@
+// What a gate puts before whoever decides, read from the stored bytes and nothing else: whoever approves sees what will be done.
+
+import type { Shown } from '../domain/consent.ts'
+import type { Sha256 } from '../domain/id.ts'
+import type { Engine } from '../engine/engine.ts'
+import { consentWords } from './consent-words.ts'
+import type { Context } from './context.ts'
+import { width } from './width.ts'
+
+/** Empty when nothing was stored. `all`: without leaving anything out. */
+export async function consentLines(
+  { paint }: Pick<Context, 'paint'>,
+  engine: Pick<Engine, 'ask'>,
+  { shown }: { readonly shown?: Sha256 | null },
+  { all = false }: { readonly all?: boolean } = {},
+): Promise<readonly string[]> {
+  if (shown === null || shown === undefined) return []
+  const content = async (sha256: Sha256) => await engine.ask({ type: 'blob', sha256 })
+  const bytes = await content(shown)
+  if (bytes === null) return [paint.red(`what it asks about is gone from the store (${shown.slice(0, 12)})`)]
+  const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
+  return [...(await consentWords(told, { paint, all, content })), paint.dim(`as ${shown.slice(0, 12)}`)]
+}
+
+const ON = '  ↪ '
+
+/** No line longer than this, and nothing cut off: a long one goes on in the next. */
+export function wrapped(lines: readonly string[], columns: number): readonly string[] {
+  const room = Math.max(20, columns)
+  return lines.flatMap(line => {
+    const parts: string[] = []
+    for (let rest = line, isFirst = true; ; isFirst = false) {
+      const space = isFirst ? room : room - ON.length
+      let part = ''
+      let taken = 0
+      for (const character of rest) {
+        taken += width(character)
+        if (taken > space) break
+        part += character
+      }
+      parts.push(isFirst ? part : `${ON}${part}`)
+      rest = rest.slice(part.length)
+      if (rest === '') return parts
+    }
+  })
+}

@@ -1,0 +1,178 @@
+// What somebody is asked to agree to, in words, made from the stored bytes and from nothing else. Every word of a command stands on a
+// line of its own; text of others stands behind a bar, so that it cannot pass for ours; what is left out is counted, with the
+// command that shows all of it. What the author of the plan says about it comes last, and is called that.
+
+import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../domain/consent.ts'
+import type { Sha256 } from '../domain/id.ts'
+import { IMPACT_WORDS } from '../domain/impact.ts'
+import { quotedWord, strangers, visible, visibleLines } from '../safety/visible.ts'
+import type { Paint } from './paint.ts'
+import { patchOf } from './patch.ts'
+
+export interface ConsentOptions {
+  readonly paint: Paint
+  /** Leave nothing out. */
+  readonly all: boolean
+  /** Stored bytes by their hash; null where there are none. */
+  readonly content: (sha256: Sha256) => Promise<Uint8Array | null>
+}
+
+/** So many lines of one text are shown when not all are asked for. */
+const BLOCK_MAX = 40
+const PATHS_MAX = 20
+
+export async function consentWords(shown: Shown, options: ConsentOptions): Promise<readonly string[]> {
+  const telling = { ...options, whole: `planfold show ${visible(shown.name)} ${visible(shown.task)} --all` }
+  return shown.type === 'task' ? await taskWords(shown, telling) : await gateWords(shown, telling)
+}
+
+interface Telling extends ConsentOptions {
+  /** The command that leaves nothing out. */
+  readonly whole: string
+}
+
+async function gateWords(shown: ShownGate, options: Telling): Promise<readonly string[]> {
+  const { tasks, later, reviewed, words } = shown
+  const { paint } = options
+  const lines: string[] = []
+  if (reviewed !== null) lines.push(...(await reviewWords(reviewed, options)))
+  if (tasks.length > 0)
+    lines.push(`approving it lets ${tasks.length === 1 ? 'this task' : `${tasks.length} tasks`} begin, exactly so:`)
+  // What was reviewed is shown once.
+  for (const one of tasks)
+    lines.push(...(await taskWords({ ...one, reviewed: null }, options)).map(line => `  ${line}`))
+  if (later.length > 0)
+    lines.push(paint.dim(`asked about again, each when its turn comes: ${later.map(visible).join(', ')}`))
+  if (tasks.length === 0 && later.length === 0 && reviewed === null) lines.push('nothing begins right behind it')
+  return [...lines, ...authorWords(words, paint)]
+}
+
+async function taskWords(shown: ShownTask, options: Telling): Promise<readonly string[]> {
+  const { paint } = options
+  const { task, visit, impact, effect, does, program, cwd, inputs, values, env, files, remotes, words } = shown
+  const about = [`visit ${visit}`, `effect ${effect}`, ...(impact === null ? [] : [paint.red(IMPACT_WORDS[impact])])]
+  const field = (label: string, text: string): string => `  ${paint.dim(label.padEnd(9))} ${text}`
+  const block = (text: string): readonly string[] => blockOf(visibleLines(text), options)
+  const lines: string[] = [`${paint.bold(visible(task))} (${about.join(', ')})`]
+  if (shown.open !== null)
+    lines.push(paint.yellow(`  not all of it is known yet (${visible(shown.open)}); so far it is written like this:`))
+  switch (does.type) {
+    case 'argv':
+      lines.push(`  runs these ${does.argv.length} words, without a shell:`)
+      lines.push(...does.argv.map((word, at) => `    ${paint.dim(`[${at}]`)} ${wordOf(word, paint)}`))
+      break
+    case 'script':
+      lines.push('  runs this script with sh -eu:', ...block(does.script))
+      break
+    case 'edit':
+      lines.push('  changes files like this:', ...block(does.diff))
+      break
+    case 'git':
+      lines.push(field('git', visible(JSON.stringify(does.git))))
+      break
+    default:
+      does satisfies never
+  }
+  if ('stdin' in does && does.stdin !== null) lines.push('  and is given as standard input:', ...block(does.stdin))
+  for (const [label, value] of Object.entries(values))
+    lines.push(field('value', `${visible(label)} = ${wordOf(value, paint)}`))
+  for (const [label, value] of Object.entries(inputs))
+    lines.push(field('input', `${visible(label)} = ${visible(JSON.stringify(value))}`))
+  if (Object.keys(env).length > 0)
+    lines.push(
+      field('env', `${Object.keys(env).map(visible).join(', ')} ${paint.dim('(values are bound, not shown)')}`),
+    )
+  if (shown.feedback !== null) lines.push('  with what was said when it was sent back:', ...block(shown.feedback))
+  lines.push(field('in', visible(cwd)))
+  if (program !== null) lines.push(field('program', visible(program)))
+  for (const file of files) {
+    lines.push(
+      field('file', `${visible(file.path)} ${paint.dim(`sha256 ${file.sha256.slice(0, 12)}, ${file.bytes} bytes`)}`),
+    )
+    if (options.all && does.type !== 'edit') lines.push(...(await contentWords(file.sha256, options)))
+  }
+  if (files.length > 0 && does.type !== 'edit' && !options.all)
+    lines.push(paint.dim(`            what stands in them: ${options.whole}`))
+  for (const [remote, url] of Object.entries(remotes))
+    lines.push(field('remote', `${visible(remote)} = ${visible(url)}`))
+  lines.push(field('writes', shown.write === null ? 'it does not say: anything' : listOf(shown.write, 'nothing')))
+  lines.push(field('network', shown.network === null ? 'it does not say: anything' : listOf(shown.network, 'none')))
+  lines.push(field('hosts', listOf(shown.hosts, 'none is named')))
+  lines.push(field('cost', visible(shown.cost)))
+  for (const command of shown.besides) lines.push(field('also runs', visible(command)))
+  if (shown.reviewed !== null) lines.push(...(await reviewWords(shown.reviewed, options)))
+  return [...lines, ...authorWords(words, paint).map(line => `  ${line}`)]
+}
+
+const listOf = (words: readonly string[], none: string): string =>
+  words.length === 0 ? none : words.map(visible).join(', ')
+
+function wordOf(word: string, paint: Paint): string {
+  const strange = strangers(word)
+  const note = strange.length === 0 ? '' : ` ${paint.yellow(`(holds ${strange.join(', ')})`)}`
+  return `${quotedWord(word)}${note}`
+}
+
+/** Everything the plan has written so far, as the lines that differ. */
+async function reviewWords(reviewed: readonly ShownChange[], options: Telling): Promise<readonly string[]> {
+  const changes = reviewed.filter(({ before, now }) => before !== now)
+  const told = options.all ? changes : changes.slice(0, PATHS_MAX)
+  const lines = [
+    changes.length === 0
+      ? 'the plan has changed no file'
+      : `what the plan has changed so far, ${changes.length} path(s):`,
+  ]
+  for (const change of told) {
+    lines.push(`  ${visible(change.path)} ${options.paint.dim(hashesOf(change))}`)
+    lines.push(...blockOf(await patchWords(change, options), options))
+  }
+  if (told.length < changes.length) lines.push(`  … and ${changes.length - told.length} more paths: ${options.whole}`)
+  return lines
+}
+
+const hashesOf = ({ before, now }: ShownChange): string =>
+  `${before === null ? 'nothing' : before.slice(0, 12)} → ${now === null ? 'nothing' : now.slice(0, 12)}`
+
+async function patchWords({ before, now }: ShownChange, { content }: ConsentOptions): Promise<readonly string[]> {
+  const [a, b] = [await contentOf(before, content), await contentOf(now, content)]
+  if (a === null || b === null) return ['(too large to be kept, or no file: known by its hash)']
+  const patch = patchOf(a, b)
+  return patch.type === 'text' ? patch.lines.flatMap(line => visibleLines(line)) : [`(${patch.why})`]
+}
+
+async function contentOf(hash: string | null, content: ConsentOptions['content']): Promise<Uint8Array | null> {
+  if (hash === null) return new Uint8Array()
+  return /^[0-9a-f]{64}$/.test(hash) ? await content(hash as Sha256) : null
+}
+
+async function contentWords(hash: Sha256, { content, paint }: ConsentOptions): Promise<readonly string[]> {
+  const bytes = await content(hash)
+  if (bytes === null) return [paint.dim('    (not kept: outside the workspace, or too large)')]
+  const text = Buffer.from(bytes)
+  if (text.includes(0)) return [paint.dim('    (not text)')]
+  return visibleLines(text.toString('utf8')).map(line => `    ${paint.dim('│')} ${line}`)
+}
+
+function blockOf(lines: readonly string[], { all, paint, whole }: Telling): readonly string[] {
+  const told = all ? lines : lines.slice(0, BLOCK_MAX)
+  const left = lines.length - told.length
+  return [
+    ...told.map(line => `    ${paint.dim('│')} ${line}`),
+    ...(left === 0 ? [] : [`    … ${left} more lines: ${whole}`]),
+  ]
+}
+
+/** Below everything else, because nobody has checked it. */
+function authorWords({ title, description, rationale, risks = [] }: ShownWords, paint: Paint): readonly string[] {
+  const said = [
+    ...(title === undefined ? [] : [title]),
+    ...(description === undefined ? [] : [description]),
+    ...(rationale === undefined ? [] : [rationale]),
+    ...risks.map(risk => `risk: ${risk}`),
+  ]
+  if (said.length === 0) return []
+  return [
+    paint.dim('said by whoever wrote the plan, a person or a model; nothing of it is checked:'),
+    ...said.flatMap(text => visibleLines(text)).map(line => `  ${paint.dim('│')} ${line}`),
+  ]
+}

@@ -1,0 +1,145 @@
+// Consent: what a person must have agreed to before it begins. Two kinds of tasks are bound: those with a high impact, by policy,
+// and those right behind a gate at which somebody approved. An approval is for one visit, for exactly the bytes that were shown,
+// and for a time; whatever differs voids it, and the question is asked anew. Nothing has been done by then.
+//
+//   in line ──► what it would do now is found (engine/consent.ts) ──► agreed to exactly that? ──► begins
+//                                                                        └─ no ──► the gate asks ──► approved ──► in line again
+
+import { CONSENT } from '../consent.ts'
+import type { Millis, Sha256, TaskName } from '../id.ts'
+import { gatedImpact, IMPACT_WORDS, isActing } from '../impact.ts'
+import type { Consent } from '../judgement-event.ts'
+import type { Approvers, Impact, TaskDefinition } from '../plan.ts'
+import type { Failed, Found, Prepared } from '../result.ts'
+import type { PlanState, TaskState } from '../state.ts'
+import { openNeeds } from '../task-graph.ts'
+import { type Draft, emit } from './draft.ts'
+import { NEEDS_OPEN, reopen } from './routing.ts'
+
+/** Must somebody have agreed before it begins? Most tasks are let through by one look at their definition. */
+export function needsConsent(state: PlanState, task: TaskState): boolean {
+  return state.rules > 2 && isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
+}
+
+export const impactIn = ({ definition }: PlanState, task: TaskState): Impact | null =>
+  gatedImpact(definition, task.definition)
+
+/** The gates right before it at which a person has agreed to what it does. One that was passed over has agreed to nothing. */
+export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
+  if (!hasGates(state, task)) return NONE
+  return (task.definition.needs ?? []).flatMap(name => {
+    const gate = state.tasks.get(name)
+    return gate !== undefined && isApproved(gate) ? [gate] : []
+  })
+}
+
+const NONE: readonly TaskState[] = []
+
+function isReleased(state: PlanState, task: TaskState): boolean {
+  return hasGates(state, task) && gatesBefore(state, task).length > 0
+}
+
+/** Brought along from elsewhere, it was not approved here. */
+const isApproved = ({ definition, status, reason }: TaskState): boolean =>
+  isApproval(definition) && status === 'completed' && reason !== 'imported'
+
+/** Is it a gate at which a person sees what would happen? */
+export const isApproval = ({ action }: TaskDefinition): boolean =>
+  action.type === 'gate' && (action.gate === 'approval' || action.gate === 'diff')
+
+/** Does it show what the plan has written so far? */
+export const isReview = ({ action }: TaskDefinition): boolean =>
+  action.type === 'gate' && isApproval({ action } as TaskDefinition) && showsDiff(action)
+
+const showsDiff = ({ gate, show = [] }: { readonly gate: string; readonly show?: readonly string[] }): boolean =>
+  gate === 'diff' || show.includes('diff')
+
+/** By the definition of the task and of the plan it stands in: neither changes. */
+const gated = new WeakMap<TaskDefinition, { readonly plan: PlanState['definition']; readonly has: boolean }>()
+
+function hasGates(state: PlanState, { definition }: TaskState): boolean {
+  const { needs } = definition
+  if (needs === undefined || needs.length === 0) return false
+  const known = gated.get(definition)
+  if (known?.plan === state.definition) return known.has
+  const has = needs.some(name => {
+    const need = state.tasks.get(name)
+    return need !== undefined && isApproval(need.definition)
+  })
+  gated.set(definition, { plan: state.definition, has })
+  return has
+}
+
+/** Who must agree: for what has a high impact the policy says so; else whoever had to at the gate before it. */
+export function approversOf(state: PlanState, task: TaskState): Approvers | null {
+  const byPolicy = impactIn(state, task) === null ? undefined : state.definition.policy?.gates?.approvers
+  if (byPolicy !== undefined) return byPolicy
+  const gate = gatesBefore(state, task).find(({ definition }) => approversAt(definition) !== null)
+  return gate === undefined ? null : approversAt(gate.definition)
+}
+
+export const approversAt = ({ action }: TaskDefinition): Approvers | null =>
+  action.type === 'gate' ? (action.approvers ?? null) : null
+
+/** Why an agreement does not hold for what was found; null when it does. */
+export function faultIn(consent: Consent, found: Found, impact: Impact | null, now: Millis): string | null {
+  if (consent.until <= now) return 'it was approved too long ago'
+  if (consent.hash === found.hash) return null
+  // What was approved before its references were known counts for what can be taken back.
+  if (impact === null && consent.hash === found.written) return null
+  return found.changed ?? 'it is not what was approved'
+}
+
+/** May it begin? When not, the gate is opened that asks; what had been agreed to is void then. */
+export function isAgreed(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+  const { state, now } = draft
+  if (!needsConsent(state, task)) return true
+  const found = prepared.consent
+  if (found === undefined) throw new Error(`bug: nobody looked at what '${task.definition.id}' would do`)
+  const { id } = task.definition
+  const impact = impactIn(state, task)
+  const fault = task.consent === null ? null : faultIn(task.consent, found, impact, now)
+  if (task.consent !== null && fault === null) return true
+  if (fault !== null) emit(draft, { type: 'consent.voided', task: id, reason: fault })
+  const approvers = approversOf(state, task)
+  emit(draft, {
+    type: 'gate.opened',
+    task: id,
+    asks: {
+      type: 'consent',
+      impact: impact ?? 'changed',
+      why: whyAsked(state, task, impact, fault),
+      ...(approvers === null ? {} : { approvers }),
+    },
+    hash: found.hash,
+    shown: found.hash,
+    binds: { [id]: found.hash } as Record<TaskName, Sha256>,
+  })
+  return false
+}
+
+function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, fault: string | null): string {
+  const voided = fault ?? (task.reason?.startsWith(UNAGREED) === true ? task.reason.slice(UNAGREED.length) : null)
+  if (impact !== null) {
+    const does = `it ${IMPACT_WORDS[impact]}`
+    return voided === null ? does : `${does}, and the approval is void: ${voided}`
+  }
+  const gate = gatesBefore(state, task)[0]?.definition.id ?? ''
+  return voided === null ? `what '${gate}' approved was not this` : `the approval is void: ${voided}`
+}
+
+/** How the reason of a task begins that was not begun, because what it would do was found to be something else. */
+export const UNAGREED = 'nobody has agreed to this: '
+
+/** Did it end before anything was touched, because nobody had agreed to it as it then was? */
+export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
+
+/** Not tried again, and no failure of the task: the question is asked anew. */
+export function askAnew(draft: Draft, task: TaskState, { failure }: Failed): void {
+  const { id } = task.definition
+  const reason = failure.message.replace(UNAGREED, '')
+  emit(draft, { type: 'recovery.chosen', task: id, visit: task.visit, choice: 'ask', reason })
+  if (task.consent !== null) emit(draft, { type: 'consent.voided', task: id, reason })
+  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
+  else emit(draft, { type: 'task.readied', tasks: [id] })
+}

@@ -1,0 +1,36 @@
+// What waits for a person, in one sentence. What others wrote goes through `say`, which makes it safe for wherever it is read.
+
+import type { InboxItem } from './inbox.ts'
+
+export type Say = (text: string) => string
+
+export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, say: Say): string {
+  switch (asks.type) {
+    case 'approval':
+      return `${task} asks for approval`
+    case 'verdict':
+      return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
+    case 'unknown-outcome':
+      return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
+    case 'consent':
+      return `${task} asks for approval before it begins: ${say(asks.why)}`
+    case 'decision':
+      return `${task} asks for a decision between ${asks.options.map(({ id }) => say(id)).join(', ')}`
+    case 'question':
+      return `${task} asks: ${say(asks.question)}`
+    case 'recovery':
+      return `${task} failed and asks what then: ${say(asks.failure.message)}`
+    case 'replan':
+      return `${task} failed and asks for another plan: ${say(asks.failure.message)}`
+    case 'agent-question':
+      return `${say(asks.by)}${task === null ? '' : `, at ${task},`} asks: ${say(asks.text)}`
+    case 'proposal':
+      return `${say(asks.by)} proposes a revision: ${say(asks.rationale)}`
+    case 'work':
+      return `${task} is to be done`
+    case 'rollback':
+      return `the ${asks.kind} to ${asks.checkpoint ?? `entry ${asks.to}`} was stopped: ${say(asks.message)}`
+    default:
+      return asks satisfies never
+  }
+}

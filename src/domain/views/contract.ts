@@ -1,0 +1,210 @@
+// The contract of a plan: every criterion it states about its tasks and about its end, and how each was judged last: with what
+// evidence, by whom, when, and in which entry. What nobody has judged yet is listed too.
+
+import { criterionText, effectsText } from '../criterion-text.ts'
+import type { Event } from '../event.ts'
+import { evolve } from '../evolve.ts'
+import { newState } from '../fold.ts'
+import { DONE_TASK } from '../graph.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Criterion, TaskDefinition } from '../plan.ts'
+import type { Stage, Verdict } from '../result.ts'
+import type { PlanState } from '../state.ts'
+import type { PlanStatus } from '../status.ts'
+import { planStatus } from './summary.ts'
+
+export type ContractPart = Stage | 'check' | 'done'
+
+export interface Contract {
+  readonly plan: PlanId
+  readonly name: string
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly hash: Sha256
+  readonly counts: { readonly holds: number; readonly broken: number; readonly open: number }
+  readonly lines: readonly ContractLine[]
+}
+
+export interface ContractLine {
+  readonly task: TaskName
+  /** `check`: what a gate checks by itself. `done`: the definition of done. */
+  readonly part: ContractPart
+  readonly criterion: string
+  /** How somebody put it in words. */
+  readonly words: string | null
+  readonly by: 'command' | 'expression' | 'person' | 'files'
+  /** Null when nobody has judged it, or when whoever looked could not tell. */
+  readonly holds: boolean | null
+  readonly judged: Judged | null
+}
+
+export interface Judged {
+  readonly at: Millis
+  /** `engine`, or who decided. */
+  readonly who: string
+  readonly entry: number
+  readonly hash: Sha256
+  readonly visit: number
+  /** The task has had no other visit since; what was judged before may not hold any more. */
+  readonly isCurrent: boolean
+  readonly evidence: string | null
+  /** The last lines a check printed, and everything it printed by hash and size. */
+  readonly said: string | null
+  readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
+}
+
+export interface ContractEntry {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly hash: Sha256
+  readonly events: readonly Event[]
+}
+
+const ENGINE = 'engine'
+
+/** All entries of one plan, from the first. */
+export function contractOf(entries: readonly ContractEntry[]): Contract {
+  const state = newState()
+  const ledger = new Ledger()
+  for (const entry of entries) {
+    for (const event of entry.events) {
+      evolve(state, event, entry.now)
+      ledger.read(state, event, entry)
+    }
+    state.version = entry.version
+  }
+  const lines = state.order.flatMap(task => linesOf(task.definition, task.visit, ledger))
+  const count = (holds: boolean | null): number => lines.filter(line => line.holds === holds).length
+  return {
+    plan: state.id,
+    name: state.definition.name,
+    status: planStatus(state),
+    revision: state.revision,
+    hash: state.hash,
+    counts: { holds: count(true), broken: count(false), open: count(null) },
+    lines,
+  }
+}
+
+type Found = { readonly verdict: Verdict; readonly judged: Omit<Judged, 'isCurrent'> }
+
+/** The last verdict about each criterion. */
+class Ledger {
+  readonly #found = new Map<string, Found>()
+
+  of(task: TaskName, part: ContractPart, criterion: string): Found | undefined {
+    return this.#found.get(keyOf(task, part, criterion))
+  }
+
+  /** All verdicts about one part, also those no criterion was written for. */
+  all(task: TaskName, part: ContractPart): readonly Found[] {
+    const prefix = keyOf(task, part, '')
+    return [...this.#found].flatMap(([key, found]) => (key.startsWith(prefix) ? [found] : []))
+  }
+
+  read(state: PlanState, event: Event, entry: ContractEntry): void {
+    switch (event.type) {
+      case 'criterion.judged':
+        if (event.stage !== 'precondition') return
+        this.#note(state, event.task, 'precondition', event, entry)
+        return
+      case 'attempt.succeeded':
+      case 'attempt.failed':
+        for (const verdict of event.result.verdicts ?? []) {
+          const part = verdict.stage ?? (isDone(state, event.task) ? 'done' : 'acceptance')
+          this.#note(state, event.task, part, verdict, entry)
+        }
+        return
+      case 'gate.opened':
+        for (const verdict of event.evidence ?? []) this.#note(state, event.task, 'check', verdict, entry)
+        if (event.asks.type !== 'verdict' || event.asks.before !== true) return
+        for (const criterion of event.asks.criteria)
+          this.#note(state, event.task, 'precondition', { criterion, holds: null }, entry)
+        return
+      case 'gate.decided': {
+        if (event.verdict !== 'approved' && event.verdict !== 'rejected') return
+        const by = event.by ?? entry.actor
+        const said = { holds: event.verdict === 'approved', evidence: event.rationale }
+        // A person answers for all that nobody else could tell.
+        for (const [key, { verdict, judged }] of this.#found) {
+          if (!key.startsWith(`${event.task}\0`) || verdict.holds !== null) continue
+          const { stage, criterion } = verdict
+          const answered = { criterion, ...said, ...(stage === undefined ? {} : { stage }) }
+          this.#found.set(key, {
+            verdict: answered,
+            judged: { ...judged, ...asked(entry), who: by, evidence: said.evidence },
+          })
+        }
+        return
+      }
+      case 'assessment.made':
+        for (const verdict of event.verdicts) this.#note(state, DONE_TASK, 'done', verdict, entry)
+        return
+      default:
+        return
+    }
+  }
+
+  #note(state: PlanState, task: TaskName, part: ContractPart, verdict: Verdict, entry: ContractEntry): void {
+    const { evidence = null, said = null, log = null } = verdict
+    const visit = state.tasks.get(task)?.visit ?? 1
+    const before = this.of(task, part, verdict.criterion)
+    // What a person said stays theirs when the engine goes on by it.
+    if (before?.verdict.holds === verdict.holds && before.judged.who !== ENGINE && before.judged.visit === visit) return
+    const judged = { ...asked(entry), who: ENGINE, visit, evidence, said, log }
+    this.#found.set(keyOf(task, part, verdict.criterion), { verdict, judged })
+  }
+}
+
+const asked = ({ now, version, hash }: ContractEntry): Pick<Judged, 'at' | 'entry' | 'hash'> => ({
+  at: now,
+  entry: version,
+  hash,
+})
+
+const keyOf = (task: TaskName, part: ContractPart, criterion: string): string => `${task}\0${part}\0${criterion}`
+
+const isDone = ({ tasks }: PlanState, task: TaskName): boolean => tasks.get(task)?.definition.action.type === 'verify'
+
+function linesOf(definition: TaskDefinition, visit: number, ledger: Ledger): readonly ContractLine[] {
+  const { id, action, preconditions = [], accept = [], postconditions = [], effects } = definition
+  const said = (part: ContractPart, criteria: readonly Criterion[]): readonly ContractLine[] =>
+    criteria.map(criterion => {
+      const text = criterionText(criterion)
+      const words = criterion.type === 'prose' ? null : (criterion.text ?? null)
+      const by = criterion.type === 'check' ? 'command' : criterion.type === 'expect' ? 'expression' : 'person'
+      return line({ task: id, part, criterion: text, words, by }, ledger.of(id, part, text), visit)
+    })
+  // What a task wrote is judged where it only declares a scope, too; and some gates check by their type.
+  const seen = (part: 'effects' | 'check', known: readonly string[]): readonly ContractLine[] =>
+    ledger.all(id, part).flatMap(found => {
+      const { criterion } = found.verdict
+      return known.includes(criterion)
+        ? []
+        : [line({ task: id, part, criterion, words: null, by: 'files' }, found, visit)]
+    })
+  const checks = action.type === 'gate' ? (action.checks ?? []) : []
+  const expected = effects === undefined ? [] : [effectsText(effects)]
+  return [
+    ...said('precondition', preconditions),
+    ...said('check', checks),
+    ...seen('check', checks.map(criterionText)),
+    ...said(action.type === 'verify' ? 'done' : 'acceptance', accept),
+    ...said('postcondition', postconditions),
+    ...expected.map(criterion =>
+      line(
+        { task: id, part: 'effects', criterion, words: null, by: 'files' },
+        ledger.of(id, 'effects', criterion),
+        visit,
+      ),
+    ),
+    ...seen('effects', expected),
+  ]
+}
+
+function line(about: Omit<ContractLine, 'holds' | 'judged'>, found: Found | undefined, visit: number): ContractLine {
+  if (found === undefined) return { ...about, holds: null, judged: null }
+  const isCurrent = found.judged.visit === visit
+  return { ...about, holds: found.verdict.holds, judged: { ...found.judged, isCurrent } }
+}

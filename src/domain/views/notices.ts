@@ -1,0 +1,244 @@
+// Whom a plan tells of what, from its journal: something waits for a person, somebody was called, the time to answer is over, the plan
+// has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
+
+import type { Event } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { NoticeKind } from '../plan.ts'
+import type { PlanState } from '../state.ts'
+import { askedSentence, type Say } from './asked-words.ts'
+import type { Digest } from './digest.ts'
+import { type InboxItem, inboxOf, peopleOf } from './inbox.ts'
+import { reviewsOf } from './review.ts'
+import { sentence } from './timeline.ts'
+
+/** Something that is to be told; `id` is that of the event: its entry, and its place in it. */
+export interface Due {
+  readonly id: string
+  readonly kind: NoticeKind
+  readonly at: Millis
+  readonly event: Event
+  readonly task?: TaskName
+}
+
+interface Told {
+  readonly version: number
+  readonly now: Millis
+  readonly events: readonly Event[]
+}
+
+/** What an entry gives cause to tell. */
+export function dueIn({ version, now, events }: Told): readonly Due[] {
+  return events.flatMap((event, place) => {
+    const kind = kindOf(event)
+    if (kind === null) return []
+    const due = { kind, at: now, event }
+    // One event may ready many, and each of them waits on its own.
+    if (event.type === 'task.readied')
+      return event.tasks.map((task, at) => ({ ...due, id: `${version}.${place}.${at}`, task }))
+    const task = 'task' in event ? event.task : undefined
+    return [{ ...due, id: `${version}.${place}`, ...(task === undefined ? {} : { task }) }]
+  })
+}
+
+function kindOf(event: Event): NoticeKind | null {
+  switch (event.type) {
+    case 'gate.opened':
+    case 'question.asked':
+    case 'revision.proposed':
+    case 'rollback.stopped':
+    // Work with somebody's name on it waits for them from then on; whatever else became ready is found not to wait.
+    case 'task.readied':
+      return 'waiting'
+    case 'task.escalated':
+      return 'escalated'
+    case 'gate.decided':
+      return event.by === 'engine' && event.verdict === 'rejected' && event.rationale.startsWith(EXPIRED)
+        ? 'expired'
+        : null
+    case 'plan.finished':
+      return event.status
+    default:
+      return null
+  }
+}
+
+/** As a gate says it whose time is over. */
+const EXPIRED = 'nobody answered within'
+
+/** One message: what it tells of, and what it says. */
+export interface Notice {
+  readonly kind: NoticeKind
+  readonly ids: readonly { readonly id: string; readonly task?: TaskName }[]
+  readonly says: JsonObject
+}
+
+export interface Sorted {
+  readonly notices: readonly Notice[]
+  /** To be looked at again then: their window is open. */
+  readonly held: readonly Due[]
+  readonly until: Millis | null
+}
+
+/** More than so many at once are told in one message. */
+const APART_MAX = 10
+
+/** What is to be said now; `resting`: nothing else moves, so no window stays open. What waits no longer is passed over. */
+export function noticesFor(
+  state: PlanState,
+  due: readonly Due[],
+  now: Millis,
+  { resting, say }: { readonly resting: boolean; readonly say: Say },
+): Sorted {
+  const events = due.filter(({ kind }) => kind !== 'waiting').map(one => eventNotice(state, one, say))
+  const waiting = due.filter(({ kind }) => kind === 'waiting')
+  if (waiting.length === 0) return { notices: events, held: [], until: null }
+  const items = inboxOf(state)
+  const found = new Map<InboxItem, Due>()
+  for (const one of waiting) {
+    const item = items.find(each => isOf(each, one))
+    if (item !== undefined) found.set(item, one)
+  }
+  const stopped = waiting.filter(({ event }) => event.type === 'rollback.stopped' && state.status === 'paused')
+  const held: Due[] = []
+  const notices = [...events, ...stopped.map(one => eventNotice(state, one, say))]
+  let until: Millis | null = null
+  const windows = state.definition.policy?.review === undefined ? [] : reviewsOf(state, now)
+  for (const { items: members, closed, closesAt } of windows) {
+    const keys = new Set(members.map(({ key }) => key))
+    const ours = [...found].filter(([{ key }]) => keys.has(key))
+    for (const [item] of ours) found.delete(item)
+    if (ours.length === 0) continue
+    if (closed || resting) notices.push(waitingNotice(state, ours, say, 'review'))
+    else {
+      held.push(...ours.map(([, one]) => one))
+      until = Math.min(until ?? Number.POSITIVE_INFINITY, closesAt ?? now)
+    }
+  }
+  const rest = [...found]
+  if (rest.length > APART_MAX) notices.push(waitingNotice(state, rest, say, 'inbox'))
+  else notices.push(...rest.map(one => waitingNotice(state, [one], say, 'inbox')))
+  return { notices, held, until }
+}
+
+/** Is it this that the event made wait? The same task may wait again later, for something else. */
+function isOf({ asks, task, since }: InboxItem, { event, at, task: about }: Due): boolean {
+  switch (event.type) {
+    case 'question.asked':
+      return asks.type === 'agent-question' && asks.id === event.id
+    case 'revision.proposed':
+      return asks.type === 'proposal' && asks.id === event.id
+    case 'task.readied':
+      return asks.type === 'work' && task === about && since === at
+    case 'gate.opened':
+      return 'on' in asks && task === about && since === at
+    default:
+      return false
+  }
+}
+
+function waitingNotice(
+  state: PlanState,
+  ours: readonly (readonly [InboxItem, Due])[],
+  say: Say,
+  where: 'review' | 'inbox',
+): Notice {
+  const { name } = state.definition
+  const ids = ours.map(([, { id, task }]) => ({ id, ...(task === undefined ? {} : { task }) }))
+  const [first] = ours
+  const since = Math.min(...ours.map(([item]) => item.since))
+  if (ours.length === 1 && first !== undefined) {
+    const [item] = first
+    const whom = item.called ?? item.role
+    return {
+      kind: 'waiting',
+      ids,
+      says: {
+        ...head(state, 'waiting', since, say),
+        task: item.task,
+        text: askedSentence(item, say),
+        asks: item.asks.type,
+        title: item.title === null ? null : say(item.title),
+        for: whom === null ? (item.who === null ? null : say(item.who)) : say(whom.name),
+        people: whom === null ? [] : whom.people.map(say),
+        answers: item.answers.map(({ command }) => say(command)),
+      },
+    }
+  }
+  const answers =
+    where === 'review'
+      ? [
+          `planfold review ${name}`,
+          `planfold review ${name} --approve -m 'why'`,
+          `planfold review ${name} --reject -m 'why'`,
+        ]
+      : ['planfold inbox']
+  return {
+    kind: 'waiting',
+    ids,
+    says: {
+      ...head(state, 'waiting', since, say),
+      task: null,
+      tasks: ours.map(([item]) => item.task),
+      text: `${ours.length} ${where === 'review' ? 'approvals wait in one review' : 'things wait for a person'}`,
+      items: ours.map(([item]) => askedSentence(item, say)),
+      answers,
+    },
+  }
+}
+
+function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, say: Say): Notice {
+  const { name } = state.definition
+  const to = event.type === 'task.escalated' ? event.to : undefined
+  const whom = to === undefined ? null : peopleOf(state, to)
+  const open = task === undefined ? [] : (inboxOf(state).find(item => item.task === task)?.answers ?? [])
+  const more: readonly string[] =
+    event.type === 'plan.finished'
+      ? [`planfold handoff ${name}`, `planfold log ${name}`]
+      : open.length > 0
+        ? open.map(({ command }) => command)
+        : [`planfold status ${name}`]
+  return {
+    kind,
+    ids: [{ id, ...(task === undefined ? {} : { task }) }],
+    says: {
+      ...head(state, kind, at, say),
+      task: task ?? null,
+      text: say(sentence(event)),
+      ...(whom === null ? {} : { for: say(whom.name), people: whom.people.map(say) }),
+      answers: more.map(say),
+    },
+  }
+}
+
+/** Progress and blockers since the last one. */
+export function digestNotice(state: PlanState, id: string, since: Millis, told: Digest, say: Say): Notice {
+  const { progress, completed, failed, waiting, blocked, next } = told
+  const names = (tasks: readonly { readonly task: TaskName }[]): Json => tasks.map(({ task }) => task)
+  return {
+    kind: 'digest',
+    ids: [{ id }],
+    says: {
+      ...head(state, 'digest', since, say),
+      task: null,
+      text: `${told.status}, ${progress.done} of ${progress.total} done; ${waiting.length} wait for a person, ${blocked.length} blocked`,
+      completed: names(completed),
+      failed: failed.map(({ task, message }) => `${task}: ${say(message)}`),
+      waiting: waiting.map(item => askedSentence(item, say)),
+      blocked: blocked.map(({ why }) => say(why)),
+      next: next.map(({ why }) => say(why)),
+      answers: [`planfold digest ${state.definition.name}`, 'planfold inbox'],
+    },
+  }
+}
+
+function head({ id, definition }: PlanState, kind: NoticeKind, since: Millis, say: Say): JsonObject {
+  return {
+    planfold: 1,
+    kind,
+    plan: id,
+    name: definition.name,
+    plan_title: definition.title === undefined ? null : say(definition.title),
+    since,
+  }
+}

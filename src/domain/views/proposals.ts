@@ -1,0 +1,68 @@
+// Every revision that was ever proposed for a plan, and what became of it: it waits, was accepted, declined, or is void because the
+// plan became another one before anybody decided.
+
+import type { Event } from '../event.ts'
+import type { Millis } from '../id.ts'
+import type { Proposal } from '../judgement-event.ts'
+
+export type ProposalFate =
+  | { readonly status: 'waiting' }
+  | { readonly status: 'accepted'; readonly at: Millis; readonly by: string; readonly revision: number }
+  | { readonly status: 'declined'; readonly at: Millis; readonly by: string; readonly rationale: string }
+  /** Made for a definition that is no longer the plan's. */
+  | { readonly status: 'void'; readonly at: Millis; readonly revision: number }
+
+export interface ProposalCard extends Proposal {
+  readonly since: Millis
+  /** The revision it was made for. */
+  readonly on: number
+  readonly fate: ProposalFate
+}
+
+interface Told {
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+/** Entries in order, from the first. Oldest proposal first. */
+export function proposalsOf(entries: Iterable<Told>): readonly ProposalCard[] {
+  const cards: ProposalCard[] = []
+  let revision = 1
+  const end = (isMeant: (card: ProposalCard) => boolean, fate: ProposalFate): void => {
+    for (const [at, card] of cards.entries())
+      if (card.fate.status === 'waiting' && isMeant(card)) cards[at] = { ...card, fate }
+  }
+  for (const { now, actor, events } of entries) {
+    for (const event of events) {
+      if (event.type === 'revision.proposed') {
+        const { type: _, ...proposal } = event
+        cards.push({ ...proposal, since: now, on: revision, fate: { status: 'waiting' } })
+      } else if (event.type === 'revision.declined') {
+        const { id, by, rationale } = event
+        end(card => card.id === id, { status: 'declined', at: now, by, rationale })
+      } else if (event.type === 'plan.revised') {
+        revision = event.revision
+        end(card => card.id === event.proposal, { status: 'accepted', at: now, by: actor, revision })
+        end(() => true, { status: 'void', at: now, revision })
+      }
+    }
+  }
+  return cards
+}
+
+/** In a few words, for whoever comes too late. */
+export function fateWords({ id, fate, on }: ProposalCard): string {
+  switch (fate.status) {
+    case 'waiting':
+      return `proposal ${id} waits for a decision`
+    case 'accepted':
+      return `proposal ${id} was accepted by ${fate.by}: it is revision ${fate.revision}`
+    case 'declined':
+      return `proposal ${id} was declined by ${fate.by}: ${fate.rationale}`
+    case 'void':
+      return `proposal ${id} is void: it was made for revision ${on}, and the plan became revision ${fate.revision} meanwhile`
+    default:
+      return fate satisfies never
+  }
+}

@@ -1,0 +1,288 @@
+// Consent, where it meets the world: what a task would do is looked at when a gate asks, before the task begins, and once more
+// immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
+
+import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../domain/consent.ts'
+import { approversAt, faultIn, gatesBefore, impactIn, isReview, UNAGREED } from '../domain/decisions/consenting.ts'
+import { heldScope, worksApart } from '../domain/effect.ts'
+import type { GateQuestion } from '../domain/event.ts'
+import type { Sha256, TaskName } from '../domain/id.ts'
+import { isActing } from '../domain/impact.ts'
+import type { Consent } from '../domain/judgement-event.ts'
+import type { Approvers } from '../domain/plan.ts'
+import type { Failure, Found } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { ENDED } from '../domain/status.ts'
+import { transitiveDependants } from '../domain/task-graph.ts'
+import type { Attempt } from '../runners/runner.ts'
+import { inScope } from '../safety/scope.ts'
+import {
+  type Binding,
+  bindTask,
+  differenceOf,
+  policyHash,
+  type Resolution,
+  sealed,
+  wordsAbout,
+  writtenHash,
+} from './consent-binding.ts'
+import { readChanges } from './footprint.ts'
+import { late } from './late.ts'
+import { standsAt } from './named-files.ts'
+import { resolveAttempt } from './resolve.ts'
+import type { Rooms } from './rooms.ts'
+import { changesOf, entriesAfter } from './written.ts'
+
+/** What a task would do now, stored. Part of preparing it. */
+export async function findConsent(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found> {
+  const { hash: from } = state
+  if (!worksApart(state.definition)) return await found(rooms, state, task, from)
+  // Where tasks work apart, the command will find what the plan has done so far, not what stands in the workspace.
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${task.definition.id}~asked`, at => found(at, state, task, from))
+  if (!seen.ok) throw new Error(seen.failure.message)
+  return seen.value
+}
+
+async function found(rooms: Rooms, state: PlanState, task: TaskState, from: Sha256): Promise<Found> {
+  const { consent } = task
+  const approved = consent === null ? null : await approvedBy(rooms, consent)
+  const now = await look(rooms, state, task, await resolution(state, task), approved)
+  await keep(rooms, now)
+  if (consent === null || consent.hash === now.hash) return { from, hash: now.hash }
+  const written = approved?.open == null ? null : await look(rooms, state, task, asWritten(approved.open), approved)
+  return {
+    from,
+    hash: now.hash,
+    ...(written === null ? {} : { written: written.hash }),
+    ...(approved === null ? {} : { changed: differenceOf(approved, (written ?? now).shown) }),
+  }
+}
+
+/** Does somebody's agreement hold for what is found? For `prepare`, which does nothing more for a task that must ask. */
+export function isCovered(state: PlanState, task: TaskState, found: Found, now: number): boolean {
+  return task.consent !== null && faultIn(task.consent, found, impactIn(state, task), now) === null
+}
+
+/**
+ * Why it must not be carried out; null when it may. Asked immediately before the runner is called, with the attempt that the
+ * runner will get and the plan as it is stored now: what is compared is what will be done.
+ */
+export async function objection(
+  rooms: Rooms,
+  { id }: PlanState,
+  { definition, visit }: TaskState,
+  attempt: Attempt,
+): Promise<Failure | null> {
+  const state = await rooms.store.state(id)
+  const task = state?.tasks.get(definition.id)
+  if (state === null || task === undefined || task.visit !== visit) return unagreed('the plan has moved on')
+  const { consent } = task
+  if (consent === null) return unagreed('nobody has approved it')
+  const approved = await approvedBy(rooms, consent)
+  const impact = impactIn(state, task)
+  const now = await look(rooms, state, task, { attempt, open: null }, approved)
+  const exact = { from: state.hash, hash: now.hash, ...changedIn(approved, now.shown) }
+  const fault = faultIn(consent, exact, impact, rooms.clock.now())
+  if (fault === null || approved?.open == null) return fault === null ? null : unagreed(fault)
+  const written = await look(rooms, state, task, asWritten(approved.open), approved)
+  const still = faultIn(consent, { ...exact, written: written.hash }, impact, rooms.clock.now())
+  return still === null ? null : unagreed(still)
+}
+
+const changedIn = (approved: ShownTask | null, now: ShownTask): Pick<Found, 'changed'> =>
+  approved === null ? {} : { changed: differenceOf(approved, now) }
+
+function unagreed(fault: string): Failure {
+  return {
+    class: 'policy',
+    code: CONSENT,
+    message: `${UNAGREED}${fault}`,
+    hint: 'nothing was done; look at what it asks now: planfold inbox',
+    retryable: false,
+  }
+}
+
+/**
+ * What an approval is for. At a gate: every task right behind it, and what has a high impact further on, as far as it is known. Of
+ * a task that asks before it begins: itself.
+ */
+export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
+  const { id, action } = task.definition
+  const bind = action.type === 'gate' ? boundAt : boundItself
+  if (!worksApart(state.definition)) return await bind(rooms, state, task)
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${id}~asked`, at => bind(at, state, task))
+  if (!seen.ok) throw new Error(seen.failure.message)
+  return seen.value
+}
+
+async function boundItself(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
+  const now = await look(rooms, state, task, await resolution(state, task), null)
+  await keep(rooms, now)
+  return { hash: now.hash, shown: now.hash, binds: { [task.definition.id]: now.hash } }
+}
+
+async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise<Bound> {
+  const { definition, visit } = gate
+  if (definition.action.type !== 'gate') throw new Error(`bug: '${definition.id}' is no gate`)
+  const { show = [], gate: type } = definition.action
+  const approvers = approversAt(definition)
+  const reviewed = isReview(definition) ? await review(rooms, state) : null
+  const bound: Binding<ShownTask>[] = []
+  const later: TaskName[] = []
+  for (const task of APPROVES_NOTHING.has(type) ? [] : releasedBy(state, gate)) {
+    const isNext = task.definition.needs?.includes(definition.id) === true
+    const demanded = demandedBy(state, task)
+    const resolved = await resolution(state, task)
+    // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
+    const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
+    if (isOther || (resolved.open !== null && impactIn(state, task) !== null)) later.push(task.definition.id)
+    else
+      bound.push(
+        await bindTask(rooms, state, task, resolved, {
+          approvers: demanded ?? approvers,
+          reviewed: isNext ? reviewed : null,
+        }),
+      )
+  }
+  const plan = state.definition
+  const shown: ShownGate = {
+    type: 'gate',
+    plan: state.id,
+    name: plan.name,
+    definition: writtenHash(plan),
+    policy: policyHash(plan),
+    approvers,
+    gate: type,
+    task: definition.id,
+    visit,
+    show,
+    tasks: bound.map(one => one.shown),
+    later,
+    reviewed,
+    words: wordsAbout(definition),
+  }
+  for (const one of bound) await keep(rooms, one)
+  const { bytes, hash } = sealed(shown)
+  await rooms.store.blobs.put(bytes)
+  return { hash, shown: hash, binds: Object.fromEntries(bound.map(one => [one.shown.task, one.hash])) }
+}
+
+/** Whoever answers these chooses or tells something; nothing is approved. */
+const APPROVES_NOTHING: ReadonlySet<string> = new Set(['decision', 'question'])
+
+type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
+
+/** Tasks right behind the gate, and those with a high impact anywhere behind it, that the engine carries out. */
+function releasedBy(state: PlanState, gate: TaskState): readonly TaskState[] {
+  return transitiveDependants([gate]).filter(
+    task =>
+      isActing(task.definition) &&
+      !ENDED.has(task.status) &&
+      (task.definition.needs?.includes(gate.definition.id) === true || impactIn(state, task) !== null),
+  )
+}
+
+/** Who must agree to what has a high impact, when the policy says who. */
+const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>
+  impactIn(state, task) === null ? null : (state.definition.policy?.gates?.approvers ?? null)
+
+async function resolution(state: PlanState, task: TaskState): Promise<Resolution> {
+  const resolved = await resolveAttempt(state, task)
+  return resolved.ok ? { attempt: resolved.value, open: null } : asWritten(resolved.message)
+}
+
+const asWritten = (open: string): Resolution => ({ attempt: null, open })
+
+async function look(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  resolution: Resolution,
+  approved: ShownTask | null,
+): Promise<Binding<ShownTask>> {
+  const demanded = demandedBy(state, task)
+  const approvers = demanded === null && approved !== null ? { approvers: approved.approvers } : {}
+  return await bindTask(rooms, state, task, resolution, {
+    ...approvers,
+    reviewed: await reviewedFor(rooms, state, task, approved),
+  })
+}
+
+async function keep(rooms: Rooms, { bytes, contents }: Binding<unknown>): Promise<void> {
+  for (const content of contents) await rooms.store.blobs.put(content)
+  await rooms.store.blobs.put(bytes)
+}
+
+/** The bytes that were agreed to; null when they are no longer there, and then nothing equals them. */
+async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | null> {
+  const bytes = await rooms.store.blobs.get(hash)
+  if (bytes === null) return null
+  const shown = JSON.parse(Buffer.from(bytes).toString('utf8')) as ShownTask
+  return shown.type === 'task' ? shown : null
+}
+
+/** Everything the plan has written so far, with what stands there now. */
+async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownChange[]> {
+  const before = new Map<string, Sha256 | null>()
+  for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
+    for (const event of events) {
+      const changes = changesOf(event)
+      if (changes === null) continue
+      for (const { path, before: was } of await readChanges(rooms, changes))
+        if (!before.has(path)) before.set(path, was?.type === 'file' ? was.sha256 : null)
+    }
+  }
+  const paths = [...before.keys()].sort()
+  return await Promise.all(paths.map(async path => await standing(rooms, path, before.get(path) ?? null)))
+}
+
+/** What stands there is stored, so that it can be shown. */
+async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
+  const { is, bytes } = standsAt(rooms.root, path)
+  if (bytes !== null) await rooms.store.blobs.put(bytes)
+  return { path, before, now: is }
+}
+
+/**
+ * What was reviewed at a gate right before it, when all of it stands as it did then or as a task left it that was approved at the
+ * same gate; else everything as it is now, which nobody has agreed to.
+ */
+async function reviewedFor(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  approved: ShownTask | null,
+): Promise<readonly ShownChange[] | null> {
+  if (!gatesBefore(state, task).some(gate => isReview(gate.definition))) return null
+  const reviewed = approved?.reviewed ?? null
+  if (reviewed === null || task.consent === null) return await review(rooms, state)
+  const changed = reviewed.filter(({ path, now }) => standsAt(rooms.root, path).is !== now)
+  if (changed.length === 0) return reviewed
+  const excused = await leftByApproved(rooms, state, task, task.consent)
+  return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
+}
+
+/** Was the path left as it is by a task that was approved at the same gate, or is one writing it right now? */
+async function leftByApproved(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  { gate }: Consent,
+): Promise<(path: string) => boolean> {
+  const others = state.order.filter(other => other !== task && other.consent?.gate === gate)
+  const left = new Map<string, Set<string | null>>()
+  for (const { result } of others) {
+    const changes = result?.wrote?.changes ?? null
+    if (changes === null) continue
+    for (const { path, after } of await readChanges(rooms, changes)) {
+      const states = left.get(path) ?? new Set()
+      states.add(after === null ? null : after.type === 'file' ? after.sha256 : 'a folder')
+      left.set(path, states)
+    }
+  }
+  const writing = others.filter(({ status }) => status === 'running')
+  return path =>
+    left.get(path)?.has(standsAt(rooms.root, path).is) === true ||
+    writing.some(({ definition }) => inScope(heldScope(state.definition, definition), path))
+}

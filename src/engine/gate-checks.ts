@@ -1,0 +1,114 @@
+// The checks of a gate, judged before anybody is asked: criteria, a JSON file against a schema, what may be used up by then. What
+// follows from them is decided in domain/decisions/gate-opening.ts.
+
+import { worksApart } from '../domain/effect.ts'
+import type { GateAction } from '../domain/plan.ts'
+import type { Failure, Verdict } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { openGate } from '../safety/path-gate.ts'
+import { late } from './late.ts'
+import { inquire } from './preconditions.ts'
+import type { Rooms } from './rooms.ts'
+
+/** A document that a schema gate looks at, and its schema. */
+const FILE_MAX_BYTES = 4 * 1024 * 1024
+const FAULTS_TOLD_MAX = 5
+
+export type GateJudged =
+  | { readonly evidence: readonly Verdict[] }
+  | { readonly failure: Failure }
+  /** We are stopping; ask again later. */
+  | null
+
+export async function judgeGate(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  signal: AbortSignal,
+): Promise<GateJudged> {
+  const { action, id } = task.definition
+  if (action.type !== 'gate') return { evidence: [] }
+  const looks = action.schema !== undefined || action.checks?.some(({ type }) => type === 'check') === true
+  if (!looks || !worksApart(state.definition)) return await judged(rooms, state, task, action, signal)
+  // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${id}~gate`, at => judged(at, state, task, action, signal))
+  return seen.ok ? seen.value : { failure: seen.failure }
+}
+
+async function judged(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  action: GateAction,
+  signal: AbortSignal,
+): Promise<GateJudged> {
+  const { checks = [], schema, within } = action
+  const asked = checks.length === 0 ? { verdicts: [] } : await inquire(rooms, state, task, checks, signal)
+  if (asked === null || 'failure' in asked) return asked
+  return {
+    evidence: [
+      ...asked.verdicts,
+      ...(schema === undefined ? [] : [await follows(rooms, schema)]),
+      ...(within === undefined ? [] : used(state, within, rooms.clock.now())),
+    ],
+  }
+}
+
+/** What the plan has used up by now. A gate that nobody has passed yet counts for nothing. */
+function used(
+  { attempts, startedAt }: PlanState,
+  { attempts: attemptsMax, timeMs }: NonNullable<GateAction['within']>,
+  now: number,
+): readonly Verdict[] {
+  const verdicts: Verdict[] = []
+  if (attemptsMax !== undefined)
+    verdicts.push({
+      criterion: `at most ${attemptsMax} attempts`,
+      holds: attempts <= attemptsMax,
+      evidence: `${attempts} so far`,
+    })
+  if (timeMs !== undefined) {
+    const ms = Math.max(0, now - (startedAt ?? now))
+    verdicts.push({
+      criterion: `within ${seconds(timeMs)} of its start`,
+      holds: ms <= timeMs,
+      evidence: `${seconds(ms)} so far`,
+    })
+  }
+  return verdicts
+}
+
+async function follows(rooms: Rooms, { file, against }: NonNullable<GateAction['schema']>): Promise<Verdict> {
+  const criterion = `${file} follows ${against}`
+  const no = (evidence: string): Verdict => ({ criterion, holds: false, evidence })
+  const [document, schema] = [await readJson(rooms, file), await readJson(rooms, against)]
+  if ('fault' in document) return no(document.fault)
+  if ('fault' in schema) return no(schema.fault)
+  const { validateJson } = await late.jsonValidation()
+  const faults = validateJson(document.value, schema.value)
+  if (faults.length === 0) return { criterion, holds: true }
+  const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ at, message }) => `${at}: ${message}`)
+  const more = faults.length > FAULTS_TOLD_MAX ? [`and ${faults.length - FAULTS_TOLD_MAX} more`] : []
+  return no([...told, ...more].join('; '))
+}
+
+async function readJson(
+  { root, stateDir }: Rooms,
+  file: string,
+): Promise<{ readonly value: unknown } | { readonly fault: string }> {
+  const gate = await openGate({ root, stateDir })
+  if (!gate.ok) return { fault: gate.failure.message }
+  try {
+    const content = await gate.value.read(file, { maxBytes: FILE_MAX_BYTES })
+    if (!content.ok) return { fault: content.failure.message }
+    if (content.value === null) return { fault: `there is no file '${file}'` }
+    return { value: JSON.parse(Buffer.from(content.value.bytes).toString('utf8')) }
+  } catch (error) {
+    return { fault: `'${file}' is not JSON: ${error instanceof Error ? error.message : String(error)}` }
+  } finally {
+    await gate.value.close()
+  }
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`

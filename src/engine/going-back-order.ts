@@ -1,0 +1,99 @@
+// What is asked for when a plan goes back or is forked, and what that would do: the part of the door that speaks of files of then.
+
+import type { Reset } from '../domain/command.ts'
+import type { PlanSource } from '../domain/event.ts'
+import type { Sha256, TaskName } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
+import type { RollbackStep } from '../workspace/git/git.ts'
+import type { LeftOut } from '../workspace/workspace.ts'
+
+/** From where, and with what else. */
+export interface ForkAsk {
+  /** A task (where it had ended), a checkpoint by name, or the number of an entry. */
+  readonly from: string
+  /** `<plan>-fork`, numbered, when absent. */
+  readonly name?: string
+  /** By `task.key`, for tasks that are open there. */
+  readonly inputs?: { readonly [place: string]: Json }
+  /** Another definition than that of then. */
+  readonly definition?: PlanDefinition
+  readonly source?: PlanSource
+  /** For open tasks that ask a model. */
+  readonly model?: string
+  /** Work in the workspace as it is, instead of in a folder of its own. */
+  readonly here?: true
+}
+
+/** What a fork begins with. */
+export interface Forked {
+  /** The entry of the other plan it goes on from. */
+  readonly from: number
+  /** Brought along with what they left. */
+  readonly ended: readonly TaskName[]
+  readonly open: readonly TaskName[]
+  readonly works:
+    | { readonly in: 'workspace' }
+    | {
+        readonly in: 'folder' | 'worktree'
+        /** Relative to the workspace. */
+        readonly place: string
+        readonly files: number
+        /** What is not there: ignored, or never stored. */
+        readonly left: { readonly paths: number; readonly first: readonly LeftOut[] }
+        /** Files the plan never wrote: as they were at that entry, or as they are now. */
+        readonly others: 'then' | 'now'
+        /** Tasks that worked since without anybody looking at what they wrote: their files are as they are now. */
+        readonly unseen: readonly TaskName[]
+        /** Why it is no worktree although there is a repository. */
+        readonly why?: string
+      }
+}
+
+/** Where to, and how much of it. */
+export interface RollbackAsk {
+  /** A checkpoint by name, or the number of an entry; before the first task when absent. */
+  readonly to?: string
+  /** Only these paths or patterns; tasks stay as they are. */
+  readonly files?: readonly string[]
+  /** Only what these tasks wrote; they and what came after them are open again. */
+  readonly tasks?: readonly TaskName[]
+  readonly filesOnly?: true
+  readonly keepGit?: true
+  readonly force?: true
+  /** For single paths where somebody has worked since. */
+  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  /** For all other such paths. */
+  readonly every?: 'mine' | 'theirs' | 'merge'
+}
+
+/** What a rollback would do. Nothing was changed. */
+export type RollbackPreview =
+  | {
+      readonly ok: true
+      readonly kind: 'rollback' | 'undo'
+      /** The entry it goes to, and the checkpoint it is known by. */
+      readonly to: number
+      readonly checkpoint: Checkpoint | null
+      /** Every path that was written since. */
+      readonly files: readonly FilePreview[]
+      readonly resets: readonly Reset[]
+      /** Whose compensation would be run, last completed first. */
+      readonly compensate: readonly TaskName[]
+      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
+      readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
+      readonly git: readonly RollbackStep[]
+      /** Edits somebody made between two tasks, kept under their hash. */
+      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface FilePreview {
+  readonly path: string
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  /** Somebody has worked there since. */
+  readonly conflict?: 'edited since' | 'appeared' | 'gone'
+  readonly why?: string
+}

@@ -1,0 +1,89 @@
+// Tells by starting a command: the message is JSON on its standard input. A list is started without a shell, so a word means itself.
+// What it prints is only used to say why it failed. It gets a session of its own, and all of it ends when its time is over.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { CommandLine } from '../domain/plan.ts'
+import { inheritedEnvironment, type Variables } from '../safety/environment.ts'
+import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
+
+export interface HookOptions {
+  /** The workspace. */
+  readonly root: string
+  readonly environment: Variables
+  readonly timeoutMs?: number
+}
+
+const SAID_MAX = 300
+
+export async function tellCommand(
+  command: CommandLine,
+  { id, kind, owner, body }: Message,
+  signal: AbortSignal,
+  { root, environment, timeoutMs = PUBLISH_MAX_MS }: HookOptions,
+): Promise<Published> {
+  const [file = '', ...args] = 'argv' in command ? command.argv : ['/bin/sh', '-eu', '-c', command.script]
+  if (signal.aborted) return STOPPED
+  let child: ChildProcess
+  try {
+    const marks = { PLANFOLD_OWNER: owner, PLANFOLD_NOTICE: kind, PLANFOLD_NOTICE_ID: id }
+    const env = { ...inheritedEnvironment(environment), ...marks }
+    child = spawn(file, args, { cwd: root, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+  } catch (error) {
+    return cannotStart(file, error)
+  }
+  return await new Promise(resolve => {
+    let said = ''
+    const hear = (chunk: Buffer): void => {
+      said = `${said}${chunk.toString('utf8')}`.slice(-SAID_MAX * 4)
+    }
+    const end = (published: Published): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      // Whoever it left behind in its session is not waited for, and holds no pipe of ours.
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
+      child.unref()
+      resolve(published)
+    }
+    const killAnd = (published: Published) => (): void => {
+      kill(child)
+      end(published)
+    }
+    const stop = killAnd(STOPPED)
+    const timer = setTimeout(
+      killAnd({ ok: false, failure: `it had not ended after ${timeoutMs / 1000} s`, again: true }),
+      timeoutMs,
+    )
+    signal.addEventListener('abort', stop, { once: true })
+    child.once('error', error => end(cannotStart(file, error)))
+    child.once('exit', (exit, by) => end(exit === 0 ? { ok: true } : failedWith(exit, by, said)))
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    // One that does not read its input to the end is within its rights.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(body)
+  })
+}
+
+const STOPPED: Published = { ok: false, failure: 'stopped before it was told', again: true }
+
+function cannotStart(file: string, error: unknown): Published {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // A program that is not there or may not be run will not be there in a second.
+  const again = !['ENOENT', 'EACCES', 'ENOTDIR', 'E2BIG', 'ERR_INVALID_ARG_VALUE'].includes(code)
+  return { ok: false, failure: `${file} could not be started (${code === '' ? String(error) : code})`, again }
+}
+
+function failedWith(exit: number | null, by: string | null, said: string): Published {
+  const how = exit === null ? `ended by ${by ?? 'a signal'}` : `exit ${exit}`
+  const last = said.trim().split('\n').at(-1)?.slice(0, SAID_MAX) ?? ''
+  return { ok: false, failure: last === '' ? how : `${how}: ${last}`, again: true }
+}
+
+function kill(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It is gone already.
+  }
+}

@@ -1,0 +1,30 @@
+// The publisher plans are told of with: a command or a webhook, as the plan says.
+
+import type { Variables } from '../safety/environment.ts'
+import { tellCommand } from './command-hook.ts'
+import type { Publisher } from './publisher.ts'
+import { tellWebhook } from './webhook.ts'
+
+export interface PublisherOptions {
+  readonly root: string
+  readonly environment: Variables
+  /** Who tells, in a few words. */
+  readonly about: string
+  /** Of one try; only tests want another. */
+  readonly timeoutMs?: number
+}
+
+export function openPublisher({ root, environment, about, timeoutMs }: PublisherOptions): Publisher {
+  const bound = timeoutMs === undefined ? {} : { timeoutMs }
+  const secret = environment.PLANFOLD_WEBHOOK_SECRET
+  return {
+    publish: (to, message, signal) =>
+      'webhook' in to
+        ? tellWebhook(to.webhook, message, signal, {
+            about,
+            ...bound,
+            ...(secret === undefined || secret === '' ? {} : { secret }),
+          })
+        : tellCommand(to.command, message, signal, { root, environment, ...bound }),
+  }
+}

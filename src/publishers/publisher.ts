@@ -1,0 +1,26 @@
+// The door of `publishers/`: who is told, outside. A publisher makes one try at handing over one message, within a bounded time, and
+// never throws. Whether it is tried again, and that it was told, is the engine's to decide and to write down.
+
+import type { NoticeKind, Notify } from '../domain/plan.ts'
+
+export interface Publisher {
+  /** Ends soon after `signal` fires, and in any case after `PUBLISH_MAX_MS`. */
+  publish(to: Notify['send'], message: Message, signal: AbortSignal): Promise<Published>
+}
+
+export interface Message {
+  /** The same for every try, so that whoever is told twice can see it. */
+  readonly id: string
+  readonly kind: NoticeKind
+  /** Marks processes that are started for it, so that a takeover finds what is left of us. */
+  readonly owner: string
+  /** JSON. */
+  readonly body: string
+}
+
+/** `again`: trying once more may help. */
+export type Published =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly failure: string; readonly again: boolean }
+
+export const PUBLISH_MAX_MS = 10_000

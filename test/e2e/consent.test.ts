@@ -1,0 +1,105 @@
+// Consent from the command line: what is approved is what was shown, and only that is executed. The commands record themselves in a
+// file outside the workspace.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Place, place } from './planfold.fixture.ts'
+
+let here: Place
+let record: string
+
+beforeEach(async () => {
+  here = await place()
+  record = `${here.folder}-record`
+})
+
+afterEach(async () => {
+  await here.remove()
+  await rm(record, { force: true })
+})
+
+const done = (): readonly string[] => (existsSync(record) ? readFileSync(record, 'utf8').trimEnd().split('\n') : [])
+
+const plan = (more = ''): string => `
+planfold: 1
+name: release
+${more}
+tasks:
+  - id: ok
+    gate: approval
+  - id: ship
+    kind: deploy
+    title: "Ship \\u202eit"
+    needs: [ok]
+    run: [sh, ship.sh, "to prod"]
+`
+
+interface Asked {
+  readonly asks: { readonly asks: { readonly type: string }; readonly hash: string }
+}
+
+const hashOf = async (task: string): Promise<string> => ((await here.json('show', 'release', task)) as Asked).asks.hash
+
+describe('an approval on the command line', () => {
+  it('P46 is for the script as it stood when it was shown; changed, it is asked about again, and nothing is executed', async () => {
+    await here.write('ship.sh', `echo "shipped $1" >> ${record}\n`)
+    await here.write('plan.yaml', plan())
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    const shown = (await here.planfold('show', 'release', 'ok', '--all')).stdout
+    expect(shown).toContain('[2] "to prod"')
+    expect(shown).toContain(`│ echo "shipped $1" >> ${record}`)
+    const seen = await hashOf('ok')
+    expect(await here.json('show', 'release', 'ok')).toMatchObject({
+      shown: {
+        type: 'gate',
+        tasks: [{ task: 'ship', impact: 'deploy', does: { argv: ['sh', 'ship.sh', 'to prod'] } }],
+      },
+    })
+
+    expect((await here.planfold('approve', 'release', 'ok', '--hash', 'f'.repeat(12))).exit).toBe(3)
+    expect((await here.planfold('approve', 'release', 'ok', '--hash', seen.slice(0, 12))).exit).toBe(0)
+    await here.write('ship.sh', `echo changed >> ${record}\n`)
+    expect((await here.planfold('resume', 'release')).exit).toBe(4)
+    expect(done()).toEqual([])
+    const asked = (await here.planfold('inbox')).stdout
+    expect(asked).toContain('ship.sh changed since')
+    expect(asked).toContain('said by whoever wrote the plan, a person or a model; nothing of it is checked:')
+    expect(asked).toContain('Ship \\u{202e}it')
+
+    // The approval of then, said again, is for something else.
+    expect((await here.planfold('approve', 'release', 'ship', '--hash', seen.slice(0, 12))).exit).toBe(3)
+    const now = await hashOf('ship')
+    expect((await here.planfold('approve', 'release', 'ship', '--hash', now.slice(0, 12))).exit).toBe(0)
+    expect((await here.planfold('resume', 'release')).exit).toBe(0)
+    expect(done()).toEqual(['changed'])
+    expect((await here.planfold('replay', 'release')).exit).toBe(0)
+  })
+
+  it('P47 is given once, however many give it at once', async () => {
+    await here.write('ship.sh', `echo shipped >> ${record}\n`)
+    await here.write('plan.yaml', plan())
+    await here.planfold('run', 'plan.yaml')
+    const said = await Promise.all([1, 2, 3].map(async () => await here.planfold('approve', 'release', 'ok')))
+    expect(said.map(({ exit }) => exit).sort()).toEqual([0, 3, 3])
+    expect((await here.planfold('resume', 'release')).exit).toBe(0)
+    expect((await here.planfold('approve', 'release', 'ok')).exit).toBe(3)
+    expect(done()).toEqual(['shipped'])
+    const entries = (await here.planfold('log', 'release')).stdout
+    expect(entries.match(/ok approved/g)).toHaveLength(1)
+  })
+
+  it('is not asked for where the policy says so, and that is said', async () => {
+    await here.write('ship.sh', `echo shipped >> ${record}\n`)
+    await here.write(
+      'plan.yaml',
+      plan('policy: { gates: { before: [] } }')
+        .replace(/ {2}- id: ok\n {4}gate: approval\n/, '')
+        .replace('needs: [ok]', ''),
+    )
+    const ran = await here.planfold('run', 'plan.yaml')
+    expect(ran.exit).toBe(0)
+    expect(ran.stderr).toContain("'ship' deploys, and nobody is asked before")
+    expect(done()).toEqual(['shipped'])
+  })
+})
