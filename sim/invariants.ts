@@ -288,6 +288,8 @@ export class Invariants implements Watcher {
         return
       case 'plan.reopened':
         if (this.#plan !== 'ended') this.fail('I13', 'a plan was reopened that had not ended')
+        // Who takes it up again gives it as much room as it had at first.
+        this.#rules.clear()
         this.#plan = 'active'
         return
       case 'plan.finished':
@@ -380,6 +382,7 @@ export class Invariants implements Watcher {
     if (filesOnly === true || tasks !== undefined) for (const task of this.#tasks.values()) task.markVisit = UNMARKED
     for (const { task: name, status } of resets) {
       const task = this.#shadow(name)
+      for (const key of this.#rules.keys()) if (key.startsWith(`${name} `)) this.#rules.delete(key)
       task.visit++
       task.attempt = 0
       task.failures = 0
@@ -441,7 +444,7 @@ export class Invariants implements Watcher {
     const task = this.#shadow(name)
     if (task.status !== 'failed') this.fail('I5', `something is done about '${name}', which is ${task.status}`)
     if (rule === undefined) return
-    const key = `${name}/${rule}`
+    const key = `${name} ${rule}`
     const visits = this.#rules.get(key) ?? new Set()
     if (choice !== 'retry' && visits.has(visit)) this.fail('I5', `rule ${rule} of '${name}' is used twice in one visit`)
     this.#rules.set(key, visits.add(visit))

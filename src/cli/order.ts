@@ -1,6 +1,7 @@
 // Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
 
 import type { Composed } from '../compose.ts'
+import type { PlanId } from '../domain/id.ts'
 import { sentence } from '../domain/views/timeline.ts'
 import type { Order, Submitted } from '../engine/engine.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
@@ -29,6 +30,14 @@ export async function orderAndTell(
   return accepted
 }
 
+/** Where nobody drives the plan, whoever changed it tells whom the plan says, as long as that does not take too long. */
+export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<void> {
+  // What was ordered has happened; whoever drives the plan next tells what could not be told now.
+  await worker.tell(plan, { stop: AbortSignal.timeout(TELL_MAX_MS) }).catch(() => {})
+}
+
+const TELL_MAX_MS = 15_000
+
 /** What happened, as sentences. */
 export function toldAs(context: Context, { plan, name, version, events }: Accepted): void {
   answer(context, { plan, name, version, events }, () =>
@@ -36,7 +45,8 @@ export function toldAs(context: Context, { plan, name, version, events }: Accept
   )
 }
 
-export async function remarkHowToGoOn(context: Context, composed: Composed, plan: string): Promise<void> {
+export async function remarkHowToGoOn(context: Context, composed: Composed, plan: PlanId): Promise<void> {
+  await tellPeople(composed, plan)
   if (context.settings.json || context.settings.quiet) return
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null || summary.status !== 'active' || summary.holder?.alive === true) return

@@ -99,9 +99,10 @@ const ERRNOS: ReadonlyMap<string, FailureClass> = new Map([
   ...['EACCES', 'EPERM'].map(code => [code, 'policy'] as const),
 ])
 
-/** Node and npm: `Error: connect ECONNREFUSED …`, `code: 'ENOSPC'`, `npm error code EACCES`, `EMFILE: too many open files`. */
+/** Node and npm: `Error: connect ECONNREFUSED …`, only its message, `code: 'ENOSPC'`, `npm error code EACCES`, `EMFILE: too many open files`. */
 const ERRNO_SHAPES: readonly RegExp[] = [
   /^(?:\w*Error: |npm (?:ERR!|error) (?:code )?)(?:[a-z]+ )?(E[A-Z_]{3,})\b/,
+  /^(?:connect|getaddrinfo|read|write|open|mkdir|listen) (E[A-Z_]{3,})\b/,
   /^\s*(?:"?code"?): ['"](E[A-Z_]{3,})['"],?$/,
   /^(?:Error: )?(E[A-Z_]{3,}): [a-z]/,
 ]

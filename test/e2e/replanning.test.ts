@@ -207,21 +207,21 @@ esac`
     expect((await here.planfold('converge', 'c')).exit).toBe(0)
   })
 
-  it('killed in the middle of a round and called again, makes no round twice', async () => {
-    await begin(`echo begun >> begun.txt
-until test -f go; do sleep 0.05; done
-touch a.txt; echo two >> b.txt`)
-    const first = here.start('converge', 'c.yaml', '--with', 'sh fix.sh')
-    await first.until('converge-1-1 started')
-    first.kill('SIGKILL')
-    await first.ended
-    await here.write('go', '')
-    expect((await converge()).exit).toBe(0)
-    expect(await told('c', 'assessment.made')).toEqual([
-      'round 1: 2 of 2 criteria do not hold',
-      'round 2: all of the definition of done holds',
-    ])
-    expect(await told('c', 'plan.revised')).toHaveLength(1)
-    expect((await here.planfold('replay', 'c')).exit).toBe(0)
-  })
+  it.each(['round 1: 2 of 2 criteria', 'converge-1-1 started'])(
+    'killed at "%s" and called again, goes on and makes no round twice',
+    async moment => {
+      await begin(`until test -f go; do sleep 0.05; done
+touch a.txt; grep -q two b.txt || echo two >> b.txt`)
+      const first = here.start('converge', 'c.yaml', '--with', 'sh fix.sh')
+      await first.until(moment)
+      first.kill('SIGKILL')
+      await first.ended
+      await here.write('go', '')
+      expect((await converge()).exit).toBe(0)
+      const rounds = (await told('c', 'assessment.made')).map(text => Number(/^round (\d+)/.exec(text)?.[1]))
+      expect(rounds).toEqual(rounds.map((_, at) => at + 1))
+      expect(await told('c', 'plan.revised')).toHaveLength(1)
+      expect((await here.planfold('replay', 'c')).exit).toBe(0)
+    },
+  )
 })

@@ -14,7 +14,7 @@ import { fieldOf, formFrom } from '../field-words.ts'
 import { answerLines } from '../inbox-words.ts'
 import { Follower } from '../live/follower.ts'
 import { meantPlan, meantPlanAndTask } from '../meant.ts'
-import { submit } from '../order.ts'
+import { submit, tellPeople } from '../order.ts'
 
 export interface AskOptions {
   readonly field?: readonly string[]
@@ -45,7 +45,7 @@ export async function ask(context: Context, words: readonly string[], options: A
       tell(context, asked)
       if (question.answer === null)
         remark(context, `it waits in the inbox; wait for the answer: planfold ask ${name} --id ${question.id} --wait`)
-      await composed.worker.tell(plan)
+      await tellPeople(composed, plan)
       return EXIT.done
     }
     remark(context, `${question.id} waits in the inbox: planfold answer ${name} ${question.id} NAME=VALUE`)

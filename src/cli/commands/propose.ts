@@ -8,7 +8,7 @@ import { type Context, withState } from '../context.ts'
 import { printDiagnostics } from '../diagnostics.ts'
 import { EXIT } from '../exit.ts'
 import { meantPlan, meantTask } from '../meant.ts'
-import { submit } from '../order.ts'
+import { submit, tellPeople } from '../order.ts'
 import { currentOf, prepare, told } from './revise.ts'
 import { readRevision } from './revise-text.ts'
 
@@ -67,6 +67,8 @@ export async function propose(context: Context, word: string, file: string, opti
         ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
         : []),
     ])
+    // Where nobody drives the plan, nobody else would tell whoever is to decide.
+    await tellPeople(composed, plan.plan)
     return EXIT.done
   })
 }

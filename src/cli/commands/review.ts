@@ -2,6 +2,7 @@
 // all of it, or none.
 
 import type { Composed } from '../../compose.ts'
+import type { PlanId } from '../../domain/id.ts'
 import type { OpenReview } from '../../engine/engine.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -81,7 +82,7 @@ function windowWords({ closesAt, closed }: OpenReview, now: number): string {
 async function decide(
   context: Context,
   composed: Composed,
-  plan: string,
+  plan: PlanId,
   { items }: OpenReview,
   { approve, message = '' }: ReviewOptions,
 ): Promise<number> {

@@ -147,12 +147,14 @@ async function askedLines(
   const { paint } = context
   const { consentLines } = await import('../consent-lines.ts')
   const lines = await consentLines(context, engine, waiting, { all })
+  // What has failed cannot be approved.
+  const verb = waiting.asks.type === 'recovery' || waiting.asks.type === 'replan' ? 'retry' : 'approve'
   const hash = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
   return [
     '',
     paint.yellow(asked(waiting)),
     ...lines.map(line => `  ${line}`),
-    paint.dim(`answer it: planfold approve ${plan} ${waiting.task}${hash}; see planfold inbox for other answers`),
+    paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${hash}; see planfold inbox for other answers`),
   ]
 }
 

@@ -1,5 +1,6 @@
 // Proposed revisions, the rounds of `converge`, and a plan that takes all files back when it fails.
 
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { edit, gate, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
 import type { Command, CommandOf, RollbackOutcome } from '../command.ts'
@@ -120,6 +121,59 @@ describe('a proposal', () => {
     expect(refusal(journal, judge('declined')).code).toBe('not-allowed')
     journal.must(judge('accepted', { by: 'cy' }))
     expect(journal.state.revision).toBe(2)
+  })
+})
+
+describe('however people propose, revise and decide at once', () => {
+  const step = fc.record({
+    what: fc.constantFrom('propose', 'accept', 'decline', 'revise'),
+    which: fc.integer({ min: 0, max: 5 }),
+    seen: fc.integer({ min: 0, max: 5 }),
+  })
+  const definitionOf = (which: number) => plan('p', task('a'), task(`t${which}`))
+
+  it('what takes effect is what was proposed and seen, for the definition it was made for, once', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, fromStale) => {
+        const journal = begin(plan('p', task('a')))
+        let made = 0
+        for (const { what, which, seen } of steps) {
+          const { hash: base, proposals } = journal.state
+          const chosen = proposals[which % Math.max(1, proposals.length)]
+          const hash = numberedSha(10 + which)
+          if (what === 'propose') {
+            const on = fromStale && seen === 0 ? numberedSha(1) : base
+            journal.submit(propose(definitionOf(which), { id: `p${++made}`, hash, base: on }))
+          } else if (what === 'revise')
+            journal.submit({ type: 'revise', definition: definitionOf(which), hash, rationale: 'r' })
+          else {
+            const as = what === 'accept' ? 'accepted' : 'declined'
+            const looked = seen < 4 ? (chosen?.hash ?? hash) : numberedSha(10 + seen)
+            journal.submit(judge(as, { id: chosen?.id ?? `p${which}`, hash: looked }))
+          }
+        }
+        let current: string = numberedSha(1)
+        const open = new Map<string, { hash: string; base: string }>()
+        for (const { command, events } of journal.entries) {
+          for (const event of events) {
+            if (event.type === 'revision.proposed') {
+              expect(event.base).toBe(current)
+              open.set(event.id, event)
+            }
+            if (event.type === 'revision.declined') open.delete(event.id)
+            if (event.type !== 'plan.revised') continue
+            if (event.proposal !== undefined) {
+              expect(open.get(event.proposal)).toMatchObject({ hash: event.hash, base: current })
+              expect(command).toMatchObject({ type: 'judge', verdict: 'accepted', hash: event.hash })
+            }
+            open.clear()
+            current = event.hash
+          }
+        }
+        expect(journal.state.proposals.map(({ id }) => id)).toEqual([...open.keys()])
+      }),
+      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 150) },
+    )
   })
 })
 

@@ -65,8 +65,8 @@ function asks(task: TaskState): string {
     case 'recovery':
     case 'replan': {
       const { failure, type } = task.gate.asks
-      const how = type === 'replan' ? 'revise the plan, or say' : 'say'
-      return `it failed (${failure.message}): ${how} again, skipped or rejected`
+      const how = type === 'replan' ? 'revise the plan, or ' : ''
+      return `it failed (${failure.message}): ${how}retry, skip or reject it`
     }
     case 'consent':
       return `agree to it or not: ${task.gate.asks.why}`

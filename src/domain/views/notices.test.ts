@@ -60,12 +60,14 @@ describe('what is told', () => {
   })
 
   it('of an expiry is told, by the words the gate itself uses', () => {
-    const journal = today(plan('p', task('a'), gate('review')))
+    const policy = { roles: { lead: ['bo'] }, escalate: { afterMs: 3_600_000, to: 'lead' } }
+    const journal = today(plan('p', task('a'), gate('review'), { policy }))
     ask(journal, { expiresAt: journal.clock.now() + 60_000 })
     journal.clock.advance(60_000)
     journal.turn()
     expect(journal.status('review')).toBe('failed')
-    expect(told(journal).notices.map(({ kind, says }) => [kind, says.task])).toContainEqual(['expired', 'review'])
+    const expired = told(journal).notices.find(({ kind }) => kind === 'expired')
+    expect(expired?.says).toMatchObject({ task: 'review', for: 'lead', people: ['bo'] })
   })
 })
 

@@ -1,6 +1,7 @@
 // Whom a plan tells of what, from its journal: something waits for a person, somebody was called, the time to answer is over, the plan
 // has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
 
+import { escalationOf } from '../alarms.ts'
 import type { Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -189,7 +190,7 @@ function waitingNotice(
 
 function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, say: Say): Notice {
   const { name } = state.definition
-  const to = event.type === 'task.escalated' ? event.to : undefined
+  const to = event.type === 'task.escalated' ? event.to : kind === 'expired' ? deciderOf(state, task) : undefined
   const whom = to === undefined ? null : peopleOf(state, to)
   const open = task === undefined ? [] : (inboxOf(state).find(item => item.task === task)?.answers ?? [])
   const more: readonly string[] =
@@ -209,6 +210,15 @@ function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, say: 
       answers: more.map(say),
     },
   }
+}
+
+/** Who is called when nobody answers, else who was to decide. */
+function deciderOf(state: PlanState, name: TaskName | undefined): string | undefined {
+  const task = name === undefined ? undefined : state.tasks.get(name)
+  if (task === undefined) return undefined
+  const { action, owner } = task.definition
+  const role = action.type === 'gate' ? action.approvers?.role : undefined
+  return escalationOf(state, task)?.to ?? role ?? owner ?? state.definition.owner
 }
 
 /** Progress and blockers since the last one. */

@@ -35,7 +35,7 @@ describe('a recovery under way', () => {
     expect(card(journal.state, journal.state.order[0]!).recovery).toBe(how)
     expect(summary(journal.state).recovering).toEqual([{ task: 'a', how }])
     journal.fail('b')
-    expect(why(journal, 'a')).toBe("'a' waits for a person: it failed (wrong): say again, skipped or rejected")
+    expect(why(journal, 'a')).toBe("'a' waits for a person: it failed (wrong): retry, skip or reject it")
   })
 
   it('by trying again names what would follow', () => {
