@@ -174,7 +174,9 @@ const isUndoable = (state: PlanState, name: TaskName): boolean =>
 
 function open(
   task: TaskName,
-  was: { readonly dormant: boolean } & Partial<Pick<TaskState, 'routedBy' | 'result' | 'recoveries'>>,
+  was: { readonly dormant: boolean } & Partial<
+    Pick<TaskState, 'routedBy' | 'result' | 'recoveries' | 'recovering' | 'status'>
+  >,
   now: PlanState,
 ): Reset {
   const led = (was.routedBy ?? []).filter(name => now.tasks.has(name))
@@ -184,8 +186,19 @@ function open(
     ...(was.result == null ? {} : { result: was.result }),
     ...(was.dormant ? { dormant: true as const } : {}),
     ...(led.length === 0 ? {} : { routedBy: led }),
-    ...((was.recoveries ?? []).length === 0 ? {} : { recoveries: was.recoveries! }),
+    ...usesOf(was),
   }
+}
+
+/** How often each rule had been used. One that was being followed when the task is opened again is not used up by that. */
+function usesOf({
+  recoveries = [],
+  recovering = null,
+  status = 'pending',
+}: Partial<Pick<TaskState, 'recoveries' | 'recovering' | 'status'>>): Pick<Reset, 'recoveries'> {
+  const isOver = recovering === null || status === 'failed'
+  const uses = isOver ? recoveries : recoveries.map((uses, at) => (at === recovering.rule ? uses - 1 : uses))
+  return uses.some(each => each > 0) ? { recoveries: uses } : {}
 }
 
 function ended({

@@ -50,6 +50,7 @@ export class ReplayLoop {
   /** Where the loop hears who was told, and of which turn it has heard that. */
   #news: News | null = null
   #heard: Turn | null = null
+  #tells = false
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
   #listener: (() => void) | null = null
   #returned = false
@@ -214,7 +215,9 @@ export class ReplayLoop {
       notices: () => ({
         look: ({ definition }, news) => {
           this.#news = news
-          return definition.notify !== undefined
+          // Somebody may still have been being told when a revision took that away.
+          this.#tells ||= definition.notify !== undefined
+          return this.#tells
         },
       }),
       propose: (_rooms, { hash }, { definition: { id } }) =>

@@ -16,7 +16,7 @@ export interface Part {
   readonly commands: readonly Command[]
 }
 
-export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'fuzz'] as const
+export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'troubles', 'fuzz'] as const
 
 const TREES = 20_000
 const TREES_AT_ONCE = 500
@@ -26,6 +26,8 @@ const COLLECTIONS = 5_000
 const COLLECTIONS_AT_ONCE = 1_000
 const SEEDS = 20_000
 const SEEDS_AT_ONCE = 1_000
+const TROUBLES = 100_000
+const TROUBLES_AT_ONCE = 10_000
 const INPUTS = 200_000
 const INPUTS_AT_ONCE = 20_000
 
@@ -35,6 +37,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
   const edits = chunks(EDITS * scale, EDITS_AT_ONCE)
   const collections = chunks(COLLECTIONS * scale, COLLECTIONS_AT_ONCE)
   const seeds = chunks(SEEDS * scale, SEEDS_AT_ONCE)
+  const troubles = chunks(TROUBLES * scale, TROUBLES_AT_ONCE)
   const inputs = chunks(INPUTS * scale, INPUTS_AT_ONCE)
   const all: Readonly<Record<string, string>> = scale < 1 ? {} : { PLANFOLD_CRASH: 'all' }
   return [
@@ -80,6 +83,14 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       commands: seeds.map((count, at) => ({
         env: {},
         argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
+      })),
+    },
+    {
+      name: 'troubles',
+      does: `${sum(troubles)} plans in a world that fails at random`,
+      commands: troubles.map((count, at) => ({
+        env: { PLANFOLD_TROUBLES: String(count), PLANFOLD_SEED: String(seed + at * TROUBLES_AT_ONCE) },
+        argv: vitest('unit', 'src/domain/recovery.property.test.ts'),
       })),
     },
     {

@@ -6,8 +6,10 @@ import { newPlace, type Place } from '../place.fixture.ts'
 import { answerQuestion } from './answer.ts'
 import { ask } from './ask.ts'
 import { audit } from './audit.ts'
+import { handoff } from './handoff.ts'
 import { inbox } from './inbox.ts'
 import { answerInbox } from './inbox-answer.ts'
+import { resume } from './resume.ts'
 import { review } from './review.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
@@ -166,6 +168,37 @@ describe('a review', () => {
     const options = { approve: true, message: 'x', hash: seen.hash.slice(0, 12) }
     expect(await here.say(context => review(context, 'p', options))).toMatchObject({ exit: 'conflict' })
     expect(await items()).toHaveLength(1)
+  })
+})
+
+describe('at the end', () => {
+  it('a handoff says what was asked, done, decided and left, with the artifacts beside it', async () => {
+    await start(`goal: A report
+tasks:
+  - id: make
+    write: ["out/**"]
+    run: mkdir -p out; echo report > out/r.txt
+    outputs: { report: { file: out/r.txt } }
+  - { id: review, needs: [make], gate: approval }
+  - { id: last, needs: [review], run: ["true"], effect: pure }
+`)
+    const { id } = await data<AskedQuestion>(context => ask(context, ['p', 'make', 'Which format?'], {}))
+    await here.say(context => answerQuestion(context, 'p', id, ['plain'], {}))
+    const [gate] = await items()
+    await answerAs('bo', gate!.id, 'approve', { message: 'good' })
+    const end = await here.say(context => resume(context, 'p', {}))
+    expect(end).toMatchObject({ exit: 0, stdout: expect.stringContaining('planfold handoff p') })
+    expect(await here.say(context => handoff(context, 'p', { out: 'handed' }))).toMatchObject({ exit: 0 })
+    const postmortem = await here.read('handed/POSTMORTEM.md')
+    expect(postmortem).toContain('## Asked meanwhile')
+    expect(postmortem).toMatch(/Which format\? — ana&#64;example\.com: .*plain/)
+    expect(postmortem).toContain('approved: good')
+    const link = /\]\((artifacts\/[^)]+)\)/.exec(await here.read('handed/README.md'))
+    expect(await here.read(`handed/${link?.[1]}`)).toBe('report\n')
+    // Once more over what it wrote itself; never over what somebody else did.
+    expect(await here.say(context => handoff(context, 'p', { out: 'handed' }))).toMatchObject({ exit: 0 })
+    await here.write('handed/README.md', 'mine\n')
+    expect(await here.say(context => handoff(context, 'p', { out: 'handed' }))).toMatchObject({ exit: 'exists' })
   })
 })
 

@@ -16,6 +16,7 @@ import { openNeeds, runningInOrder } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal } from './lifecycle.ts'
 import { blockHeld, refresh } from './readiness.ts'
+import { brokenOf } from './recovering.ts'
 import { lose, settleLate } from './settle.ts'
 import { unknownTask } from './unknown.ts'
 
@@ -116,13 +117,19 @@ function stand(draft: Draft, under: Stands): void {
 /** It had come so far, and what it needs is open again; or its next attempt would bring back the files of a time that is gone. */
 function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 'filesOnly'>): boolean {
   if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
-  if (openNeeds(state, task).unmet === 0) return false
+  if (openNeeds(state, task).unmet === 0 || isAskedAbout(state, task)) return false
   if (task.status === 'ready') return true
   return (
     task.status === 'waiting' &&
     task.gate?.asks.type !== 'unknown-outcome' &&
     mayRunAgain(effectOf(state.definition, task.definition))
   )
+}
+
+/** A group that waits for a person because its tasks failed needs these, and is where it was. */
+function isAskedAbout(state: PlanState, task: TaskState): boolean {
+  const asks = task.gate?.asks.type
+  return (asks === 'recovery' || asks === 'replan') && brokenOf(state, task)[0] !== task
 }
 
 const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failed, Journal, name, type PlanOptions, plan, succeeded, task } from '../../testing/index.ts'
+import { external, failed, Journal, name, type PlanOptions, plan, succeeded, task } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import { nextActions } from '../next-actions.ts'
 import type { RecoveryRule, TaskDefinition } from '../plan.ts'
@@ -473,5 +473,43 @@ describe('a circuit breaker', () => {
     journal.turn()
     journal.fail('a', { class: 'logic', retryable: true })
     expect(journal.state.breakers).toEqual([])
+  })
+})
+
+describe('an agent that wants to claim', () => {
+  it('is told of an open breaker, and gets another task meanwhile', () => {
+    const policy = { breaker: { failures: 1, cooldownMs: 10_000 } }
+    const net = { capabilities: ['net'], retry: { attempts: 9, backoffMs: { min: 1, max: 1 } } }
+    const journal = begun(external('a', net), external('b', net), external('c'), { policy } as PlanOptions)
+    journal.must({ type: 'claim', token: 'k', by: 'ana', task: name('a') })
+    journal.must({ type: 'report', task: name('a'), by: 'ana', result: failed(busy) })
+    journal.clock.advance(5)
+    const refused = journal.submit({ type: 'claim', token: 'k', by: 'ana', task: name('b') })
+    expect(refused).toMatchObject({
+      ok: false,
+      refusal: {
+        code: 'not-ready',
+        message: "task 'b' needs 'net', which has failed too often; it may be tried in 10 s",
+      },
+    })
+    journal.must({ type: 'claim', token: 'k', by: 'ana' })
+    expect(journal.status('c')).toBe('running')
+    journal.clock.advance(10_000)
+    journal.must({ type: 'claim', token: 'l', by: 'ben', task: name('b') })
+    journal.must({ type: 'report', task: name('b'), by: 'ben', result: succeeded() })
+    expect(journal.state.breakers).toEqual([])
+  })
+
+  it('is refused when the plan has had all of its attempts, and the next turn ends it', () => {
+    const journal = begun(external('a'), external('b'), { policy: { limits: { attempts: 1 } } } as PlanOptions)
+    journal.must({ type: 'claim', token: 'k', by: 'ana', task: name('a') })
+    expect(journal.submit({ type: 'claim', token: 'l', by: 'ben', task: name('b') })).toMatchObject({
+      ok: false,
+      refusal: { code: 'limit' },
+    })
+    expect(nextActions(journal.state, journal.clock.now()).turn).toBe(true)
+    journal.turn()
+    expect(journal.state).toMatchObject({ status: 'failed', reason: expect.stringContaining('policy.limits.attempts') })
+    expect(journal.statuses()).toEqual({ a: 'abandoned', b: 'cancelled' })
   })
 })
