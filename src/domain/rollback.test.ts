@@ -13,7 +13,7 @@ import { nextActions } from './next-actions.ts'
 import { checkState } from './state.fixture.ts'
 import type { PlanState, TaskState } from './state.ts'
 import { ENDED, PLAN_ENDED } from './status.ts'
-import { groupOf } from './task-graph.ts'
+import { groupOf, transitiveDependants } from './task-graph.ts'
 
 /** More of them on request: `PLANFOLD_RUNS=20000`. */
 const RUNS = Number(process.env.PLANFOLD_RUNS ?? 150)
@@ -135,6 +135,9 @@ function compare(now: PlanState, then: PlanState, { touched }: Gone): number {
   for (const name of [...touched, ...then.compensated])
     for (let task = now.tasks.get(name) ?? null; task !== null; task = groupOf(now, task))
       opened.add(task.definition.id)
+  // Whoever had come as far as to wait behind one of them begins anew when that is done again.
+  const roots = now.order.filter(({ definition }) => opened.has(definition.id))
+  for (const { definition } of transitiveDependants(roots)) opened.add(definition.id)
   let exact = 0
   for (const task of now.order) {
     const { id, action } = task.definition

@@ -124,6 +124,11 @@ describe('postconditions', () => {
 })
 
 describe('effects', () => {
+  test('folders made for what was declared below them are no surprise', async () => {
+    await run([sh('makes', 'mkdir -p out/deep; echo 1 > out/deep/a.txt', { effects: ['out/deep/*.txt'] })])
+    expect(await told()).toEqual([['makes/effects: changes only out/deep/*.txt', true, '3 paths changed']])
+  })
+
   test('what was changed and not declared fails the task, by name; what was declared does not', async () => {
     fs.mkdirSync(`${place.root}/src`)
     await run([

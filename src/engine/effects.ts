@@ -10,6 +10,7 @@ import type { Millis } from '../domain/id.ts'
 import type { Failed, Result, Succeeded, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { inScope } from '../safety/scope.ts'
+import type { Change } from '../workspace/workspace.ts'
 import { readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -33,11 +34,12 @@ export async function heldToEffects(
     // In a worktree of its own it is looked at when it lands.
     return worksApart(state.definition) ? result : withVerdict(result, unseen(criterion))
   const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
-  const own = changes.filter(({ path }) => inScope(declared, path)).length
+  const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
+  const own = changes.filter(isOwn).length
   const others = own === changes.length || wrote.snapshot === undefined ? [] : besides(state, task)
   const strays = changes
+    .filter(change => !isOwn(change))
     .map(({ path }) => path)
-    .filter(path => !inScope(declared, path))
     .filter(path => !others.some(other => inScope(declaredBy(state, other) ?? [], path)))
   if (strays.length === 0)
     return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
@@ -51,6 +53,12 @@ export async function heldToEffects(
     })
   const judged = withVerdict(result, { criterion, holds: false, evidence })
   return effects === undefined ? judged : broken(judged, strays)
+}
+
+/** A folder that was made, or taken away, because of what was declared below it. */
+function leadsTo(declared: readonly string[], { path, before, after }: Change): boolean {
+  const isFolder = [before, after].every(entry => entry === null || entry.type === 'directory')
+  return isFolder && declared.some(pattern => pattern.startsWith(`${path}/`))
 }
 
 const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'nobody looked at its files' })

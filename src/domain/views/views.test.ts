@@ -51,7 +51,7 @@ describe('summary', () => {
       endedAt: null,
       progress: progress(journal.state),
       running: ['a'],
-      waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now }],
+      waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now, hash: numberedSha(1) }],
       failed: [{ task: 'f', reason: 'it said no', handled: false }],
       claimable: 1,
       origin: null,
