@@ -609,20 +609,6 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
   },
 }
 
-// TRY
-if (process.env.TRY_GOLDEN === '1') {
-  for (const title of ['judgement', 'given-up']) {
-    const { entries, state } = (scenarios as any)[title]()
-    for (const entry of entries)
-      console.log(
-        entry.version,
-        entry.command.type,
-        entry.events.map((event: any) => event.type + ':' + (event.task ?? '')).join(' '),
-      )
-    console.log(state.status, state.reason)
-  }
-}
-// TRYEND
 if (process.env.UPDATE_GOLDEN === '1') {
   for (const [title, run] of Object.entries(scenarios)) {
     if (existsSync(`${FOLDER}${title}.jsonl`)) continue

@@ -58,7 +58,14 @@ test('everything a turn tells comes back, whatever stands beside it', () => {
     committed: [{ task: name('f'), visit: 1, operations: [] }],
     rolledBack: { id: 'r', outcome: { changes: null, paths: 0 } },
     expanded: [],
-    gates: [{ task: name('g'), visit: 1, from: numberedSha(1), question: { asks: { type: 'approval', show: [] }, hash: numberedSha(3) } }],
+    gates: [
+      {
+        task: name('g'),
+        visit: 1,
+        from: numberedSha(1),
+        question: { asks: { type: 'approval', show: [] }, hash: numberedSha(3) },
+      },
+    ],
     proposed: [
       {
         id: 'p1',
