@@ -44,9 +44,9 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       state.status = 'active'
       state.reason = event.reason
       state.ending = 'failed'
-      state.rollsBack = event.then === 'rollback'
+      state.rollsBack = event.with === 'rollback'
       state.compensating =
-        event.then === 'keep'
+        event.with === 'keep'
           ? []
           : state.completedOrder.filter(name => find(state, name).definition.compensate !== undefined)
       for (const task of state.order)

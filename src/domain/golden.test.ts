@@ -589,7 +589,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
       plan(
         'given-up',
         task('book', { effect: 'idempotent', compensate: undo }),
-        task('try', { needs: ['book'], effect: 'pure', recover: [{ do: { type: 'abort', then: 'rollback' } }] }),
+        task('try', { needs: ['book'], effect: 'pure', recover: [{ do: { type: 'abort', with: 'rollback' } }] }),
         task('beside', { effect: 'pure' }),
         task('after', { needs: ['beside'] }),
       ),

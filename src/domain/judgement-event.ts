@@ -24,7 +24,7 @@ export type JudgementEvent =
   | {
       readonly type: 'plan.aborted'
       readonly reason: string
-      readonly then: 'compensate' | 'keep' | 'rollback'
+      readonly with: 'compensate' | 'keep' | 'rollback'
       readonly task?: TaskName
     }
   /** Nothing that needs the capability begins before then. */

@@ -204,7 +204,7 @@ export type Recovery =
   | { readonly type: 'replan'; readonly add?: readonly TaskDefinition[]; readonly template?: string }
   | { readonly type: 'ask'; readonly to?: string }
   /** Ends the whole plan as failed. `compensate` undoes, `keep` leaves all as it is, `rollback` takes all files back as well. */
-  | { readonly type: 'abort'; readonly then?: 'compensate' | 'keep' | 'rollback' }
+  | { readonly type: 'abort'; readonly with?: 'compensate' | 'keep' | 'rollback' }
 
 /** Where to send a notice; all kinds when `on` is absent. */
 export interface Notify {

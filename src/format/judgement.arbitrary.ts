@@ -171,6 +171,5 @@ const way = (added: fc.Arbitrary<TaskDefinition>): fc.Arbitrary<Recovery> =>
       add: fc.uniqueArray(added, { minLength: 1, maxLength: 2, selector: one => one.id }),
     }),
     sparse({ to: line }, { type: fc.constant('ask' as const) }),
-    // biome-ignore lint/suspicious/noThenProperty: it holds a word, so nobody takes it for a promise.
-    sparse({ then: aftermath }, { type: fc.constant('abort' as const) }),
+    sparse({ with: aftermath }, { type: fc.constant('abort' as const) }),
   ) as fc.Arbitrary<Recovery>

@@ -134,7 +134,7 @@ describe('the words of judgement', () => {
       { on: ['logic'], do: { type: 'replan', template: 'bugfix' } },
       { on: ['policy'], do: { type: 'ask', to: 'lead' } },
       { do: { type: 'ask' } },
-      { do: JSON.parse('{ "type": "abort", "then": "rollback" }') },
+      { do: JSON.parse('{ "type": "abort", "with": "rollback" }') },
     ])
     expect(gateOf(definition, 'review')).toEqual({
       type: 'gate',

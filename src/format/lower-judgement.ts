@@ -103,6 +103,5 @@ function lowerChoice<T>(rule: RecoveryDocument<T>, lowerTask: (task: T) => TaskD
     return sparse<Recovery>({ type: 'replan', add: replan.add?.map(lowerTask), template: replan.template })
   if (ask !== undefined) return ask === true ? { type: 'ask' } : { type: 'ask', to: ask }
   if (abort === undefined || abort === true) return { type: 'abort' }
-  // biome-ignore lint/suspicious/noThenProperty: it holds a word, so nobody takes it for a promise.
-  return { type: 'abort', then: abort }
+  return { type: 'abort', with: abort }
 }

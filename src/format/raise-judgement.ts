@@ -97,7 +97,7 @@ function raiseChoice(
     case 'ask':
       return { ask: choice.to ?? true }
     case 'abort':
-      return { abort: choice.then ?? true }
+      return { abort: choice.with ?? true }
     default:
       choice satisfies never
       return {}

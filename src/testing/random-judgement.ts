@@ -121,8 +121,7 @@ function someRule(luck: Luck, any: () => string): RecoveryRule {
     () => ({ type: 'repair', task: helper() }),
     () => ({ type: 'replan' }),
     () => ({ type: 'ask' }),
-    // biome-ignore lint/suspicious/noThenProperty: the word of the format; nobody awaits a rule.
-    () => ({ type: 'abort', then: luck.one('compensate', 'keep', 'rollback') }),
+    () => ({ type: 'abort', with: luck.one('compensate', 'keep', 'rollback') }),
   ]
   return {
     ...(luck.rarely(2) ? {} : { on: [luck.one<string>(...CLASSES, 'x')] }),

@@ -23,8 +23,7 @@ const said = (events: readonly Event[]) =>
 const types = (events: readonly Event[]) => events.map(({ type }) => type)
 const chosen = (journal: Journal) => journal.entries.flatMap(({ events }) => said(events))
 
-// biome-ignore lint/suspicious/noThenProperty: the word of the format; nobody awaits a rule.
-const KEEPING = rule({ type: 'abort', then: 'keep' })
+const KEEPING = rule({ type: 'abort', with: 'keep' })
 
 const busy: Partial<Failure> = { class: 'transient', code: 'http:429', retryable: true, message: 'busy' }
 

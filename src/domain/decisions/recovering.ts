@@ -81,7 +81,7 @@ function follow(draft: Draft, task: TaskState, failure: Failure, chosen: Exclude
       return
     }
     case 'abort':
-      abort(draft, `task '${id}' failed: ${task.reason ?? failure.message}`, recovery.then, id)
+      abort(draft, `task '${id}' failed: ${task.reason ?? failure.message}`, recovery.with, id)
       return
     default:
       recovery satisfies never
@@ -145,7 +145,7 @@ export function brokenOf(state: PlanState, task: TaskState): readonly TaskState[
 export function abort(
   draft: Draft,
   reason: string,
-  then: 'compensate' | 'keep' | 'rollback' | undefined,
+  how: 'compensate' | 'keep' | 'rollback' | undefined,
   task?: TaskName,
 ): void {
   const { state } = draft
@@ -153,8 +153,7 @@ export function abort(
   emit(draft, {
     type: 'plan.aborted',
     reason,
-    // biome-ignore lint/suspicious/noThenProperty: the word of the format; nobody awaits an event.
-    then: then ?? state.definition.policy?.onFailure ?? 'compensate',
+    with: how ?? state.definition.policy?.onFailure ?? 'compensate',
     ...(task === undefined ? {} : { task }),
   })
   for (const other of state.order) {

@@ -12,7 +12,7 @@ import { convergenceOf, withFixes } from '../views/convergence.ts'
 import { fateWords, proposalsOf } from '../views/proposals.ts'
 
 /** Built so, because an object literal with this key is taken for a promise by the linter. */
-const giveUp = (then: 'rollback' | 'keep') => ({ type: 'abort' as const, ...Object.fromEntries([['then', then]]) })
+const giveUp = (how: 'rollback' | 'keep') => ({ type: 'abort', with: how }) as const
 const types = (events: readonly Event[]) => events.map(({ type }) => type)
 
 function begin(definition: PlanDefinition): Journal {

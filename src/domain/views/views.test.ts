@@ -352,8 +352,7 @@ describe('timeline', () => {
       'a: alternate b: logic',
     ],
     'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a is done: b did its work'],
-    // biome-ignore lint/suspicious/noThenProperty: the word of the format; nobody awaits an event.
-    'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', then: 'keep' }, 'the plan is given up: enough'],
+    'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', with: 'keep' }, 'the plan is given up: enough'],
     'breaker.opened': [
       { type: 'breaker.opened', capability: 'net', until: 9, failures: 5 },
       "nothing that needs 'net' begins for a while: 5 failures in a row",
