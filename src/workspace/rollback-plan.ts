@@ -7,7 +7,7 @@ import type { BytePath } from './manifest.ts'
 import { isProper } from './partial-snapshot.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import { isSameEntry, lookUp, type Said, type Side } from './snapshot-reading.ts'
-import { parentOf, type Standing, standingAt, within } from './standing.ts'
+import { ANY_TIME, parentOf, type Standing, standingAt, within } from './standing.ts'
 import type { Conflict, Preview, TreeEntry, WriteSet } from './workspace.ts'
 
 export interface Assessed {
@@ -36,15 +36,22 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
   for (const path of [...left.keys()].sort()) {
     if (!isProper(path)) continue
     const want = await lookUp(room.target, path, room.state)
-    const have = standingAt(room.root, path, room.now())
-    if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
-    const standing = 'entry' in have ? { entry: have.entry, links: have.links ?? 1 } : have
     const wasLeft = left.get(path) ?? null
-    const preview = previewOf(room, left, path, wasLeft, standing, want)
-    assessed.push({ path, left: wasLeft, have: standing, want, preview })
+    const have = standing(room, path, wasLeft)
+    if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
+    const found = 'entry' in have ? { entry: have.entry, links: have.links ?? 1 } : have
+    const preview = previewOf(room, left, path, wasLeft, found, want)
+    assessed.push({ path, left: wasLeft, have: found, want, preview })
     if (assessed.length % 32 === 0) await room.breathe()
   }
   return assessed
+}
+
+/** Where it is what the plan left, one read is enough: bytes torn apart do not have its hash. */
+function standing({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): Standing {
+  const have = standingAt(root, path, ANY_TIME)
+  const isOther = 'entry' in have && have.entry?.type === 'file' && !isSameEntry(have.entry, left)
+  return isOther ? standingAt(root, path, now()) : have
 }
 
 function previewOf(

@@ -13,7 +13,7 @@ import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
 import { type Assessed, type Assessing, assess } from './rollback-plan.ts'
 import { lookUp } from './snapshot-reading.ts'
-import { parentOf, within } from './standing.ts'
+import { parentOf } from './standing.ts'
 import { ASIDE } from './tree-walk.ts'
 import type { Batch, Choice, LeftOut, RolledBack, SnapshotBlobs, WriteSet } from './workspace.ts'
 
@@ -87,19 +87,19 @@ function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
   )
   return writePartial(batch, new Map(parts), at => {
     const stat = look(at)
-    return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
+    return stat?.isDirectory() ? stat.mode & 0o7777 : 0o755
   })
 }
 
-type Look = (folder: BytePath) => fs.BigIntStats | null
+type Look = (folder: BytePath) => fs.Stats | null
 
-/** Every step asks about the folder it is in, and many are in the same. */
+/** Every step asks about the folder it is in, and many are in the same. Only its mode is asked for; nothing is changed by this name. */
 function onceEach(root: HeldFolder): Look {
-  const seen = new Map<BytePath, fs.BigIntStats | null>()
+  const seen = new Map<BytePath, fs.Stats | null>()
   return path => {
     const known = seen.get(path)
     if (known !== undefined) return known
-    const stat = within(root, path, (folder, name) => folder.look(name))
+    const stat = root.glance(path)
     seen.set(path, stat)
     return stat
   }
@@ -187,7 +187,7 @@ function modesToOpen(look: Look, steps: readonly Step[]): Intent['modes'] {
     const parent = parentOf(pathBytes(path))
     if (parent === '' || modes.has(parent)) continue
     const stat = look(parent)
-    if (stat?.isDirectory() && (stat.mode & 0o300n) !== 0o300n) modes.set(parent, Number(stat.mode & 0o7777n))
+    if (stat?.isDirectory() && (stat.mode & 0o300) !== 0o300) modes.set(parent, stat.mode & 0o7777)
   }
   return [...modes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, mode]) => [pathText(path), mode])
 }

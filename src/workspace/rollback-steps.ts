@@ -17,7 +17,7 @@ import { type BytePath, bytesOf } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
 import { isReplaced, isSameFile, isSameKind, isSwap, isWanted, needsFresh } from './rollback-step.ts'
-import { heldFolder, inFolder, lookAt, parentOf, standingAt, standingIn, within } from './standing.ts'
+import { ANY_TIME, heldFolder, inFolder, lookAt, parentOf, standingAt, standingIn, within } from './standing.ts'
 import type { Stamp } from './stat-cache.ts'
 import { ASIDE } from './tree-walk.ts'
 import type { Change, LeftOut, SnapshotBlobs, TreeEntry } from './workspace.ts'
@@ -40,8 +40,6 @@ export interface Stepped {
 const AT_ONCE = 64
 const BREATHE_STEPS = 16
 const EDITED = 'edited during the rollback'
-/** Where a hash is expected, one read is enough: bytes torn apart do not have it. */
-const ANY_TIME = Number.POSITIVE_INFINITY
 const HOLDS_OTHERS = 'the folder holds other files'
 const NO_FOLDER = 'its folder is gone'
 const LOST = 'its stored content is missing or damaged'

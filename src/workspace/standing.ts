@@ -12,6 +12,9 @@ export type Standing =
   /** Something stands there that cannot be stored. */
   | { readonly blocked: string }
 
+/** Where a hash is expected, one read is enough: bytes torn apart do not have it. */
+export const ANY_TIME = Number.POSITIVE_INFINITY
+
 /** `bytes`, of a file, are valid only until the next file is read. */
 export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
   try {
