@@ -77,6 +77,7 @@ const ABOUT = `planfold ${VERSION}, node ${process.version}, ${process.platform}
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
+  const told = toldActor(options)
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
   if (!existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
@@ -96,7 +97,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     reading
       ? import('./stores/sqlite/store-reading.ts').then(({ StoreReading }) => StoreReading.open(opening))
       : StoreSqlite.open(opening),
-    reading ? NOBODY : whoActs(options, root),
+    reading ? NOBODY : (told ?? whoActs(environment, root)),
   ])
   const tree = processTree()
   const runners = new Map<ActionType, Runner>(
@@ -211,22 +212,28 @@ function makeStateDir(stateDir: string): void {
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
 }
 
-/** `--as`, else git's user.email, else the user of the operating system. Recorded on every entry. */
-async function whoActs(options: ComposeOptions, root: string): Promise<Actor> {
-  const candidates = [
-    options.as,
-    nonEmpty(options.environment.PLANFOLD_AS),
-    await gitEmail(root, options.environment),
-    osUser(),
-  ]
-  const found = candidates.find(name => name !== undefined && name !== '')
-  const actor = (found ?? 'someone').slice(0, ACTOR_MAX)
-  if (!isActor(actor)) throw new RangeError(`'${JSON.stringify(actor)}' cannot be the name of an actor`)
-  return actor
+/** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
+function toldActor({ as, environment }: ComposeOptions): Actor | undefined {
+  const told = as ?? environment.PLANFOLD_AS
+  if (told === undefined || isActor(told)) return told
+  const from = as === undefined ? 'PLANFOLD_AS' : '--as'
+  throw new BadConfiguration(`${JSON.stringify(told)} (${from}) cannot be the name of who acts`)
+}
+
+/** Git's user.email, else the user of the operating system. Recorded on every entry. */
+async function whoActs(environment: Environment, root: string): Promise<Actor> {
+  const found = [await gitEmail(root, environment), osUser()].map(name => name?.slice(0, ACTOR_MAX))
+  return found.find(name => name !== undefined && isActor(name)) ?? ('someone' as Actor)
+}
+
+/** Known by its name to whoever prints it. */
+class BadConfiguration extends Error {
+  override readonly name = 'BadConfiguration'
+  readonly hint =
+    'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen'
 }
 
 async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {
-  if (nonEmpty(environment.PLANFOLD_AS) !== undefined) return undefined
   try {
     const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
     const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {

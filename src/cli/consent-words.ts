@@ -32,18 +32,22 @@ interface Telling extends ConsentOptions {
 }
 
 async function gateWords(shown: ShownGate, options: Telling): Promise<readonly string[]> {
-  const { tasks, later, reviewed, words } = shown
+  const { tasks, leads, later, reviewed, words } = shown
   const { paint } = options
   const lines: string[] = []
   if (reviewed !== null) lines.push(...(await reviewWords(reviewed, options)))
-  if (tasks.length > 0)
+  for (const { outcome, to } of leads ?? [])
+    lines.push(`choosing ${visible(outcome)} leads to ${listOf(to, 'nothing more')}`)
+  if (tasks.length > 0 && leads !== undefined) lines.push('what the options lead to begins exactly so:')
+  else if (tasks.length > 0)
     lines.push(`approving it lets ${tasks.length === 1 ? 'this task' : `${tasks.length} tasks`} begin, exactly so:`)
   // What was reviewed is shown once.
   for (const one of tasks)
     lines.push(...(await taskWords({ ...one, reviewed: null }, options)).map(line => `  ${line}`))
   if (later.length > 0)
     lines.push(paint.dim(`asked about again, each when its turn comes: ${later.map(visible).join(', ')}`))
-  if (tasks.length === 0 && later.length === 0 && reviewed === null) lines.push('nothing begins right behind it')
+  if (tasks.length === 0 && later.length === 0 && reviewed === null && leads === undefined)
+    lines.push('nothing begins right behind it')
   return [...lines, ...authorWords(words, paint)]
 }
 
@@ -55,7 +59,11 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
   const block = (text: string): readonly string[] => blockOf(visibleLines(text), options)
   const lines: string[] = [`${paint.bold(visible(task))} (${about.join(', ')})`]
   if (shown.open !== null)
-    lines.push(paint.yellow(`  not all of it is known yet (${visible(shown.open)}); so far it is written like this:`))
+    lines.push(
+      paint.yellow(
+        `  not all of it is known yet (${visible(shown.open)}); it is asked about again then, and so far written like this:`,
+      ),
+    )
   switch (does.type) {
     case 'argv':
       lines.push(`  runs these ${does.argv.length} words, without a shell:`)
@@ -95,6 +103,15 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     lines.push(paint.dim(`            what stands in them: ${options.whole}`))
   for (const [remote, url] of Object.entries(remotes))
     lines.push(field('remote', `${visible(remote)} = ${visible(url)}`))
+  for (const [ref, commit] of Object.entries(shown.push?.commits ?? {}))
+    lines.push(field('pushes', `${visible(ref)} = ${visible(commit)}`))
+  for (const [key, value] of Object.entries(shown.push?.config ?? {}))
+    lines.push(field('git', `${visible(key)} = ${visible(value)}`))
+  const hook = shown.push?.hook ?? null
+  if (hook !== null)
+    lines.push(
+      field('hook', `${visible(hook.path)} ${paint.dim(`sha256 ${hook.sha256.slice(0, 12)}, ${hook.bytes} bytes`)}`),
+    )
   lines.push(field('writes', shown.write === null ? 'it does not say: anything' : listOf(shown.write, 'nothing')))
   lines.push(field('network', shown.network === null ? 'it does not say: anything' : listOf(shown.network, 'none')))
   lines.push(field('hosts', listOf(shown.hosts, 'none is named')))

@@ -2,8 +2,6 @@
 // process only through this, so a test runs them without one.
 
 import type { Composed, ComposeOptions } from '../compose.ts'
-import { isActor } from '../domain/id.ts'
-import { usage } from './exit.ts'
 import type { Paint } from './paint.ts'
 
 export interface Context {
@@ -60,8 +58,6 @@ export async function withState<T>(
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
   const { as } = context.settings
-  if (as !== undefined && !isActor(as))
-    throw usage(`'${as}' cannot be the name of who acts`, 'write a name on one line, of at most 200 characters')
   const dir = options.dir ?? context.settings.dir
   const composed = await context.compose({
     cwd: context.cwd,

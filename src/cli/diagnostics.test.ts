@@ -31,6 +31,18 @@ it('shows tabs, hides no control characters, and cuts long lines around the plac
   expect(line![caret!.indexOf('^')]).toBe('!')
 })
 
+it('says how to see what is not shown', () => {
+  const last = (severity: FileDiagnostic['severity'], how?: string) =>
+    printDiagnostics(
+      paint(false),
+      Array.from({ length: 7 }, () => at({ severity })),
+      how,
+    ).at(-1)
+  expect(last('error')).toBe('… and 2 more; add --json to see them all')
+  expect(last('warning')).toBe('… and 2 more; see them all with: planfold validate plan.yaml --json')
+  expect(last('warning', 'look there')).toBe('… and 2 more; look there')
+})
+
 it('fits on one screen', () => {
   expect(
     printDiagnostics(

@@ -8,10 +8,20 @@ import { width } from './width.ts'
 const SHOWN_MAX = 5
 const SOURCE_COLUMNS_MAX = 100
 
-export function printDiagnostics(paint: Paint, diagnostics: readonly FileDiagnostic[]): readonly string[] {
+export function printDiagnostics(
+  paint: Paint,
+  diagnostics: readonly FileDiagnostic[],
+  /** How to see the rest; else what fits faults, which every command tells in full with --json, and warnings. */
+  how = howToSeeAll(diagnostics),
+): readonly string[] {
   const lines = diagnostics.slice(0, SHOWN_MAX).flatMap(diagnostic => printOne(paint, diagnostic))
   const left = diagnostics.length - SHOWN_MAX
-  return left > 0 ? [...lines, paint.dim(`… and ${left} more`)] : lines
+  return left > 0 ? [...lines, paint.dim(`… and ${left} more; ${how}`)] : lines
+}
+
+function howToSeeAll([first]: readonly FileDiagnostic[]): string {
+  if (first?.severity !== 'warning') return 'add --json to see them all'
+  return `see them all with: planfold validate ${escapeForTerminal(first.file)} --json`
 }
 
 function printOne(paint: Paint, diagnostic: FileDiagnostic): readonly string[] {

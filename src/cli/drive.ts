@@ -15,6 +15,7 @@ import { Complaint, EXIT, exitOf } from './exit.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
+import { NoticeWait } from './notice-wait.ts'
 import { type Ended, isRollbackEnd } from './rollback-words.ts'
 
 export interface DriveTask {
@@ -50,10 +51,13 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
   let rolledBack: Ended | null = null
+  const isStaying = task.wait || reporter.asks
+  const notices = new NoticeWait(composed.engine, plan, text => reporter.say(text))
   const follower = new Follower(composed.engine, plan, task.since, entry => {
     reporter.entry(entry)
     rolledBack = entry.events.find(isRollbackEnd) ?? rolledBack
     mirror?.touch()
+    if (!isStaying || entry.events.some(({ type }) => type === 'plan.finished')) notices.touch()
   })
   const unlisten = context.onSignal(signal => {
     if (interrupted !== null) {
@@ -109,7 +113,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
       driven = await composed.worker.drive(plan, {
         stop: stop.signal,
         force: force.signal,
-        stay: task.wait || reporter.asks,
+        stay: isStaying,
         onOutput: (name, text) => reporter.output(name, text),
       })
       if (driven.status !== 'held') break
@@ -121,6 +125,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     if (summary !== null) await follower.reach(summary.version)
   } finally {
     clearInterval(awake)
+    notices.close()
     unlisten()
     task.until?.removeEventListener('abort', onUntil)
     await follower.close()
@@ -138,13 +143,15 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const status =
     task.brief === true
       ? ((await composed.engine.ask({ type: 'summary', plan }))?.status ?? 'draft')
-      : await tellEnd(context, composed, plan, { interrupted, left })
+      : await tellEnd(context, composed, plan, { interrupted, left, rollback: whyStopped(rolledBack) })
   const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }
 
 /** Asked apart: it is set where the compiler does not look. */
 const isStopped = (ended: Ended | null): boolean => ended?.type === 'rollback.stopped'
+const whyStopped = (ended: Ended | null): string | null =>
+  ended?.type === 'rollback.stopped' ? ended.failure.message : null
 
 async function reporterFor(
   context: Context,

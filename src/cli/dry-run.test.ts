@@ -174,7 +174,7 @@ shape gate, pure
     checks that a.json follows b.json, which releases go
 
 size gate, pure
-    asks a person to choose: small, large
+    asks a person to choose: small, large, which releases push
 
 port gate, pure
     asks a person: Which\\u{202e} port?

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Composed } from '../compose.ts'
 import { analyze } from '../domain/analysis/analyze.ts'
+import { ledFrom } from '../domain/decisions/consenting.ts'
 import { effectOf } from '../domain/effect.ts'
 import { expandTasks } from '../domain/expand.ts'
 import type { TaskName } from '../domain/id.ts'
@@ -152,5 +153,8 @@ function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly str
 }
 
 function releasedBy(definition: PlanDefinition, gate: TaskName): readonly TaskName[] {
-  return expandTasks(definition).flatMap(task => (task.needs?.includes(gate) ? [task.id] : []))
+  const tasks = expandTasks(definition)
+  const own = tasks.find(({ id }) => id === gate)
+  const led = new Set(own === undefined ? [] : ledFrom(own).flatMap(({ to }) => to))
+  return tasks.flatMap(task => (task.needs?.includes(gate) || led.has(task.id) ? [task.id] : []))
 }

@@ -67,4 +67,18 @@ describe('the end of a run', () => {
       '  continue with: planfold retry demo last',
     ])
   })
+
+  it('names what stopped a plan that has no failed task, and a rollback that was stopped', () => {
+    const stopped = { why: 'a cap', next: [], task: task('d') }
+    const capped = summaryOf([], { status: 'failed', endedAt: 1, reason: 'a cap', stopped })
+    expect(endingLines(capped, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
+      '  output   planfold log demo d --output',
+      '  handoff  planfold handoff demo',
+      '  continue with: planfold retry demo d',
+    ])
+    const how = { ...NOBODY, rollback: 'somebody worked there' }
+    const lines = endingLines(capped, [], how, 0, paint(false))
+    expect(lines).toContain('  rollback stopped: somebody worked there')
+    expect(lines.at(-1)).toBe('  continue with: planfold inbox')
+  })
 })

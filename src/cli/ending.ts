@@ -6,9 +6,9 @@ import type { PlanId } from '../domain/id.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Holder } from '../stores/store.ts'
 import { envelope } from './answer.ts'
+import { brief } from './brief.ts'
 import type { Context, StopSignal } from './context.ts'
 import { elapsed } from './elapsed.ts'
 import { type Paint, symbol, tint } from './paint.ts'
@@ -18,6 +18,8 @@ export interface EndingOf {
   readonly interrupted: StopSignal | null
   /** Another process drives it on. */
   readonly left: Holder | null
+  /** The rollback that was stopped while we drove it: why. */
+  readonly rollback?: string | null
 }
 
 export async function tellEnd(context: Context, composed: Composed, plan: PlanId, how: EndingOf): Promise<PlanStatus> {
@@ -47,7 +49,7 @@ export function endingLines(
   const reason =
     summary.status === 'completed' || summary.reason === null || summary.reason === ''
       ? ''
-      : paint.dim(` (${escapeForTerminal(summary.reason)})`)
+      : paint.dim(` (${brief(summary.reason)})`)
   const lines = [
     `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary))}${took}${reason}`,
   ]
@@ -61,11 +63,12 @@ export function endingLines(
     )
   for (const failed of summary.failed.slice(0, 5)) {
     lines.push(
-      `  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
+      `  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
     )
   }
-  if (summary.status === 'failed')
-    lines.push(`  output   planfold log ${summary.name} ${summary.failed[0]?.task ?? ''} --output`.trimEnd())
+  const rollback = stoppedIn(summary, how)
+  if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
+  if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
   else lines.push(`  handoff  planfold handoff ${summary.name}`)
   const next = nextCommand(summary, how)
@@ -79,10 +82,24 @@ export function endingLines(
   return lines
 }
 
+/** Of the task that failed, or that stopped the plan; of all when none did. */
+function outputCommand({ name, failed, stopped }: Summary): string {
+  const task = failed[0]?.task ?? stopped?.task
+  return `planfold log ${name} ${task === undefined ? '' : `${task} `}--output`
+}
+
+/** One that runs on stands still instead, and is gone on with. */
+const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
+  endedAt === null ? null : rollback
+
 export function nextCommand(summary: Summary, how: EndingOf): string | null {
   if (how.left !== null) return null
-  if (summary.status === 'failed')
-    return summary.failed[0] === undefined ? null : `planfold retry ${summary.name} ${summary.failed[0].task}`
+  // It asks there what becomes of the rollback.
+  if (stoppedIn(summary, how) !== null) return 'planfold inbox'
+  if (summary.status === 'failed') {
+    const task = summary.failed[0]?.task ?? summary.stopped?.task
+    return task === undefined ? null : `planfold retry ${summary.name} ${task}`
+  }
   return summary.endedAt === null ? `planfold resume ${summary.name}` : null
 }
 

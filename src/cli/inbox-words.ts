@@ -8,16 +8,16 @@ import type { InboxItem, Left } from '../domain/views/inbox.ts'
 import type { InboxEntry } from '../engine/engine.ts'
 import { printDiff } from '../format/diff.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
+import { briefLine, brief as say } from './brief.ts'
 import { ago, elapsed } from './elapsed.ts'
 import type { Paint } from './paint.ts'
-import { cut } from './width.ts'
+import { verdictLines } from './verdict-words.ts'
 
 const SHOWN_MAX = 6
 const CHANGES_MAX = 20
-const TEXT_MAX = 400
 
 /** The question in one sentence. */
-export const askedWords = (item: Pick<InboxItem, 'task' | 'asks'>): string => askedSentence(item, say)
+export const askedWords = (item: Pick<InboxItem, 'task' | 'asks'>): string => briefLine(askedSentence(item, say))
 
 /** `more` is put between what is asked and the answers, each line under the others. */
 export function inboxLines(
@@ -26,7 +26,7 @@ export function inboxLines(
   paint: Paint,
   more: readonly string[] = [],
 ): readonly string[] {
-  const { id, name, title, since, answers, evidence } = item
+  const { id, name, title, since, answers, checks, evidence } = item
   const indent = ' '.repeat(id.length + 2)
   const wordWidth = Math.max(...answers.map(({ answer }) => answer.length))
   const meansWidth = Math.max(...answers.map(({ means }) => means.length))
@@ -34,8 +34,9 @@ export function inboxLines(
     `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...forWhom(item)].join(', ')})`)}`,
     ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
     ...(title === null ? [] : [`${indent}${say(title)}`]),
-    ...particulars(item).map(line => `${indent}${line}`),
-    ...evidence.slice(0, SHOWN_MAX).map(left => paint.dim(`${indent}${leftWords(left)}`)),
+    ...particulars(item).map(line => `${indent}${briefLine(line)}`),
+    ...verdictLines(checks).map(line => `${indent}${line}`),
+    ...evidence.slice(0, SHOWN_MAX).map(left => paint.dim(`${indent}${briefLine(leftWords(left))}`)),
     ...(evidence.length > SHOWN_MAX ? [paint.dim(`${indent}… and ${evidence.length - SHOWN_MAX} more before it`)] : []),
     ...more.map(line => `${indent}${line}`),
     ...answers.map(
@@ -148,5 +149,3 @@ export function answerLines(answers: JsonObject): readonly string[] {
     ([name, value]) => `${say(name)}=${say(typeof value === 'string' ? value : JSON.stringify(value))}`,
   )
 }
-
-const say = (text: string): string => cut(escapeForTerminal(text), TEXT_MAX)

@@ -2,7 +2,7 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import { sentence } from '../domain/views/timeline.ts'
+import { sentence, toldOf } from '../domain/views/timeline.ts'
 import type { Order, Submitted } from '../engine/engine.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import { answer, remark } from './answer.ts'
@@ -41,7 +41,9 @@ const TELL_MAX_MS = 15_000
 /** What happened, as sentences. */
 export function toldAs(context: Context, { plan, name, version, events }: Accepted): void {
   answer(context, { plan, name, version, events }, () =>
-    events.length === 0 ? 'nothing changed: it is so already' : events.map(event => escapeForTerminal(sentence(event))),
+    events.length === 0
+      ? 'nothing changed: it is so already'
+      : toldOf(events).map(event => escapeForTerminal(sentence(event))),
   )
 }
 

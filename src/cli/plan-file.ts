@@ -11,6 +11,7 @@ import type { Order } from '../engine/engine.ts'
 import type { DefinitionFault, ParseOptions, Told } from '../format/parse.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT, type FileDiagnostic, usage } from './exit.ts'
+import { unknownTemplates } from './template-rules.ts'
 
 export interface PlanFile {
   readonly path: string
@@ -30,7 +31,11 @@ export async function readPlanFile(
   /** Without `check`, a plan whose graph is wrong is read too, to be looked at. */
   options: Pick<ParseOptions, 'check'> = { check: checkGraph },
 ): Promise<PlanFile> {
-  return await parsePlanText(path, await readText(context, path), options)
+  const file = await parsePlanText(path, await readText(context, path), options)
+  const unknown = await unknownTemplates(context, file.definition)
+  if (unknown.length === 0) return file
+  const more = unknown.map(fault => ({ ...file.locate(fault), severity: 'warning' as const }))
+  return { ...file, warnings: [...file.warnings, ...more] }
 }
 
 /** The same for a text that is there already; `place` says where a line of it was written, when it is made of several files. */

@@ -3,6 +3,7 @@
 import type { Engine } from '../engine/engine.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import { answer } from './answer.ts'
+import { endedUnanswered } from './asked-too-late.ts'
 import type { Context } from './context.ts'
 import { ago } from './elapsed.ts'
 import { answerLines, fieldWords } from './inbox-words.ts'
@@ -17,10 +18,15 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
   if (question === undefined) return false
   const { text, form, by, task, since, answer: given } = question
   const now = context.now()
+  const found = await engine.ask({ type: 'find', reference: plan })
+  const over = found === null ? null : await endedUnanswered(engine, { ...found, question })
   answer(context, { question }, () => [
     `${context.paint.bold(id)} ${escapeForTerminal(by)}${task === undefined ? '' : `, at ${task},`} asks: ${escapeForTerminal(text)} ${context.paint.dim(`(${ago(since, now)})`)}`,
     ...(given === null
-      ? ['  waits for an answer:', ...form.map(field => `  ${fieldWords(field)}`)]
+      ? [
+          over === null ? '  waits for an answer:' : '  was not answered before the plan ended:',
+          ...form.map(field => `  ${fieldWords(field)}`),
+        ]
       : [
           `  answered by ${escapeForTerminal(given.by)} ${ago(given.at, now)}:`,
           ...answerLines(given.answers).map(line => `  ${line}`),

@@ -3,7 +3,7 @@
 import type { Millis } from '../domain/id.ts'
 import { breakerLine } from '../domain/views/explain.ts'
 import type { Summary } from '../domain/views/summary.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
+import { brief } from './brief.ts'
 import type { Paint } from './paint.ts'
 
 /** Of how many it tells. */
@@ -15,12 +15,8 @@ export function troubleLines(
   paint: Paint,
 ): readonly string[] {
   return [
-    ...recovering
-      .slice(0, SHOWN_MAX)
-      .map(({ task, how }) => `  ${paint.yellow('recovers')} ${task}: ${escapeForTerminal(how)}`),
-    ...breakers
-      .slice(0, SHOWN_MAX)
-      .map(breaker => `  ${paint.yellow('held')}     ${escapeForTerminal(breakerLine(breaker, now))}`),
-    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${escapeForTerminal(line)}`),
+    ...recovering.slice(0, SHOWN_MAX).map(({ task, how }) => `  ${paint.yellow('recovers')} ${task}: ${brief(how)}`),
+    ...breakers.slice(0, SHOWN_MAX).map(breaker => `  ${paint.yellow('held')}     ${brief(breakerLine(breaker, now))}`),
+    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${brief(line)}`),
   ]
 }

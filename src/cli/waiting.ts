@@ -1,10 +1,10 @@
 // What waits for a person or an agent, each with the exact commands that answer it.
 
-import type { Verdict } from '../domain/result.ts'
 import { askedSentence } from '../domain/views/asked-words.ts'
 import type { Summary, Waiting } from '../domain/views/summary.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
+import { brief, briefLine } from './brief.ts'
 import type { Paint } from './paint.ts'
+import { verdictLines } from './verdict-words.ts'
 
 const SHOWN_MAX = 5
 
@@ -21,13 +21,13 @@ export function waitingLines(
       ...answers(name, each).map(line => `           ${line}`),
     ])
   if (waiting.length > SHOWN_MAX)
-    lines.push(paint.dim(`           … and ${waiting.length - SHOWN_MAX} more: planfold status ${name}`))
+    lines.push(paint.dim(`           … and ${waiting.length - SHOWN_MAX} more: planfold inbox`))
   for (const { id, what, by, text } of questions.slice(0, SHOWN_MAX)) {
     const [does, commands] =
       what === 'question'
         ? ['asks', [`planfold answer ${name} ${id} NAME=VALUE`]]
         : ['proposes a revision', [`planfold accept ${name} ${id}`, `planfold decline ${name} ${id} -m 'why'`]]
-    lines.push(`  ${paint.yellow('waits')}    ${escapeForTerminal(by)} ${does}: ${escapeForTerminal(text)}`)
+    lines.push(`  ${paint.yellow('waits')}    ${brief(by)} ${does}: ${brief(text)}`)
     lines.push(...commands.map(line => `           ${line}`))
   }
   if (questions.length > SHOWN_MAX)
@@ -44,9 +44,9 @@ export function particulars({ asks, evidence = [], votes, expiresAt, escalated =
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const show = 'show' in asks ? (asks.show ?? []) : []
   return [
-    ...(show.length === 0 ? [] : [`look at: ${show.map(text => escapeForTerminal(text)).join(', ')}`]),
-    ...evidence.map(checked),
-    ...(approvers?.role === undefined ? [] : [`decided by: ${escapeForTerminal(approvers.role)}`]),
+    ...(show.length === 0 ? [] : [`look at: ${show.map(text => brief(text)).join(', ')}`]),
+    ...verdictLines(evidence),
+    ...(approvers?.role === undefined ? [] : [`decided by: ${brief(approvers.role)}`]),
     ...(approvers?.count === undefined || approvers.count < 2
       ? []
       : [`${votes?.length ?? 0} of ${approvers.count} have approved${by(votes)}`]),
@@ -55,17 +55,12 @@ export function particulars({ asks, evidence = [], votes, expiresAt, escalated =
   ]
 }
 
-function checked({ criterion, holds, evidence }: Verdict): string {
-  const sign = holds === null ? '?' : holds ? '✔' : '✘'
-  return `${sign} ${escapeForTerminal(criterion)}${evidence === undefined ? '' : ` (${escapeForTerminal(evidence)})`}`
-}
-
 const by = (votes: Waiting['votes']): string =>
-  votes === undefined || votes.length === 0 ? '' : `: ${votes.map(vote => escapeForTerminal(vote.by)).join(', ')}`
+  votes === undefined || votes.length === 0 ? '' : `: ${votes.map(vote => brief(vote.by)).join(', ')}`
 
 /** What a gate asks, in one sentence. */
 export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
-  askedSentence({ task, asks: { ...asks, on: null } }, escapeForTerminal)
+  briefLine(askedSentence({ task, asks: { ...asks, on: null } }, brief))
 
 function answers(plan: string, { task, asks, back: sent }: Waiting): readonly string[] {
   if (asks.type === 'unknown-outcome') {

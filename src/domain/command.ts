@@ -82,8 +82,9 @@ export type Command =
     }
   /** The definition of done as it was judged in a round of `converge`. */
   | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
-  | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string }
-  | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string }
+  /** `by`, of these: who asks; absent in journals from before it was said. */
+  | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string; readonly by?: string }
+  | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
   | { readonly type: 'checkpoint'; readonly name: CheckpointName; readonly standing: Standing }
   /** The worktree the plan works in was made. */

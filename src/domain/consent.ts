@@ -41,6 +41,8 @@ export interface ShownTask {
   readonly files: readonly ShownFile[]
   /** Where git would push to, by the name of the remote. */
   readonly remotes: { readonly [name: string]: string }
+  /** Of a push, where there is a repository. */
+  readonly push?: ShownPush
   /** All that the plan had written when its changes were reviewed; null when nobody reviews them. */
   readonly reviewed: readonly ShownChange[] | null
   /** What else is run for it: to judge it, to find out after a crash whether it happened, to undo it. As it was written. */
@@ -68,6 +70,15 @@ export interface ShownFile {
   readonly path: string
   readonly sha256: Sha256
   readonly bytes: number
+}
+
+export interface ShownPush {
+  /** What the refs that are named stand for, and HEAD. */
+  readonly commits: { readonly [ref: string]: string }
+  /** Settings of git that decide what is pushed, and where to. */
+  readonly config: { readonly [key: string]: string }
+  /** Is run by git before anything is sent. */
+  readonly hook: ShownFile | null
 }
 
 export interface ShownChange {
@@ -98,6 +109,8 @@ export interface ShownGate {
   readonly visit: number
   readonly show: readonly string[]
   readonly tasks: readonly ShownTask[]
+  /** Of a decision: where each of its options leads. */
+  readonly leads?: readonly { readonly outcome: string; readonly to: readonly TaskName[] }[]
   /** After it as well, and asked about again because it cannot be told yet what they would do. */
   readonly later: readonly TaskName[]
   readonly reviewed: readonly ShownChange[] | null

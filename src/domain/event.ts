@@ -50,7 +50,8 @@ export type Event =
   | { readonly type: 'plan.reopened'; readonly reason: string }
   | { readonly type: 'plan.archived' }
   | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
-  | { readonly type: 'task.skipped'; readonly task: TaskName; readonly reason: string }
+  /** `by`: the person who passed over it; absent when nobody did, and in journals from before it was said. */
+  | { readonly type: 'task.skipped'; readonly task: TaskName; readonly reason: string; readonly by?: string }
   | { readonly type: 'task.blocked'; readonly tasks: readonly TaskName[]; readonly by: TaskName }
   | { readonly type: 'task.unblocked'; readonly tasks: readonly TaskName[] }
   | { readonly type: 'task.abandoned'; readonly task: TaskName; readonly reason: string }

@@ -1,7 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EPOCH, numberedPlanId, sequentialPlanIds } from '../testing/index.ts'
-import { isActor, isPlanId, isPlanName, isSha256, isTaskName, isUuid, parseTaskId, planId, taskId } from './id.ts'
+import {
+  isActor,
+  isPlanId,
+  isPlanName,
+  isSha256,
+  isTaskName,
+  isUuid,
+  nameKey,
+  parseTaskId,
+  planId,
+  taskId,
+} from './id.ts'
 
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 })
 
@@ -83,13 +94,27 @@ describe('names', () => {
     ])
   })
 
-  it('of actors are free text without control characters', () => {
-    expect([
-      isActor('Ana <ana@example.com>'),
-      isActor(''),
-      isActor('a\nb'),
-      isActor('a\u2028b'),
-      isActor('x'.repeat(201)),
-    ]).toEqual([true, false, false, false, false])
+  it('of actors are free text, all of which can be seen', () => {
+    for (const name of ['Ana <ana@example.com>', 'Zoë 王', 'crash test']) expect(isActor(name)).toBe(true)
+    const unseen = [
+      '\n',
+      '\u001b',
+      '\u009b',
+      '\u2028',
+      '\u200b',
+      '\u202e',
+      '\u2066',
+      '\ufeff',
+      '\u00ad',
+      '\u3164',
+      '\ud800',
+    ]
+    for (const sign of unseen) expect(isActor(`a${sign}b`)).toBe(false)
+    for (const name of ['', ' ', 'ana ', '\u00a0ana', 'x'.repeat(201)]) expect(isActor(name)).toBe(false)
+  })
+
+  it('of actors are the same however they are written', () => {
+    expect(new Set(['ana', 'ana ', 'ANA', 'ａｎａ'].map(nameKey)).size).toBe(1)
+    expect(nameKey('ana')).not.toBe(nameKey('anna'))
   })
 })

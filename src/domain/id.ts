@@ -54,10 +54,15 @@ export function checkpointName(task: TaskName, at: Millis): CheckpointName {
   return `cp-${task}-${new Date(at).toISOString().replace(/[-:.]/g, '')}` as CheckpointName
 }
 
+/** On one line, and nothing in it that cannot be seen: two people must not look like one, nor one pass for two. */
 export function isActor(text: string): text is Actor {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused here.
-  return text.length > 0 && text.length <= ACTOR_MAX && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
+  const isVisible =
+    text.trim() === text && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text)
+  return text.length > 0 && text.length <= ACTOR_MAX && isVisible
 }
+
+/** Names with the same key are one person's, however they are written. */
+export const nameKey = (name: string): string => name.normalize('NFKC').trim().toLowerCase().normalize('NFKC')
 
 /** The id of the task that came `ordinal`-th into the plan, counted from 1. */
 export function taskId(plan: PlanId, ordinal: number): TaskId {

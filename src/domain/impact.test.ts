@@ -20,6 +20,32 @@ describe('what is hard to take back', () => {
     ['deploy', task('a', { kind: 'release' })],
     ['delete', script('psql -c "DROP TABLE users"')],
     ['delete', task('a', { labels: ['destructive'] })],
+    ['delete', script('rm -rf "$DIR"')],
+    ['delete', run('rm', '-rf', '/var/data')],
+    ['delete', run('/bin/rm', '-r', '../other')],
+    ['delete', run('rm', '-fv', '~/x')],
+    ['delete', script('cd x; rm --force -- *')],
+    ['delete', run('sudo', 'rm', '-rf', '.')],
+    ['delete', run('sh', '-c', "cd /tmp && rm -rf './'")],
+    ['delete', run('rm', '-rf', '${{ inputs.where }}')],
+    ['delete', script('ls | xargs rm -f')],
+    [null, run('rm', '-rf', 'build')],
+    [null, run('rm', '-rf', './build', 'dist/*', 'x..y')],
+    [null, run('rm', '/var/one')],
+    [null, script('farm -rf /x; echo rm')],
+    ['delete', run('git', 'clean', '-xdf')],
+    ['delete', script('git -C sub reset --hard HEAD~1')],
+    [null, run('git', 'reset', '--soft', 'HEAD~1')],
+    [null, run('git', 'clean', '-n')],
+    ['delete', script('find / -name "*.log" -delete')],
+    ['delete', run('find', '-type', 'f', '-delete')],
+    ['delete', script('find .. -exec rm {} +')],
+    [null, run('find', 'build', '-delete')],
+    [null, run('find', '/', '-name', 'x')],
+    ['delete', run('terraform', 'destroy', '-auto-approve')],
+    ['delete', run('tofu', 'apply', '-destroy')],
+    ['deploy', run('terraform', 'apply')],
+    ['push', run('git', '--git-dir', 'x', '--work-tree=y', '-c', 'a=b', '--bare', 'push')],
     ['migrate', run('alembic', 'upgrade', 'head')],
     ['migrate', task('a', { kind: 'schema-migration' })],
     [null, run('npm', 'test')],
@@ -44,6 +70,29 @@ describe('what is hard to take back', () => {
     // An edit beyond the policy fails by itself.
     expect(of(edit('a', 'x', { write: scope }), { write })).toBe(null)
   })
+
+  it.each<readonly [Impact | null, string]>([
+    ['outside', '../elsewhere/**'],
+    ['outside', '/etc/x'],
+    ['outside', 'src/../../x'],
+    ['outside', '**/../x'],
+    [null, 'src/../x'],
+    [null, 'a..b/**'],
+  ])('%s: a scope of %s, without a policy', (impact, pattern) => {
+    expect(of(task('a', { write: [pattern] }))).toBe(impact)
+    expect(of(task('a', { write: [pattern] }), { write: [pattern] })).toBe(impact)
+    expect(of(edit('a', 'x', { write: [pattern] }))).toBe(impact)
+  })
+
+  it.each(['git -C ', '-C -c ', 'git ', 'rm -x ', 'find -x ', 'a', ' ', '-', 'git --git-dir=x '])(
+    'is told in little time from a long line of %j',
+    text => {
+      const from = performance.now()
+      of(script(`git ${text.repeat(100_000 / text.length)}`))
+      of(run('git', ...text.repeat(100_000 / text.length).split(' ')))
+      expect(performance.now() - from).toBeLessThan(1_000)
+    },
+  )
 
   it('is asked about unless the policy says otherwise; what a policy demands always is', () => {
     const push = run('git', 'push')

@@ -2,6 +2,7 @@
 // well-known commands. The lint warns by it, and nothing of it begins before a person has agreed. What a script hides nobody can
 // tell from here: `kind` is for that.
 
+import { isDeleting } from './deletion.ts'
 import type { Json } from './json.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from './plan.ts'
 
@@ -11,7 +12,7 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   deploy: 'deploys',
   delete: 'deletes data',
   migrate: 'migrates data',
-  outside: "may write outside the plan's policy.write",
+  outside: "may write outside the workspace or the plan's policy.write",
 }
 
 interface Remembered {
@@ -53,12 +54,15 @@ const BY_KIND: readonly (readonly [RegExp, Impact])[] = [
   [/migrat/i, 'migrate'],
   [/^(git[-_. ]?)?push/i, 'push'],
 ]
+/** Options of git that take the next word. */
+const WITH_VALUE = '(?:-[cC]|--(?:git-dir|work-tree|namespace))'
 /** Whatever is missing here is what `kind` is for. */
 const BY_COMMAND: readonly (readonly [RegExp, Impact])[] = [
-  [at('git\\s+((-[cC]|--(git-dir|work-tree|namespace))(\\s+|=)\\S+\\s+|-\\S+\\s+)*push'), 'push'],
+  // Each word can be read in one way only, or a line of options would be tried in all ways there are.
+  [at(`git\\s+(${WITH_VALUE}\\s+\\S+\\s+|(?!${WITH_VALUE}\\s)-\\S+\\s+)*push`), 'push'],
   [at('(docker|podman)\\s+(image\\s+|manifest\\s+)?push'), 'push'],
   [at('(kubectl\\s+(apply|rollout|delete)|helm\\s+(install|upgrade|uninstall))'), 'deploy'],
-  [at('(terraform|tofu)\\s+(apply|destroy)'), 'deploy'],
+  [at('(terraform|tofu)\\s+apply'), 'deploy'],
   [at('(npm|pnpm|yarn|cargo)\\s+publish'), 'deploy'],
   [at('(vercel|flyctl|fly|firebase|serverless|wrangler|netlify)\\s+(deploy|publish)'), 'deploy'],
   [at('gh\\s+release\\s+create'), 'deploy'],
@@ -81,6 +85,7 @@ export function dangerOf(task: TaskDefinition): Exclude<Impact, 'outside'> | nul
   if (task.labels?.includes('destructive')) return 'delete'
   const line = commandOf(task)
   if (line === null) return null
+  if (isDeleting(line)) return 'delete'
   for (const [pattern, impact] of BY_COMMAND) if (pattern.test(line)) return impact as Exclude<Impact, 'outside'>
   return null
 }
@@ -102,11 +107,28 @@ function wordsOf(spec: Json): string {
         .trim()
 }
 
-/** A command whose scope the policy does not hold. An edit outside it fails by itself. */
+/** Its scope leaves the workspace, or is one of a command that the policy does not hold. An edit outside that fails by itself. */
 function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition): boolean {
+  if (action.type !== 'gate' && (write ?? []).some(leaves)) return true
+  if (
+    action.type === 'edit' &&
+    action.edits.some(edit => leaves(edit.file) || (edit.type === 'move' && leaves(edit.to)))
+  )
+    return true
   if (action.type !== 'run' || write === undefined || policy?.write === undefined) return false
   const allowed = policy.write.map(partsOf)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
+}
+
+/** Absolute, or more steps up than down. What `**` stands for may be nothing. */
+function leaves(pattern: string): boolean {
+  if (pattern.startsWith('/')) return true
+  let depth = 0
+  for (const part of partsOf(pattern)) {
+    depth += part === '..' ? -1 : part === '**' ? 0 : 1
+    if (depth < 0) return true
+  }
+  return false
 }
 
 /** Does every path of one pattern belong to the other? When in doubt it does not, and somebody is asked. */

@@ -49,7 +49,7 @@ export type JudgementEvent =
       readonly rationale: string
       readonly hash?: Sha256
     }
-  /** An approval that was given and not used holds no more. */
+  /** An approval that was given holds no more. */
   | { readonly type: 'consent.voided'; readonly task: TaskName; readonly reason: string }
   | ({ readonly type: 'question.asked' } & Question)
   | {

@@ -11,6 +11,8 @@ export interface Standing {
   readonly status: TaskStatus
   /** It was started at least once, or was decided. */
   readonly ran: boolean
+  /** It was running when the process that carried it out ended, and nobody drives the plan: may it be run again? */
+  readonly left?: 'again' | 'asked'
 }
 export type Standings = ReadonlyMap<TaskName, Standing>
 
@@ -64,8 +66,16 @@ function underWay(was: TaskDefinition, task: TaskDefinition, status: TaskStatus,
   )
   if (late !== undefined)
     return { task: id, status, fate: 'refused', why: `is ${status} and cannot need '${late}', which is not done` }
-  return { task: id, status, fate: 'changed', why: `is ${status} and goes on as it was started` }
+  const left = standings.get(id)?.left
+  const why = left === undefined ? `is ${status} and goes on as it was started` : LEFT[left]
+  return { task: id, status, fate: 'changed', why }
 }
+
+const LEFT = {
+  again: 'was running when its process ended; it is tried again as it is written now',
+  asked:
+    'was running when its process ended; a person says whether it happened, else it is tried again as it is written now',
+} as const
 
 function removed(task: TaskName, standing: Standing | undefined): Fate {
   const status = standing?.status ?? 'pending'

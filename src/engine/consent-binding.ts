@@ -1,7 +1,15 @@
 // What a task would do, put together from everything that decides it: its resolved action, inputs and environment, the files it
 // names, the plan's definition and policy. Stored as bytes whose hash is what an approval is for.
 
-import { CONSENT, type ShownAction, type ShownChange, type ShownTask, type ShownWords } from '../domain/consent.ts'
+import { resolve } from 'node:path'
+import {
+  CONSENT,
+  type ShownAction,
+  type ShownChange,
+  type ShownPush,
+  type ShownTask,
+  type ShownWords,
+} from '../domain/consent.ts'
 import { approversOf, impactIn } from '../domain/decisions/consenting.ts'
 import { effectOf, scopeOf } from '../domain/effect.ts'
 import type { Sha256 } from '../domain/id.ts'
@@ -10,7 +18,9 @@ import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefini
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { canonicalJson, definitionHash } from '../format/hash.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { inheritedEnvironment } from '../safety/environment.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './named-files.ts'
+import { pushTarget } from './push-target.ts'
 import type { Rooms } from './rooms.ts'
 
 /** Bytes that say what a task or a gate is about, under their hash; contents that they name are stored beside them. */
@@ -52,6 +62,9 @@ export async function bindTask(
   const given = givenTo(does, env, written)
   const named = namesOf(action, [...words, ...given], cwd, rooms.root)
   const remotes = impact === 'push' ? remotesOf(rooms.root) : {}
+  const folder = resolve(rooms.root, cwd)
+  const push =
+    impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
   const network = definition.network ?? plan.policy?.network ?? null
   const shown: ShownTask = {
     type: 'task',
@@ -75,17 +88,29 @@ export async function bindTask(
     program: does.type === 'argv' ? programOf(rooms.root, cwd, does.argv[0] ?? '', rooms.environment) : null,
     files: named.map(({ path, sha256, bytes }) => ({ path, sha256, bytes })),
     remotes,
+    ...(push === null ? {} : { push }),
     reviewed: options.reviewed,
     besides: besidesOf(definition),
     write: scopeOf(plan, definition),
     network,
-    hosts: hostsIn([...words, ...(network ?? []), ...Object.values(remotes), JSON.stringify(inputs), ...given]),
+    hosts: hostsIn([
+      ...words,
+      ...(network ?? []),
+      ...Object.values(remotes),
+      ...addressesIn(push),
+      JSON.stringify(inputs),
+      ...given,
+    ]),
     cost: costWords(definition.budget ?? plan.policy?.budget),
     words: wordsAbout(definition),
   }
   const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))
   return { ...sealed(shown), contents }
 }
+
+/** Where a setting of git may lead: the rest of its key is an address, or its value. */
+const addressesIn = (push: ShownPush | null): readonly string[] =>
+  Object.entries(push?.config ?? {}).flatMap(([key, value]) => (/^(remote|url)\./.test(key) ? [key, value] : []))
 
 /** The bytes of a value, and their hash. */
 export function sealed<T>(shown: T): Omit<Binding<T>, 'contents'> {
@@ -218,7 +243,8 @@ export function hostsIn(texts: readonly string[]): readonly string[] {
   const found = new Set<string>()
   for (const text of texts) {
     const bounded = text.slice(0, 100_000)
-    for (const [, host] of bounded.matchAll(/[a-z][a-z0-9+.-]*:\/\/(?:[^\s/@'"]*@)?([^\s/:?#'"]+)/gi)) found.add(host!)
+    for (const [, host] of bounded.matchAll(/[a-z][a-z0-9+.-]{0,30}:\/\/(?:[^\s/@'"]{0,500}@)?([^\s/:?#'"]+)/gi))
+      found.add(host!)
     for (const [, host] of bounded.matchAll(/(?:^|[\s'"=])[\w.-]+@([\w-]+(?:\.[\w-]+)*):/g)) found.add(host!)
     for (const [host] of bounded.matchAll(/\b(?:\d{1,3}\.){3}\d{1,3}\b|\blocalhost\b/g)) found.add(host)
   }
@@ -269,6 +295,7 @@ const FIELD_WORDS = {
   cwd: 'the folder it runs in',
   program: 'the program it starts',
   remotes: 'where it pushes to',
+  push: 'what it pushes, or how',
 } as const
 
 function changedFiles(approved: ShownTask, now: ShownTask): string {

@@ -89,32 +89,6 @@ describe('what was approved', () => {
     on.close()
   })
 
-  it('may be known only as it is written, when it can be taken back: then the words hold, and a change of them does not', async () => {
-    const tasks = [
-      gate('ok'),
-      run('build', ['sh', '-c', 'cat word'], {
-        needs: ['ok'],
-        outputs: { word: { from: 'stdout', as: 'text' } },
-        effect: 'pure',
-      }),
-      run('go', ['sh', 'x.sh', '${{ tasks.build.outputs.word }}'], { needs: ['ok', 'build'] }),
-    ]
-    const on = await stage({ tasks }, { ...FILES, word: 'v1' })
-    await on.drive()
-    expect((await shownBy(on, 'ok')).tasks.find(({ task }) => task === 'go')!.open).toContain('word')
-    await on.decide('ok')
-    await on.drive()
-    expect(on.done()).toEqual(['went v1'])
-    on.close()
-    const other = await stage({ tasks }, { ...FILES, word: 'v1' })
-    await other.drive()
-    await other.decide('ok')
-    other.write('x.sh', 'echo changed >> $REC\n')
-    await other.drive()
-    expect([other.done(), await other.asks('go')]).toEqual([[], 'consent'])
-    other.close()
-  })
-
   it('covers the first tasks of a group behind the gate', async () => {
     const on = await stage(
       {

@@ -15,7 +15,7 @@ async function approved(more: object = {}, policy: PlanDefinition['policy'] = {}
       policy,
       tasks: [
         run('pre', ['sh', '-c', 'cat word'], { outputs: { word: { from: 'stdout', as: 'text' } }, effect: 'pure' }),
-        gate('ok', more),
+        { ...gate('ok', more), needs: ['pre'] as never },
         run('go', ['sh', 'x.sh', '${{ tasks.pre.outputs.word }}'], { needs: ['ok', 'pre'], env: { WORD: 'one' } }),
       ],
     },

@@ -2,7 +2,16 @@
 // immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
 
 import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../domain/consent.ts'
-import { approversAt, faultIn, gatesBefore, impactIn, isReview, UNAGREED } from '../domain/decisions/consenting.ts'
+import {
+  approversAt,
+  faultIn,
+  gatesBefore,
+  impactIn,
+  isReview,
+  ledFrom,
+  UNAGREED,
+} from '../domain/decisions/consenting.ts'
+import { wouldReopen } from '../domain/decisions/routing.ts'
 import { heldScope, worksApart } from '../domain/effect.ts'
 import type { GateQuestion } from '../domain/event.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
@@ -59,8 +68,8 @@ async function found(rooms: Rooms, state: PlanState, task: TaskState, from: Sha2
 }
 
 /** Does somebody's agreement hold for what is found? For `prepare`, which does nothing more for a task that must ask. */
-export function isCovered(state: PlanState, task: TaskState, found: Found, now: number): boolean {
-  return task.consent !== null && faultIn(task.consent, found, impactIn(state, task), now) === null
+export function isCovered(task: TaskState, found: Found, now: number): boolean {
+  return task.consent !== null && faultIn(task.consent, found, now) === null
 }
 
 /**
@@ -79,14 +88,10 @@ export async function objection(
   const { consent } = task
   if (consent === null) return unagreed('nobody has approved it')
   const approved = await approvedBy(rooms, consent)
-  const impact = impactIn(state, task)
   const now = await look(rooms, state, task, { attempt, open: null }, approved)
   const exact = { from: state.hash, hash: now.hash, ...changedIn(approved, now.shown) }
-  const fault = faultIn(consent, exact, impact, rooms.clock.now())
-  if (fault === null || approved?.open == null) return fault === null ? null : unagreed(fault)
-  const written = await look(rooms, state, task, asWritten(approved.open), approved)
-  const still = faultIn(consent, { ...exact, written: written.hash }, impact, rooms.clock.now())
-  return still === null ? null : unagreed(still)
+  const fault = faultIn(consent, exact, rooms.clock.now())
+  return fault === null ? null : unagreed(fault)
 }
 
 const changedIn = (approved: ShownTask | null, now: ShownTask): Pick<Found, 'changed'> =>
@@ -130,18 +135,20 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const reviewed = isReview(definition) ? await review(rooms, state) : null
   const bound: Binding<ShownTask>[] = []
   const later: TaskName[] = []
-  for (const task of APPROVES_NOTHING.has(type) ? [] : releasedBy(state, gate)) {
-    const isNext = task.definition.needs?.includes(definition.id) === true
+  const next = nextOf(state, gate)
+  for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
     const resolved = await resolution(state, task)
     // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
-    if (isOther || (resolved.open !== null && impactIn(state, task) !== null)) later.push(task.definition.id)
+    // Led back to it begins its next visit, to which nobody can have agreed before.
+    const isBack = !needsGate(task, gate) && wouldReopen(task)
+    if (isBack || isOther || (resolved.open !== null && impactIn(state, task) !== null)) later.push(task.definition.id)
     else
       bound.push(
         await bindTask(rooms, state, task, resolved, {
           approvers: demanded ?? approvers,
-          reviewed: isNext ? reviewed : null,
+          reviewed: next.has(task) ? reviewed : null,
         }),
       )
   }
@@ -158,6 +165,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     visit,
     show,
     tasks: bound.map(one => one.shown),
+    ...(type === 'decision' ? { leads: ledFrom(definition) } : {}),
     later,
     reviewed,
     words: wordsAbout(definition),
@@ -168,20 +176,31 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   return { hash, shown: hash, binds: Object.fromEntries(bound.map(one => [one.shown.task, one.hash])) }
 }
 
-/** Whoever answers these chooses or tells something; nothing is approved. */
-const APPROVES_NOTHING: ReadonlySet<string> = new Set(['decision', 'question'])
-
 type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
 
-/** Tasks right behind the gate, and those with a high impact anywhere behind it, that the engine carries out. */
-function releasedBy(state: PlanState, gate: TaskState): readonly TaskState[] {
-  return transitiveDependants([gate]).filter(
-    task =>
-      isActing(task.definition) &&
-      !ENDED.has(task.status) &&
-      (task.definition.needs?.includes(gate.definition.id) === true || impactIn(state, task) !== null),
-  )
+/**
+ * Tasks right behind the gate, and those with a high impact anywhere behind it, that the engine carries out. Of a decision only
+ * where its options lead: whoever needs it begins whatever is chosen.
+ */
+function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskState>): readonly TaskState[] {
+  if (isDecision(gate)) return [...next].filter(task => isActing(task.definition))
+  const led = [...next].filter(task => !needsGate(task, gate))
+  const after = transitiveDependants([gate, ...led.filter(task => !wouldReopen(task))])
+  const behind = after.filter(task => !ENDED.has(task.status) && (next.has(task) || impactIn(state, task) !== null))
+  return [...new Set([...led, ...behind])].filter(task => isActing(task.definition))
 }
+
+/** Those that need the gate, and those that an agreement there leads to. */
+function nextOf(state: PlanState, gate: TaskState): ReadonlySet<TaskState> {
+  const led = ledFrom(gate.definition).flatMap(({ to }) => to.flatMap(name => state.tasks.get(name) ?? []))
+  return new Set([...(isDecision(gate) ? [] : gate.dependants), ...led])
+}
+
+const isDecision = ({ definition: { action } }: TaskState): boolean =>
+  action.type === 'gate' && action.gate === 'decision'
+
+const needsGate = (task: TaskState, { definition: { id } }: TaskState): boolean =>
+  task.definition.needs?.includes(id) === true
 
 /** Who must agree to what has a high impact, when the policy says who. */
 const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>

@@ -118,6 +118,8 @@ export class EngineLocal implements Engine {
       case 'decide':
         return await this.#decide(found.plan, order, actor, options)
       case 'answer':
+      case 'retry':
+      case 'skip':
         return await this.#update(found.plan, { ...order, by: actor }, actor, options)
       case 'judge':
       case 'propose':

@@ -18,6 +18,8 @@ export interface Halt {
 
 export interface Halted extends Halt {
   readonly paused: readonly string[]
+  /** Plans that were paused before. */
+  readonly already: readonly string[]
   /** Plans that could not be paused, and why. */
   readonly left: readonly { readonly name: string; readonly why: string }[]
 }
@@ -58,14 +60,15 @@ export const killSwitch = (rooms: Rooms): KillSwitch => ({
 async function halt({ store, clock }: Rooms, reason: string, by: Actor): Promise<Halted> {
   const said = haltOf({ store }) ?? { by, at: clock.now(), reason }
   store.blobs.pin(PIN, JSON.stringify(said))
+  const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
   const paused: string[] = []
   const left: { name: string; why: string }[] = []
-  for (const { plan, name } of await openPlans(store)) {
+  for (const { plan, name } of await plansOf(store, OPEN)) {
     const updated = await pauseHalted(store, plan, said)
     if (updated === null) paused.push(name)
     else left.push({ name, why: updated.message })
   }
-  return { ...said, paused, left }
+  return { ...said, paused, already, left }
 }
 
 /** Null when nothing was halted. */
@@ -81,9 +84,12 @@ export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promi
   return updated.ok ? null : updated.refusal
 }
 
-async function openPlans(store: Store): Promise<readonly { readonly plan: PlanId; readonly name: string }[]> {
+async function plansOf(
+  store: Store,
+  statuses: readonly PlanStatus[],
+): Promise<readonly { readonly plan: PlanId; readonly name: string }[]> {
   const found = new Map<PlanId, string>()
-  for (const status of OPEN) {
+  for (const status of statuses) {
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page = await store.plans({ status, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
       for (const { id, name } of page.items) found.set(id, name)

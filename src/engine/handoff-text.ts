@@ -143,7 +143,12 @@ function judgedSections(facts: Handoff): readonly (readonly string[])[] {
     section(
       'Proposed',
       facts.proposals.map(({ id, at, by, rationale, fate }) => {
-        const how = fate === null ? 'not decided' : `${fate.how} by ${text(fate.by)}: ${text(fate.rationale)}`
+        const how =
+          fate === null
+            ? 'not decided'
+            : fate.how === 'void'
+              ? `void: ${text(fate.rationale)}`
+              : `${fate.how} by ${text(fate.by)}: ${text(fate.rationale)}`
         return `- ${time(at)}, ${text(by)}: ${code(id)} ${text(rationale)} — ${how}`
       }),
     ),
@@ -192,14 +197,37 @@ function openLine({ task, title, status, reason }: HandedTask): string {
   return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${status}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
 }
 
-const waitingLines = ({ waiting }: Handoff): readonly string[] =>
-  waiting.map(
+/** What still waits for a person; of a plan that has ended, what nobody has answered. */
+const waitingLines = ({ waiting, endedAt, questions, proposals }: Handoff): readonly string[] => [
+  ...waiting.map(
     ({ task, asks, since }) =>
       `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${asks}`,
-  )
+  ),
+  ...(endedAt === null ? [] : questions)
+    .filter(({ answer }) => answer === null)
+    .map(
+      ({ id, at, by, task, text: asked }) =>
+        `- question ${code(id)} of ${text(by)}${task === null ? '' : ` at ${code(task)}`}, ${time(at)}, not answered: ${text(asked)}`,
+    ),
+  ...(endedAt === null ? [] : proposals)
+    .filter(({ fate }) => fate === null)
+    .map(
+      ({ id, at, by, rationale }) =>
+        `- proposal ${code(id)} of ${text(by)}, ${time(at)}, not decided: ${text(rationale)}`,
+    ),
+]
 
-const decisionLine = ({ version, at, by, task, verdict, rationale, said }: Handoff['decisions'][number]): string =>
-  `- ${time(at)}, entry ${version}, ${text(by)}: ${code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
+const decisionLine = ({
+  version,
+  at,
+  by,
+  task,
+  proposal,
+  verdict,
+  rationale,
+  said,
+}: Handoff['decisions'][number]): string =>
+  `- ${time(at)}, entry ${version}, ${text(by)}: ${task === null ? `proposal ${code(proposal ?? '')}` : code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
 
 function setbackLine({ at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number]): string {
   const which = visit > 1 ? `visit ${visit}, attempt ${attempt}` : `attempt ${attempt}`

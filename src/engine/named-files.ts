@@ -39,14 +39,15 @@ export function namedFiles(root: string, cwd: string, argv: readonly string[]): 
   const base = realOf(root) ?? root
   const from = resolve(base, cwd)
   let looked = 0
+  const look = (name: string, isScript: boolean): void => {
+    if (looked++ >= NAMES_MAX) throw new Error(`the command has more than ${NAMES_MAX} words that may name files`)
+    const file = fileAt(base, from, name, isScript) ?? (isScript ? null : folderAt(base, from, name))
+    if (file !== null) found.set(file.path, file)
+  }
   for (const word of argv) {
-    // A word with more than one word in it is a script; what it names is looked for in the workspace only.
-    const isScript = /[\s;|&]/.test(word)
-    for (const name of isScript ? wordsOf(word) : optionOf(word)) {
-      if (looked++ >= NAMES_MAX) throw new Error(`the command has more than ${NAMES_MAX} words that may name files`)
-      const file = fileAt(base, from, name, isScript) ?? (isScript ? null : folderAt(base, from, name))
-      if (file !== null) found.set(file.path, file)
-    }
+    for (const name of optionOf(word)) look(name, false)
+    // A word with more than one word in it may be a script; what it names is looked for in the workspace only.
+    if (/[\s;|&<>'"`]/.test(word)) for (const name of scriptWords(word)) look(name, true)
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
@@ -57,9 +58,33 @@ function optionOf(word: string): readonly string[] {
   return at < 0 ? [word] : [word, word.slice(at + 1)]
 }
 
-const wordsOf = (script: string): readonly string[] => [
-  ...new Set(script.split(/[\s'"`;|&<>(){}=,]+/).filter(word => word !== '')),
-]
+/** What a script may name: its words as a shell reads them, quotes taken off, and what stands between any two signs. */
+export function scriptWords(script: string): readonly string[] {
+  const words = new Set(script.split(/[\s'"`;|&<>(){}=,]+/))
+  for (const word of shellWords(script)) for (const name of optionOf(word)) words.add(name)
+  words.delete('')
+  return [...words]
+}
+
+/** Cut where nothing quotes a blank, an operator or a redirection. Variables stay as they are written. */
+function shellWords(script: string): readonly string[] {
+  const words: string[] = []
+  let word = ''
+  let quote = ''
+  for (let at = 0; at < script.length; at++) {
+    const sign = script[at]!
+    if (sign === '\\' && quote !== "'" && at + 1 < script.length) word += script[++at]!
+    else if (sign === quote) quote = ''
+    else if (quote === '' && (sign === "'" || sign === '"')) quote = sign
+    else if (quote === '' && CUTS.includes(sign)) {
+      words.push(word)
+      word = ''
+    } else word += sign
+  }
+  return [...words, word]
+}
+
+const CUTS = ' \t\r\n;|&<>()`'
 
 function fileAt(root: string, from: string, name: string, onlyInside: boolean): Named | null {
   if (name === '' || name.length > NAME_MAX || name.includes('\0')) return null

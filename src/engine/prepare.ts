@@ -141,7 +141,7 @@ async function made(
     const consent = await findConsent(rooms, state, task)
     judged = { ...judged, consent }
     // Here too somebody is asked first.
-    if (!isCovered(state, task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
+    if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
   }
   const due = dueBefore(state, task)
   if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state) }

@@ -4,7 +4,7 @@
 import type { z } from 'zod'
 import { suggest } from '../domain/suggest.ts'
 import { type Complaint, type Path, printPath } from './diagnostic.ts'
-import { keysAt } from './schema-keys.ts'
+import { keysAt, wordsAt } from './schema-keys.ts'
 
 type Issue = z.core.$ZodIssue
 /** What is wrong under each of the forms a value may take. */
@@ -36,13 +36,13 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
     case 'invalid_union': {
       if (given === undefined) return [missing(path)]
       const nearest = nearestForms(issue.errors)
-      if (nearest.length === 0) return [wrongType(path, given, formsOf(issue), source)]
+      if (nearest.length === 0) return [wrongType(schema, path, given, formsOf(issue), source)]
       if (nearest.length > 1) return undecided(schema, path, nearest, issue.errors)
       return nearest.flat().flatMap(inner => explain(schema, inner, path, source))
     }
     case 'invalid_type':
       if (given === undefined) return [missing(path)]
-      return [wrongType(path, given, EXPECTED[issue.expected] ?? issue.expected, source)]
+      return [wrongType(schema, path, given, EXPECTED[issue.expected] ?? issue.expected, source)]
     case 'invalid_value': {
       const values = issue.values.map(String)
       if (given === undefined) return [missing(path)]
@@ -53,6 +53,9 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
     }
     case 'invalid_key':
       return [{ path, atKey: true, message: `'${String(path.at(-1))}' cannot be a name here`, hint: keyHint(path) }]
+    // The only patterns are those of names.
+    case 'invalid_format':
+      return [{ path, message: `${show(given)} cannot be a name here`, hint: nameHint(issue, given) }]
     case 'too_small':
       return [tooSmall(path, issue, given)]
     case 'too_big':
@@ -65,7 +68,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
       ]
     case 'custom': {
       const hint = issue.params?.hint
-      if (given === null) return [wrongType(path, given, 'a value', source)]
+      if (given === null) return [wrongType(schema, path, given, 'a value', source)]
       return [{ path, message: issue.message, ...(typeof hint === 'string' ? { hint } : {}) }]
     }
     default:
@@ -127,7 +130,7 @@ function missing(path: Path): Told {
     return { absent, path: [], message: "'planfold' is missing", hint: "begin the document with 'planfold: 1'" }
   if (key === 'tasks')
     return { absent, path: [], message: 'a plan needs at least one task', hint: "add a list 'tasks:' with '- id: …'" }
-  if (key === 'id')
+  if (key === 'id' && path.at(-3) !== 'options')
     return {
       absent,
       path: path.slice(0, -1),
@@ -147,7 +150,7 @@ function version(path: Path, given: unknown): Complaint {
   }
 }
 
-function wrongType(path: Path, given: unknown, wanted: string, source: Source): Complaint {
+function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string, source: Source): Complaint {
   if (given === null) {
     if (path.length === 1 && path[0] === 'tasks')
       return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
@@ -155,12 +158,15 @@ function wrongType(path: Path, given: unknown, wanted: string, source: Source): 
   }
   const typed = source.written(path) ?? String(given)
   const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
-  return { path, message, hint: UNITS.get(String(path.at(-1))) ?? betterType(given, wanted, typed) }
+  const words = wordsAt(schema, path)
+  const hint = words.length > 0 ? `write ${words.join(', ')}` : betterType(given, wanted, typed)
+  return { path, message, hint: UNITS.get(String(path.at(-1))) ?? hint }
 }
 
 function betterType(given: unknown, wanted: string, typed: string): string {
   const scalar = typeof given === 'number' || typeof given === 'boolean'
-  if (scalar && wanted.includes('text')) return `put it in quotes: "${typed}"`
+  const chosen = typeof given === 'boolean' && wanted.includes('true')
+  if (scalar && wanted.includes('text') && !chosen) return `put it in quotes: "${typed}"`
   if (typeof given === 'string' && wanted === 'a list') return 'write it as a list: [a, b]'
   return `write ${wanted}`
 }
@@ -199,6 +205,12 @@ function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unkno
   }
 }
 
+function nameHint(issue: Issue & { code: 'invalid_format' }, given: unknown): string {
+  const rest = /\{0,(\d+)\}/.exec(issue.pattern ?? '')?.[1]
+  const max = rest === undefined ? Number.POSITIVE_INFINITY : Number(rest) + 1
+  return typeof given === 'string' && given.length > max ? `use at most ${max} characters` : keyHint([])
+}
+
 function keyHint(path: Path): string {
   if (path.includes('env')) return 'use letters, digits and _; PLANFOLD_VALUE_… is taken'
   return 'use letters, digits, _ and -, beginning with a letter'
@@ -227,7 +239,9 @@ function formsOf(issue: Issue & { code: 'invalid_union' }): string {
   const words = issue.errors.flat().map(inner => {
     if (inner.code === 'invalid_union') return formsOf(inner)
     if (inner.code === 'invalid_type') return EXPECTED[inner.expected] ?? inner.expected
-    return inner.code === 'invalid_value' ? inner.values.map(value => `'${String(value)}'`).join(' or ') : null
+    return inner.code === 'invalid_value'
+      ? inner.values.map(value => (typeof value === 'string' ? `'${value}'` : String(value))).join(' or ')
+      : null
   })
   return [...new Set(words.filter(word => word !== null))].join(' or ')
 }

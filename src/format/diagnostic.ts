@@ -25,7 +25,8 @@ export interface Complaint {
   readonly within?: { readonly text: string; readonly offset: number }
 }
 
-export const DIAGNOSTICS_MAX = 20
+/** Of one document. The format tells people the number: docs/formats/plan.md. */
+export const DIAGNOSTICS_MAX = 100
 
 /** In the order of the text, one thing said about one value, and not more than anyone reads. */
 export function tidy(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {

@@ -35,7 +35,7 @@ const environment = new Environment({ limits })
 
 /** Reads an expression and says everything that can be known without values. `also` are names of the caller's own. Never throws. */
 export function compile(source: string, also: readonly string[] = []): Compilation {
-  if (source.trim() === '') return fault({ message: 'the expression is empty', position: 0 })
+  if (source.trim() === '') return fault({ message: 'the expression is empty', position: 0, hint: EXAMPLE })
   if (source.length > SOURCE_MAX) {
     return fault({
       message: `the expression is longer than ${SOURCE_MAX} characters`,
@@ -83,6 +83,8 @@ function fault(found: Fault): Compilation {
   return { ok: false, ...found }
 }
 
+const EXAMPLE = 'write a condition, for instance exit == 0 && outputs.total > 3'
+
 function unreadable(error: unknown, source: string): Fault {
   if (error instanceof RangeError)
     return { message: 'the expression is nested too deeply', position: 0, hint: 'split it up' }
@@ -98,6 +100,6 @@ function unreadable(error: unknown, source: string): Fault {
   return {
     message: `the expression cannot be read: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`,
     position,
-    ...(single ? { hint: 'write == to compare' } : {}),
+    hint: single ? 'write == to compare' : EXAMPLE,
   }
 }

@@ -196,7 +196,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'a checkpoint of a number',
       ONE('checkpoint: 3'),
-      ["4:17 'checkpoint' must be 'true' or text or a map, not 3 (put it in quotes: \"3\")"],
+      ['4:17 \'checkpoint\' must be true or text or a map, not 3 (put it in quotes: "3")'],
     ],
     [
       'an action beside a checkpoint',

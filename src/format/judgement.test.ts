@@ -368,6 +368,63 @@ describe('what is wrong with them is told in place', () => {
       ['4:11 "aproval" is not one of the known words (did you mean \'approval\'?)'],
     ],
     [
+      'a gate that is just there',
+      ONE('gate: true'),
+      [
+        "4:11 'gate' must be text or a map, not true (write approval, diff, decision, question, schema, invariant, tests, budget)",
+      ],
+    ],
+    [
+      'gates that are just there',
+      HEAD('policy: { gates: true }'),
+      ["2:18 'gates' must be text or a map, not true (write default, none)"],
+    ],
+    [
+      'an impact that is no word',
+      HEAD('policy: { gates: { before: [true] } }'),
+      ["2:29 item 1 of 'before' must be text, not true (write push, deploy, delete, migrate, outside)"],
+    ],
+    [
+      'a rule that asks nobody',
+      ONE('recover: [{ ask: false }]'),
+      ["4:22 'ask' must be true or text, not false (write true or text)"],
+    ],
+    [
+      'a role that is no name',
+      HEAD('policy: { roles: { "a b": [ana] } }'),
+      ["2:20 'a b' cannot be a name here (use letters, digits, _ and -, beginning with a letter)"],
+    ],
+    [
+      'a field that is no name',
+      ONE('gate: { type: question, question: x, form: [{ name: "a b" }] }'),
+      ['4:57 "a b" cannot be a name here (use letters, digits, _ and -, beginning with a letter)'],
+    ],
+    [
+      'a field of a long name',
+      ONE(`gate: { type: question, question: x, form: [{ name: ${'x'.repeat(65)} }] }`),
+      [`4:57 "${'x'.repeat(59)}… cannot be a name here (use at most 64 characters)`],
+    ],
+    [
+      'two fields of one name',
+      ONE('gate: { type: question, question: x, form: [{ name: a }, { name: a }] }'),
+      ["4:70 'a' is there twice (rename one of them)"],
+    ],
+    [
+      'an option that is no name',
+      ONE('gate: { type: decision, options: [{ id: "a b" }, { id: y }] }'),
+      ['4:45 "a b" cannot be a name here (use letters, digits, _ and -, beginning with a letter)'],
+    ],
+    [
+      'an option without a name',
+      ONE('gate: { type: decision, options: [{ title: a }, { id: y }] }'),
+      ["4:39 'id' is missing (add 'id:')"],
+    ],
+    [
+      'a failure mode that is no name',
+      ONE('failure_modes: [{ name: "a b", detect: y }]'),
+      ['4:29 "a b" cannot be a name here (use letters, digits, _ and -, beginning with a letter)'],
+    ],
+    [
       'a gate that must say more',
       ONE('gate: tests'),
       ["4:11 a gate of type 'tests' must say more (write gate: { type: tests, checks: [{ check: npm test }] })"],
@@ -508,4 +565,44 @@ describe('what is wrong with them is told in place', () => {
   ])('%s', (_, text, expected) => {
     expect(complaints(text)).toEqual(expected)
   })
+
+  // Fed to every key: what the schema library says by itself is not for people.
+  test('whatever stands at a key, the answer is in our words and says what to do', () => {
+    const strange: readonly unknown[] = [null, true, -1, 1.5, 1e12, '', 'a b', 'x'.repeat(300), '0s', [], [null], [1]]
+    const values = [...strange, [''], ['a b'], [[]], [{}], {}, { x: 1 }, { 'a b': 1 }]
+    const raw = parse(TEXT) as Tree
+    let fed = 0
+    // Each place gets some of them, all of them on request.
+    const step = process.env.PLANFOLD_RUNS === undefined ? 6 : 1
+    for (const [at, path] of [...paths(raw)].entries()) {
+      for (const value of values.filter((_, index) => (at + index) % step === 0)) {
+        const result = parsePlan(JSON.stringify(replaced(raw, path, value)), { check: checkGraph })
+        for (const { message, hint } of result.ok ? [] : result.diagnostics) {
+          fed++
+          const told = `${path.join('.')} = ${JSON.stringify(value)}: ${message}`
+          expect(hint, told).toBeTypeOf('string')
+          expect(told).not.toMatch(/Invalid|\bexpected|Unrecognized|Too (?:big|small)|pattern \//)
+        }
+      }
+    }
+    expect(fed).toBeGreaterThan(500)
+  })
 })
+
+type Tree = { readonly [key: string | number]: unknown }
+
+/** Every place of a document that is about judgement. */
+function* paths(tree: unknown, above: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
+  if (tree === null || typeof tree !== 'object') return
+  const entries = Array.isArray(tree) ? [...tree.entries()] : Object.entries(tree)
+  for (const [key, value] of entries) {
+    yield [...above, key]
+    yield* paths(value, [...above, key])
+  }
+}
+
+function replaced(tree: unknown, [key, ...rest]: readonly (string | number)[], value: unknown): unknown {
+  if (key === undefined) return value
+  if (Array.isArray(tree)) return tree.with(Number(key), replaced(tree[Number(key)], rest, value))
+  return { ...(tree as Tree), [key]: replaced((tree as Tree)[key], rest, value) }
+}

@@ -4,7 +4,7 @@
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { complaintsOf } from './complaints.ts'
-import { type Complaint, type Diagnostic, type Path, tidy } from './diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Diagnostic, type Path, tidy } from './diagnostic.ts'
 import { DIALECTS } from './dialects/all.ts'
 import type { Dialect, EndedStatus } from './dialects/dialect.ts'
 import { Source } from './dialects/source.ts'
@@ -156,8 +156,8 @@ export function planNameFrom(fileName: string): PlanName | null {
   return isPlanName(slug) ? slug : null
 }
 
-/** Finding a place costs a walk through the document; among this many are the first that are told. */
-const PLACED_MAX = 100
+/** Finding a place costs a walk through the document; some of these are one thing said twice. */
+const PLACED_MAX = 2 * DIAGNOSTICS_MAX
 
 const NAMELESS: Complaint = {
   path: [],

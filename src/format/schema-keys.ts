@@ -1,14 +1,33 @@
-// Which keys the schema knows at a place of the document: what "did you mean" chooses from.
+// Which keys the schema knows at a place of the document: what "did you mean" chooses from; and which words.
 
 import { z } from 'zod'
 import type { Path } from './diagnostic.ts'
 
 /** The keys the schema knows at a path, over all forms a value may take there. */
 export function keysAt(schema: z.ZodType, path: Path): readonly string[] {
+  const objects = formsAt(schema, path)
+    .flatMap(flatten)
+    .filter(one => one instanceof z.ZodObject)
+  return [...new Set(objects.flatMap(one => Object.keys(one.shape)))]
+}
+
+/** The words a text may be at a path, where it may be some only. */
+export function wordsAt(schema: z.ZodType, path: Path): readonly string[] {
+  return [...new Set(formsAt(schema, path).flatMap(wordsOf))]
+}
+
+function formsAt(schema: z.ZodType, path: Path): readonly z.ZodType[] {
   let here: readonly z.ZodType[] = [schema]
   for (const step of path) here = here.flatMap(flatten).flatMap(one => inside(one, step))
-  const objects = here.flatMap(flatten).filter(one => one instanceof z.ZodObject)
-  return [...new Set(objects.flatMap(one => Object.keys(one.shape)))]
+  return here
+}
+
+function wordsOf(schema: z.ZodType): readonly string[] {
+  const words = schema.meta()?.enum
+  if (Array.isArray(words)) return words.map(String)
+  if (schema instanceof z.ZodOptional) return wordsOf(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodUnion) return (schema.options as readonly z.ZodType[]).flatMap(wordsOf)
+  return schema instanceof z.ZodPipe ? wordsOf(schema.in as z.ZodType) : []
 }
 
 function flatten(schema: z.ZodType): readonly z.ZodType[] {

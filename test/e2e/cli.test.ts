@@ -34,7 +34,7 @@ describe('a plan from the command line', () => {
         'HH:MM:SS plan started',
         'HH:MM:SS count │ 6',
         'HH:MM:SS count │ evil \\u{1b}[31m',
-        'HH:MM:SS flaky will be tried again in 0.0s',
+        expect.stringContaining('flaky will be tried again'),
         'HH:MM:SS review asks for a decision',
       ]),
     )
@@ -63,7 +63,7 @@ describe('a plan from the command line', () => {
     })
     expect(await here.planfold('approve', 'review', '-m', 'fine')).toMatchObject({
       exit: 0,
-      stdout: 'review approved: fine\nready: agent\n',
+      stdout: 'review approved by ana@example.com: fine\nready: agent\n',
     })
     expect(await here.planfold('approve', 'review')).toMatchObject({ exit: 3 })
 
@@ -103,6 +103,43 @@ describe('a plan from the command line', () => {
       exit: 0,
       stdout: expect.stringContaining('sound'),
     })
+  })
+
+  it('lets nobody round a gate who may not decide there, and says what is wrong with an answer', async () => {
+    await here.write(
+      'guarded.yaml',
+      `planfold: 1
+name: guarded
+policy: { roles: { lead: [ana, bo] } }
+tasks:
+  - { id: draft, run: ["true"], effect: pure, visits: 1 }
+  - { id: sound, needs: [draft], gate: { type: tests, checks: [{ check: ["true"] }] } }
+  - { id: go, needs: [sound], gate: { type: approval, role: lead } }
+  - { id: last, needs: [go], run: ["true"], effect: pure }
+`,
+    )
+    const run = await here.planfold('run', 'guarded.yaml')
+    expect(run.exit).toBe(4)
+    expect(run.stdout).toContain('sound approved by engine: its check holds')
+    expect(run.stdout).not.toContain('sound asks for a decision')
+    expect(run.stdout).toContain('go asks for a decision')
+    const says = async (exit: number, stderr: string, ...argv: readonly string[]) =>
+      expect(await here.planfold(...argv)).toMatchObject({ exit, stderr: expect.stringContaining(stderr) })
+    await says(3, "does not have the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
+    await says(2, 'say what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
+    await says(2, "did you mean 'draft'?", 'push-back', 'guarded', 'go', '-m', 'no', '--to', 'drft', '--as', 'ana')
+    await says(3, 'all of its 1 visits', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
+    for (const name of ['', 'ana ', 'a\u200bna', 'a\u202ena'])
+      await says(2, 'cannot be the name of who acts', 'approve', 'guarded', 'go', '--as', name)
+    expect(await here.planfold('skip', 'guarded', 'go', '-m', 'hurry', '--as', 'Bo')).toMatchObject({
+      exit: 0,
+      stdout: 'go skipped by Bo: hurry\nready: last\n',
+    })
+    expect(await here.json('handoff', 'guarded')).toMatchObject({
+      decisions: [{ task: 'sound' }, { task: 'go', by: 'Bo', verdict: 'skipped', rationale: 'hurry' }],
+    })
+    expect((await here.planfold('resume', 'guarded')).exit).toBe(0)
+    expect((await here.planfold('replay', 'guarded')).exit).toBe(0)
   })
 
   it('streams JSON lines while it runs and ends them with a summary', async () => {
@@ -266,7 +303,7 @@ describe('the other commands', () => {
     expect((await here.planfold('done', 'a')).exit).toBe(0)
     expect(await here.planfold('skip', 'b', '--reason', 'not needed')).toMatchObject({
       exit: 0,
-      stdout: expect.stringContaining('b skipped: not needed'),
+      stdout: expect.stringContaining('b skipped by ana@example.com: not needed'),
     })
     expect(await here.planfold('note', 'work', '-m', 'went \u001b[31mwell')).toMatchObject({
       exit: 0,

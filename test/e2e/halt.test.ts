@@ -47,7 +47,8 @@ tasks:
   expect(existsSync(join(here.folder, 'a'))).toBe(false)
   expect(await here.json('halt', '--show')).toMatchObject({ halted: { by: 'bo' } })
   // Once more changes nothing, and the first who said it stands.
-  expect(await here.json('halt', '-m', 'again')).toMatchObject({ halted: { by: 'bo', paused: [] } })
+  expect(await here.json('halt', '-m', 'again')).toMatchObject({ halted: { by: 'bo', paused: [], already: ['long'] } })
+  expect((await here.planfold('halt')).stdout).toContain('paused already: long')
 
   expect(await here.planfold('halt', '--lift')).toMatchObject({ exit: 0 })
   expect((await here.planfold('halt', '--show')).stdout).toContain('nothing is halted')

@@ -3,6 +3,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { Field } from '../../domain/plan.ts'
 import type { Engine, Order } from '../../engine/engine.ts'
+import { endedUnanswered } from '../asked-too-late.ts'
 import { type Context, withState } from '../context.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
 import { valuesFor } from '../form-values.ts'
@@ -36,6 +37,8 @@ export async function answerQuestion(
           `${answer.by} has answered '${id}' already`,
           `see it with: planfold ask ${name} --id ${id}`,
         )
+      const ended = await endedUnanswered(engine, { plan, name, question })
+      if (ended !== null) throw ended
       demandWords(form, words)
       await orderAndTell(context, composed, plan, { type: 'answer', id, answers: valuesFor(form, words) })
       return EXIT.done

@@ -150,6 +150,7 @@ describe('a review', () => {
     const no = (options: Parameters<typeof review>[2]) => here.say(context => review(context, 'p', options))
     expect(await no({ approve: true, reject: true })).toMatchObject({ exit: 'usage' })
     expect(await no({ reject: true })).toMatchObject({ exit: 'usage' })
+    expect(await no({ reject: true, message: ' ' })).toMatchObject({ exit: 'usage' })
     expect(await no({ approve: true, hash: 'deadbeef' })).toMatchObject({ exit: 'conflict' })
     expect(await items()).toHaveLength(3)
     const told = await data<{ events: readonly { type: string; verdict?: string }[] }>(context =>

@@ -4,10 +4,10 @@
 import type { Composed } from '../../compose.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Field } from '../../domain/plan.ts'
-import { PLAN_ENDED } from '../../domain/status.ts'
 import type { AskedQuestion } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
+import { endedUnanswered } from '../asked-too-late.ts'
 import { type Context, withState } from '../context.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { fieldOf, formFrom } from '../field-words.ts'
@@ -41,6 +41,8 @@ export async function ask(context: Context, words: readonly string[], options: A
         ? await askNow(composed, words, form)
         : await askedBefore(composed, words[0], words.length, options.id)
     const { plan, name, question } = asked
+    const ended = await endedUnanswered(composed.engine, asked)
+    if (ended !== null) throw ended
     if (options.wait !== true || question.answer !== null) {
       tell(context, asked)
       if (question.answer === null)
@@ -123,12 +125,12 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
   const unlisten = context.onSignal(() => resolve('stopped'))
   try {
     await beat()
-    const summary = await composed.engine.ask({ type: 'summary', plan })
-    if (summary !== null && PLAN_ENDED.has(summary.status)) resolve('ended')
     const how = await ended
+    const over = how === 'ended' ? await endedUnanswered(composed.engine, { ...asked, question: found }) : null
+    if (over !== null) throw over
     tell(context, { ...asked, question: found })
     if (how === 'answered') return EXIT.done
-    const why = how === 'ended' ? `'${name}' has ended` : how === 'late' ? 'nobody has answered yet' : 'interrupted'
+    const why = how === 'stopped' ? 'interrupted' : 'nobody has answered yet'
     remark(context, `${why}; the question stays: planfold ask ${name} --id ${id} --wait`)
     return how === 'stopped' ? EXIT.interrupted : EXIT.waits
   } finally {

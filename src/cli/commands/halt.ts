@@ -27,10 +27,11 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
       return EXIT.done
     }
     const halted = await engine.killSwitch.halt(reason ?? 'no reason was given', actor)
-    const { paused, left } = halted
+    const { paused, already, left } = halted
     answer(context, { halted }, () => [
       words(halted),
       paused.length === 0 ? 'no plan was open' : `paused: ${paused.join(', ')}`,
+      ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
       ...left.map(({ name, why }) => `${name} could not be paused: ${escapeForTerminal(why)}`),
     ])
     remark(context, 'nothing begins until: planfold halt --lift')

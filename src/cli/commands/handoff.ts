@@ -1,8 +1,8 @@
 // `planfold handoff PLAN`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
 // are not ours are never written over unasked.
 
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { type ArtifactFile, artifactFiles } from '../../domain/views/handoff-artifacts.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -19,7 +19,7 @@ export interface HandoffOptions {
 }
 
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
-  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
+  return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
     const { plan } = await meantPlan(engine, word)
     const out = options.out ?? options.write
     const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
@@ -31,6 +31,7 @@ export async function handoff(context: Context, word: string | undefined, option
     const written: string[] = []
     if (out !== undefined) {
       const folder = resolve(context.cwd, out)
+      await demandOutside(folder, stateDir)
       for (const [file, text] of documents) if (options.force !== true) await demandOurs(join(folder, file), text)
       await mkdir(folder, { recursive: true })
       for (const [file, text] of documents) {
@@ -46,6 +47,28 @@ export async function handoff(context: Context, word: string | undefined, option
     )
     return EXIT.done
   })
+}
+
+/** What git or we keep is nobody's to write into by hand; links are followed to where the files would be. */
+async function demandOutside(folder: string, stateDir: string): Promise<void> {
+  const [real, state] = await Promise.all([whereItIs(folder), whereItIs(stateDir)])
+  const inGit = real.split(sep).some(part => part.toLowerCase() === '.git')
+  if (!inGit && real !== state && !real.startsWith(state + sep)) return
+  throw new Complaint(
+    EXIT.refused,
+    'not-allowed',
+    `'${folder}' belongs to ${inGit ? 'git' : 'the state of Planfold'}; nothing is written there`,
+    'choose a folder of its own: --out handoff',
+  )
+}
+
+/** The real path, also of what is not there yet. */
+async function whereItIs(path: string): Promise<string> {
+  const there = await realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && dirname(path) !== path) return null
+    throw error
+  })
+  return there ?? join(await whereItIs(dirname(path)), basename(path))
 }
 
 /** Named by their content, so what stands there under that name with those bytes is it; anything else is written anew. */

@@ -7,7 +7,7 @@ import type { GateVerdict } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/suggest.ts'
-import { sentence } from '../../domain/views/timeline.ts'
+import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import type { InboxEntry, Order } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
@@ -52,7 +52,7 @@ export async function answerInbox(
       if (submitted.ok) {
         const { plan, name, version, events } = submitted
         answer(context, { id, answer: said.word, plan, name, version, events }, () =>
-          events.map(event => escapeForTerminal(sentence(event))),
+          toldOf(events).map(event => escapeForTerminal(sentence(event))),
         )
         await remarkHowToGoOn(context, composed, plan)
         return order.type === 'report' && said.word === 'done' && events.some(({ type }) => type === 'attempt.failed')

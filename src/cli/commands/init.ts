@@ -10,13 +10,17 @@ export async function init(context: Context): Promise<number> {
   return await withState(context, { create: true }, async ({ stateDir }) => {
     const plan = join(context.cwd, 'plan.yaml')
     const written = await writeNew(plan, EXAMPLE_PLAN)
-    answer(context, { stateDir, plan: written ? plan : null }, () => [
-      `state in ${stateDir}`,
-      written ? 'wrote plan.yaml, an example' : 'plan.yaml is there already; left as it is',
-      '',
-      'look at it:  planfold validate plan.yaml',
-      'run it:      planfold run plan.yaml',
-    ])
+    answer(context, { stateDir, plan: written ? plan : null }, () =>
+      context.settings.quiet
+        ? []
+        : [
+            `state in ${stateDir}`,
+            written ? 'wrote plan.yaml, an example' : 'plan.yaml is there already; left as it is',
+            '',
+            'look at it:  planfold validate plan.yaml',
+            'run it:      planfold run plan.yaml',
+          ],
+    )
     return 0
   })
 }

@@ -38,7 +38,7 @@ async function showProposal(context: Context, engine: Engine, plan: MeantPlan, i
   if (base === null) throw new Error(`revision ${card.on} of ${plan.plan} has gone`)
   const diff = semanticDiff(base.definition, card.definition)
   const summary = await engine.ask({ type: 'summary', plan: plan.plan })
-  const standings = await standingsOf(engine, plan.plan, { waiting: summary?.waiting ?? [] })
+  const standings = await standingsOf(engine, plan.plan, summary ?? { waiting: [], holder: null })
   const fates = card.fate.status === 'waiting' ? fatesOf(base.definition, card.definition, standings) : []
   const { definition: _, source: __, ...told } = card
   answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [

@@ -23,7 +23,8 @@ export interface ReviewOptions {
 export async function review(context: Context, word: string | undefined, options: ReviewOptions): Promise<number> {
   if (options.approve === true && options.reject === true)
     throw usage('--approve and --reject contradict each other', 'say one of them')
-  if (options.reject === true && options.message === undefined) throw usage('to reject it, say why', "add -m 'why'")
+  if (options.reject === true && (options.message ?? '').trim() === '')
+    throw usage('to reject it, say why', "add -m 'why'")
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await meantPlan(composed.engine, word)
     const [open, ...later] = (await composed.engine.ask({ type: 'reviews', plan })) ?? []
@@ -56,7 +57,7 @@ async function show(
   const now = context.now()
   const { consentLines } = await import('../consent-lines.ts')
   const shown = await Promise.all(
-    (open?.items ?? []).map(async item => await consentLines(context, engine, item, { all: true })),
+    (open?.items ?? []).map(async item => await consentLines(context, engine, item, { all: true, short: true })),
   )
   answer(context, { review: open ?? null, later }, () =>
     open === undefined

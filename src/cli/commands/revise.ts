@@ -1,11 +1,12 @@
 // `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
 // becomes of every task, is told; with --dry-run nothing else happens.
 
+import { mayRunAgain } from '../../domain/effect.ts'
 import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { type MergeMode, type MergeNote, mergeDefinitions } from '../../domain/merge.ts'
 import { type Edited, namesIn, orderTasks, removeTasks } from '../../domain/merge-edit.ts'
-import { type Fate, fatesOf, type Standings } from '../../domain/merge-fate.ts'
+import { type Fate, fatesOf, type Standing, type Standings } from '../../domain/merge-fate.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { semanticDiff } from '../../domain/semantic-diff.ts'
 import { summarise } from '../../domain/semantic-diff-kinds.ts'
@@ -121,13 +122,32 @@ export async function currentOf(engine: Engine, { plan, name }: MeantPlan, optio
 export async function standingsOf(
   engine: Engine,
   plan: MeantPlan['plan'],
-  { waiting }: { readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[] },
+  { waiting, holder }: Undecided,
 ): Promise<Standings> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const failed = new Set(waiting.flatMap(({ task, asks }) => (/^(recovery|replan)$/.test(asks.type) ? [task] : [])))
   return new Map(
-    cards.map(card => [card.name, { status: failed.has(card.name) ? 'failed' : card.status, ran: ran(card) }]),
+    cards.map(card => [
+      card.name,
+      {
+        status: failed.has(card.name) ? 'failed' : card.status,
+        ran: ran(card),
+        ...(holder?.alive === true ? {} : leftBy(card)),
+      },
+    ]),
   )
+}
+
+interface Undecided {
+  readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[]
+  /** Who drives it. */
+  readonly holder: { readonly alive: boolean } | null
+}
+
+/** Nobody carries it out any more; what somebody has claimed goes on without us. */
+function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
+  if (status !== 'running' || claimedBy !== null) return {}
+  return { left: mayRunAgain(effect) ? 'again' : 'asked' }
 }
 
 /** A failed plan is open again once a failed task of it is to be tried again; then it can be revised. */

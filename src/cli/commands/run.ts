@@ -11,6 +11,7 @@ import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
 import { isFile } from '../plan-file.ts'
+import { stoppedRollback } from '../rollback-words.ts'
 
 export interface RunOptions {
   /** Run an ended plan afresh although something in it happened that may not happen twice. */
@@ -100,6 +101,13 @@ export async function setMoving(
     case 'cancelled':
       // Whoever drove it may have died before anybody was told of its end.
       await composed.worker.tell(plan as PlanId)
+      if ((await stoppedRollback(composed.engine, plan as PlanId)) !== null)
+        throw new Complaint(
+          EXIT.refused,
+          'ended',
+          `plan '${name}' has ended: ${status}; its rollback was stopped and asks what becomes of it`,
+          'planfold inbox tells what can be answered',
+        )
       throw new Complaint(
         EXIT.refused,
         'ended',

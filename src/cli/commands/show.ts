@@ -13,6 +13,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { AttemptRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
+import { brief } from '../brief.ts'
 import { briefingLines } from '../briefing-lines.ts'
 import { type Context, withState } from '../context.ts'
 import { dateAndTime, elapsed } from '../elapsed.ts'
@@ -22,6 +23,7 @@ import { symbol, tint } from '../paint.ts'
 import { rollbackLine } from '../rollback-words.ts'
 import { showQuestion } from '../shown-question.ts'
 import { table } from '../table.ts'
+import { verdictLines } from '../verdict-words.ts'
 import { asked } from '../waiting.ts'
 
 export interface ShowOptions {
@@ -58,13 +60,13 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       card.effect,
       card.attempt === 0 ? '' : card.visit > 1 ? `${card.attempt} (visit ${card.visit})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
-      card.reason ?? card.title ?? '',
+      brief(card.reason ?? card.title ?? ''),
     ])
     return [
       `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
-      ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${escapeForTerminal(text)}`),
+      ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       ...table(
@@ -153,6 +155,7 @@ async function askedLines(
   return [
     '',
     paint.yellow(asked(waiting)),
+    ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
     paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${hash}; see planfold inbox for other answers`),
   ]

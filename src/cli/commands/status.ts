@@ -3,9 +3,9 @@
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
+import { brief } from '../brief.ts'
 import { type Context, withState } from '../context.ts'
 import { ago, elapsed } from '../elapsed.ts'
 import { counted } from '../ending.ts'
@@ -13,7 +13,7 @@ import { EXIT } from '../exit.ts'
 import { meantPlan, openPlans } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
-import { rollbackLine } from '../rollback-words.ts'
+import { rollbackLine, stoppedRollback } from '../rollback-words.ts'
 import { troubleLines } from '../trouble-words.ts'
 import { waitingLines } from '../waiting.ts'
 
@@ -31,8 +31,10 @@ export async function status(context: Context, word: string | undefined): Promis
     const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
     const summary = await engine.ask({ type: 'summary', plan })
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
+    const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
+    const more = [stopped, moved].filter(line => line !== null)
     answer(context, word === undefined ? { items: [summary] } : summary, () =>
-      summary === null ? [] : [...statusLines(context, summary), ...(moved === null ? [] : [moved])],
+      summary === null ? [] : [...statusLines(context, summary), ...more],
     )
     return EXIT.done
   })
@@ -47,20 +49,25 @@ function statusLines(context: Context, summary: Held): readonly string[] {
   ]
   const underWay = rollbackLine(summary, paint)
   if (underWay !== null) lines.push(underWay)
-  if (summary.title !== null) lines.push(`  ${escapeForTerminal(summary.title)}`)
-  if (summary.place !== null) lines.push(`  works in ${escapeForTerminal(summary.place)}`)
+  if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
+  if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
   lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   if (summary.running.length > 0)
     lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
   for (const failed of summary.failed.slice(0, 5))
-    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${escapeForTerminal(failed.reason)}`)
+    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}`)
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
-  if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${escapeForTerminal(holder.host)}`)
+  if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)
   else if (canMove(summary.status) || summary.rollback !== undefined)
     lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
   return lines
+}
+
+async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }: Context): Promise<string | null> {
+  const why = endedAt === null ? null : await stoppedRollback(engine, id)
+  return why === null ? null : `  ${paint.yellow('rollback')} stopped: ${brief(why)}; answer it: planfold inbox`
 }
 
 /** Only what is quickly known: the commit, and what was judged. */
@@ -74,7 +81,6 @@ async function movedLine(engine: Engine, { id, name, status, startedAt }: Held):
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
-const reasonOf = ({ reason }: Held): string =>
-  reason === null || reason === '' ? '' : ` (${escapeForTerminal(reason)})`
+const reasonOf = ({ reason }: Held): string => (reason === null || reason === '' ? '' : ` (${brief(reason)})`)
 const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>
   startedAt === null ? '' : `, ${endedAt === null ? 'going for' : 'took'} ${elapsed((endedAt ?? now) - startedAt)}`

@@ -4,6 +4,7 @@
 import { effectOf } from '../../domain/effect.ts'
 import { expandTasks } from '../../domain/expand.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { DIAGNOSTICS_MAX } from '../../format/diagnostic.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, print } from '../answer.ts'
 import type { Context } from '../context.ts'
@@ -16,16 +17,20 @@ import { table } from '../table.ts'
 export async function validate(context: Context, files: readonly string[]): Promise<number> {
   const wrong: FileDiagnostic[] = []
   const good: PlanFile[] = []
+  let cut = false
   for (const file of files) {
     try {
       good.push(await readPlanFile(context, file))
     } catch (error) {
       if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
       wrong.push(...error.diagnostics)
+      if (error.diagnostics.length >= DIAGNOSTICS_MAX) cut = true
     }
   }
   if (wrong.length > 0) {
-    const faults = `${wrong.length} ${wrong.length === 1 ? 'error' : 'errors'}`
+    // Of one file no more are told.
+    const atLeast = cut ? 'at least ' : ''
+    const faults = `${atLeast}${wrong.length} ${wrong.length === 1 ? 'error' : 'errors'}`
     throw new Complaint(
       EXIT.usage,
       'invalid-plan',

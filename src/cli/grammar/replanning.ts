@@ -52,7 +52,7 @@ void. \`policy.replan\` says whether proposals wait (ask), take effect by themse
       .helpGroup(GROUP)
       .description(description)
       .argument('<plan>', `${PLAN}; or only the id, when one plan is open`)
-      .argument('[id]', 'of the proposal')
+      .argument('[id]', 'of the proposal; may be left out when only one waits')
       .option('--hash <hash>', 'of what you looked at; refused when it is another one')
   judging('accept', 'a proposed revision becomes the plan')
     .option('-m, --message <text>', 'why')

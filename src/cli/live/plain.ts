@@ -2,7 +2,7 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
-import { sentence } from '../../domain/views/timeline.ts'
+import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Context } from '../context.ts'
@@ -10,6 +10,9 @@ import { elapsed, timeOfDay } from '../elapsed.ts'
 import { tint } from '../paint.ts'
 import { OutputLines } from './output-lines.ts'
 import type { Reporter } from './reporter.ts'
+
+/** Sooner than this, a retry simply follows. */
+const SOON_MS = 50
 
 // Becoming ready and being prepared is the engine's business; a reader of a log wants what happened.
 const SILENT: ReadonlySet<Event['type']> = new Set(['task.readied', 'task.unblocked'])
@@ -24,7 +27,7 @@ export class PlainReporter implements Reporter {
   }
 
   entry(entry: Entry): void {
-    for (const event of entry.events) {
+    for (const event of toldOf(entry.events)) {
       if ('task' in event && event.task !== undefined && event.type.startsWith('attempt.')) this.#flush(event.task)
       if (!SILENT.has(event.type)) this.#print(this.#told(event, entry.now), entry.now)
     }
@@ -42,7 +45,7 @@ export class PlainReporter implements Reporter {
 
   #told(event: Event, now: number): string {
     const text = escapeForTerminal(sentence(event))
-    if (event.type === 'retry.scheduled') return `${text} in ${elapsed(event.at - now)}`
+    if (event.type === 'retry.scheduled' && event.at - now >= SOON_MS) return `${text} in ${elapsed(event.at - now)}`
     const { paint } = this.#context
     if (event.type === 'attempt.succeeded') return tint(paint, 'completed')(text)
     if (event.type === 'attempt.failed') return tint(paint, 'failed')(text)

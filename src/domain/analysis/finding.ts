@@ -45,6 +45,7 @@ export const FINDING_CODES = [
   'quorum-impossible',
   'option-without-edge',
   'dead-rule',
+  'remedy-circle',
   'effects-beyond',
   'no-acceptance',
   'no-rollback',

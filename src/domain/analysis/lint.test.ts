@@ -122,6 +122,18 @@ const FIRES: readonly Row[] = [
       }),
     ),
   ],
+  // A ring of three is told once; who only leads into it is not in it.
+  [
+    'remedy-circle',
+    ['b'],
+    plan(
+      'p',
+      task('a', { recover: [{ do: { type: 'alternate', task: name('b') } }] }),
+      task('b', { recover: [{ do: { type: 'alternate', task: name('c') } }] }),
+      task('c', { recover: [{ do: { type: 'repair', task: name('d') } }] }),
+      task('d', { recover: [{ do: { type: 'ask' } }, { do: { type: 'alternate', task: name('b') } }] }),
+    ),
+  ],
   ['effects-beyond', ['a'], plan('p', task('a', { write: ['src/**'], effects: ['doc/x'] }))],
   ['effects-beyond', ['a'], plan('p', task('a', { effects: ['src/{a,b}'] })), { scopes }],
   ['no-acceptance', ['a'], plan('p', external('a'))],
@@ -169,6 +181,15 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
   [
     'option-without-edge',
     plan('p', task('a', { ...asks({ gate: 'decision', options: CHOICE }), on: { default: 'b' } }), task('b')),
+  ],
+  [
+    'remedy-circle',
+    plan(
+      'p',
+      task('a', { recover: [{ do: { type: 'alternate', task: name('b') } }] }),
+      task('b', { recover: [{ do: { type: 'alternate', task: name('c') } }] }),
+      task('c'),
+    ),
   ],
   ['dead-rule', plan('p', task('a', { recover: [{ on: ['logic'], do: { type: 'abort' } }, { do: { type: 'ask' } }] }))],
   [

@@ -8,7 +8,7 @@ import { contracts } from './rules/contract.ts'
 import { gates } from './rules/gates.ts'
 import { graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
 import { intake } from './rules/intake.ts'
-import { deadRules, effects, gatesOff, options, roles } from './rules/judgement.ts'
+import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rules/judgement.ts'
 import { edits, networks, overlaps, patterns } from './rules/scope.ts'
 import { budgets, deadlines, lengths, priorities } from './rules/time.ts'
 
@@ -30,6 +30,7 @@ const RULES: readonly Rule[] = [
   roles,
   options,
   deadRules,
+  remedyCircles,
   effects,
   accepted,
   rolledBack,

@@ -29,6 +29,7 @@ export function answer(draft: Draft, command: CommandOf<'answer'>): Refusal | un
   const question = draft.state.questions.find(({ id }) => id === command.id)
   if (question === undefined)
     return refuse('not-found', `no question '${command.id}' waits for an answer`, 'see `planfold inbox`')
+  if (PLAN_ENDED.has(draft.state.status)) return illegal(draft.state, 'answer', 'the plan has ended')
   const filled = fillIn(question.form, command.answers)
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })

@@ -126,11 +126,15 @@ describe('a task behind a gate', () => {
     hash: numberedSha(5),
   }
 
-  it('begins as it was approved there, or as it was written then', () => {
+  it('begins as it was approved there', () => {
     given(behind, START, open, ok).when(found()).then(begun)
-    given(behind, START, open, ok)
-      .when(found(OTHER, { written: SEEN }))
-      .then(begun)
+  })
+
+  it('asks when only its words were known then', () => {
+    const { journal } = given(behind, START, open, ok).when(found(OTHER, { written: SEEN }))
+    expect(journal.state.tasks.get(SHIP)!.gate?.asks).toMatchObject({
+      why: 'the approval is void: not all of it was known when it was approved',
+    })
   })
 
   it('asks when it is something else', () => {

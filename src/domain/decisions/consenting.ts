@@ -1,5 +1,5 @@
 // Consent: what a person must have agreed to before it begins. Two kinds of tasks are bound: those with a high impact, by policy,
-// and those right behind a gate at which somebody approved. An approval is for one visit, for exactly the bytes that were shown,
+// and those right behind a gate at which somebody approved, by `needs` or because it leads to them. An approval is for one visit, for exactly the bytes that were shown,
 // and for a time; whatever differs voids it, and the question is asked anew. Nothing has been done by then.
 //
 //   in line ──► what it would do now is found (engine/consent.ts) ──► agreed to exactly that? ──► begins
@@ -24,24 +24,59 @@ export function needsConsent(state: PlanState, task: TaskState): boolean {
 export const impactIn = ({ definition }: PlanState, task: TaskState): Impact | null =>
   gatedImpact(definition, task.definition)
 
-/** The gates right before it at which a person has agreed to what it does. One that was passed over has agreed to nothing. */
+/**
+ * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was
+ * passed over has agreed to nothing.
+ */
 export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
-  if (!hasGates(state, task)) return NONE
-  return (task.definition.needs ?? []).flatMap(name => {
+  const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
+  if (needed.length === 0 && task.routedBy.length === 0) return NONE
+  const gates = new Set<TaskState>()
+  for (const name of needed) {
     const gate = state.tasks.get(name)
-    return gate !== undefined && isApproved(gate) ? [gate] : []
-  })
+    if (gate !== undefined && isApproval(gate.definition) && isPassed(gate)) gates.add(gate)
+  }
+  for (const name of task.routedBy) {
+    const gate = state.tasks.get(name)
+    if (gate !== undefined && (isApproval(gate.definition) || isChoice(gate.definition)) && isPassed(gate))
+      gates.add(gate)
+  }
+  return [...gates]
 }
 
-const NONE: readonly TaskState[] = []
+const NONE: readonly never[] = []
 
-function isReleased(state: PlanState, task: TaskState): boolean {
-  return hasGates(state, task) && gatesBefore(state, task).length > 0
-}
+const isReleased = (state: PlanState, task: TaskState): boolean => gatesBefore(state, task).length > 0
 
 /** Brought along from elsewhere, it was not approved here. */
-const isApproved = ({ definition, status, reason }: TaskState): boolean =>
-  isApproval(definition) && status === 'completed' && reason !== 'imported'
+const isPassed = ({ status, reason }: TaskState): boolean => status === 'completed' && reason !== 'imported'
+
+const isChoice = ({ action }: TaskDefinition): boolean => action.type === 'gate' && action.gate === 'decision'
+
+/** Where it leads once somebody has agreed or chosen there, by the outcome. Who answers a question agrees to nothing. */
+export function ledFrom({ action, on }: TaskDefinition): readonly Led[] {
+  if (action.type !== 'gate' || action.gate === 'question' || on === undefined) return NONE
+  const edge = (...outcomes: readonly string[]): readonly TaskName[] =>
+    on[outcomes.find(outcome => Object.hasOwn(on, outcome)) ?? ''] ?? NONE
+  if (action.gate !== 'decision') return [{ outcome: 'approved', to: edge('approved', 'success') }]
+  return (action.options ?? []).map(({ id }) => ({ outcome: id, to: edge(id, 'default', 'success') }))
+}
+
+export interface Led {
+  readonly outcome: string
+  readonly to: readonly TaskName[]
+}
+
+/** Of what was shown at a decision, that which is agreed to by choosing this. */
+export function chosenBinds(
+  gate: TaskDefinition,
+  option: string | undefined,
+  binds: { readonly [task: string]: Sha256 } | undefined,
+): { readonly [task: string]: Sha256 } | undefined {
+  const to = ledFrom(gate).find(({ outcome }) => outcome === option)?.to ?? NONE
+  const chosen = Object.entries(binds ?? {}).filter(([name]) => to.includes(name as TaskName))
+  return chosen.length === 0 ? undefined : Object.fromEntries(chosen)
+}
 
 /** Is it a gate at which a person sees what would happen? */
 export const isApproval = ({ action }: TaskDefinition): boolean =>
@@ -82,11 +117,10 @@ export const approversAt = ({ action }: TaskDefinition): Approvers | null =>
   action.type === 'gate' ? (action.approvers ?? null) : null
 
 /** Why an agreement does not hold for what was found; null when it does. */
-export function faultIn(consent: Consent, found: Found, impact: Impact | null, now: Millis): string | null {
+export function faultIn(consent: Consent, found: Found, now: Millis): string | null {
   if (consent.until <= now) return 'it was approved too long ago'
   if (consent.hash === found.hash) return null
-  // What was approved before its references were known counts for what can be taken back.
-  if (impact === null && consent.hash === found.written) return null
+  if (consent.hash === found.written) return 'not all of it was known when it was approved'
   return found.changed ?? 'it is not what was approved'
 }
 
@@ -98,7 +132,7 @@ export function isAgreed(draft: Draft, task: TaskState, prepared: Prepared): boo
   if (found === undefined) throw new Error(`bug: nobody looked at what '${task.definition.id}' would do`)
   const { id } = task.definition
   const impact = impactIn(state, task)
-  const fault = task.consent === null ? null : faultIn(task.consent, found, impact, now)
+  const fault = task.consent === null ? null : faultIn(task.consent, found, now)
   if (task.consent !== null && fault === null) return true
   if (fault !== null) emit(draft, { type: 'consent.voided', task: id, reason: fault })
   const approvers = approversOf(state, task)
@@ -119,13 +153,22 @@ export function isAgreed(draft: Draft, task: TaskState, prepared: Prepared): boo
 }
 
 function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, fault: string | null): string {
-  const voided = fault ?? (task.reason?.startsWith(UNAGREED) === true ? task.reason.slice(UNAGREED.length) : null)
+  const unagreed = task.reason?.startsWith(UNAGREED) === true ? task.reason.slice(UNAGREED.length) : null
+  // One that was begun had been agreed to; only what was used up is not there any more.
+  const voided = fault ?? unagreed ?? (task.attempt > 0 ? USED : null)
   if (impact !== null) {
     const does = `it ${IMPACT_WORDS[impact]}`
     return voided === null ? does : `${does}, and the approval is void: ${voided}`
   }
   const gate = gatesBefore(state, task)[0]?.definition.id ?? ''
   return voided === null ? `what '${gate}' approved was not this` : `the approval is void: ${voided}`
+}
+
+const USED = 'it was used by an attempt nobody knows the outcome of'
+
+/** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
+export function useUp(draft: Draft, { definition, consent }: TaskState): void {
+  if (consent !== null) emit(draft, { type: 'consent.voided', task: definition.id, reason: USED })
 }
 
 /** How the reason of a task begins that was not begun, because what it would do was found to be something else. */

@@ -276,9 +276,17 @@ describe('pushing back', () => {
   it('goes to the task that is named, if it comes before the gate', () => {
     const journal = built()
     expect(refusal(journal, decided('g', 'pushed-back', { to: name('ship') })).code).toBe('unknown-reference')
-    expect(refusal(journal, decided('g', 'pushed-back', { to: name('nobody') })).code).toBe('unknown-reference')
+    expect(refusal(journal, decided('g', 'pushed-back', { to: name('plam') }))).toMatchObject({
+      code: 'not-found',
+      message: "the plan has no task 'plam'",
+      hint: "did you mean 'plan'?",
+    })
     journal.must(decided('g', 'pushed-back', { to: name('plan') }))
     expect(journal.statuses()).toEqual({ plan: 'ready', write: 'pending', g: 'pending', ship: 'pending' })
+  })
+
+  it('says what to change', () => {
+    expect(refusal(built(), decided('g', 'pushed-back', { rationale: ' ' })).code).toBe('invalid')
   })
 
   it('passes over gates in between: they ask again', () => {
@@ -307,7 +315,7 @@ describe('pushing back', () => {
       expect(taskOf(journal.state, name('write')).visit).toBe(visit)
     }
     expect(refusal(journal, decided('g', 'pushed-back'))).toMatchObject({
-      code: 'limit',
+      code: 'not-allowed',
       message: "sending 'g' back leads back to 'write', which has had all of its 3 visits",
     })
     expect(taskOf(journal.state, name('write')).feedback).toHaveLength(2)

@@ -1,17 +1,18 @@
 // What a person decides at a gate, and what follows from it.
 
-import { escalationOf } from '../alarms.ts'
 import type { CommandOf, Decide } from '../command.ts'
 import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
 import { isBefore } from '../evolve-judgement.ts'
 import { fillIn } from '../form.ts'
-import type { TaskName } from '../id.ts'
+import { nameKey, type TaskName } from '../id.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { OpenGate, PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { openNeeds, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
+import { chosenBinds, useUp } from './consenting.ts'
+import { lacksRole } from './deciders.ts'
 import { type Draft, emit } from './draft.ts'
 import { asksOn } from './gate-alarms.ts'
 import { illegal } from './lifecycle.ts'
@@ -45,7 +46,7 @@ export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
   const before = isBefore(gate)
   const target = verdict === 'pushed-back' ? targetOf(state, task, command.to) : null
   const again = target === null ? [] : worksOf(state, target)
-  emit(draft, { type: 'gate.decided', task: id, verdict, rationale, ...saidBesides(draft, gate, command, target) })
+  emit(draft, { type: 'gate.decided', task: id, verdict, rationale, ...saidBesides(draft, task, command, target) })
   switch (verdict) {
     case 'rejected':
       afterFailure(draft, task, ['rejected', 'failure'])
@@ -57,8 +58,10 @@ export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
       propagate(draft, task)
       break
     case 'again':
-      if (gate.asks.type === 'unknown-outcome') tryAgain(draft, task)
-      else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
+      if (gate.asks.type === 'unknown-outcome') {
+        useUp(draft, task)
+        tryAgain(draft, task)
+      } else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
       break
     default:
       if (before) tryAgain(draft, task)
@@ -104,49 +107,27 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
     return refuse('limit', `the reason is longer than ${RATIONALE_MAX} characters`, 'say it shorter, or name a file')
   return (
     notAllowed(state, task, gate, command) ??
-    leadsNowhere(draft, task, gate, command) ??
     illFormed(gate, command) ??
+    leadsNowhere(draft, task, gate, command) ??
     unfit(gate, command)
   )
 }
 
 /** Has who decides the role that is asked for, and not decided before? */
-function notAllowed(
-  state: PlanState,
-  task: TaskState,
-  gate: OpenGate,
-  { by = '', verdict }: Decide,
-): Refusal | undefined {
-  if (!('approvers' in gate.asks) || gate.asks.approvers === undefined) return undefined
-  const { role } = gate.asks.approvers
+function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
+  const lacking = lacksRole(state, task, gate, by)
+  if (lacking !== null) return lacking
+  if (verdict !== 'approved' || (gate.votes ?? []).every(vote => !isSame(vote.by, by))) return undefined
   const { id } = task.definition
-  if (role !== undefined && !hasRole(state, by, role) && !isCalled(state, task, by)) {
-    const who = peopleOf(state, role).join(', ')
-    return refuse('not-allowed', `'${by}' does not have the role '${role}' that decides about '${id}'`, `ask ${who}`)
-  }
-  if (verdict === 'approved' && gate.votes?.some(vote => vote.by === by) === true)
-    return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'somebody else must approve it as well')
-  return undefined
+  return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'somebody else must approve it as well')
 }
 
-export const hasRole = (state: PlanState, by: string, role: string): boolean => peopleOf(state, role).includes(by)
-
-/** A role that the plan does not list is the name of one person. */
-function peopleOf({ definition }: PlanState, role: string): readonly string[] {
-  const { roles } = definition.policy ?? {}
-  return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
-}
-
-/** Nobody answered, and this one was called. */
-function isCalled(state: PlanState, task: TaskState, by: string): boolean {
-  const to = escalationOf(state, task)?.to
-  return to !== undefined && task.escalated.length > 0 && hasRole(state, by, to)
-}
+const isSame = (one: string, other = ''): boolean => nameKey(one) === nameKey(other)
 
 /** How many must still approve, this one included. */
 function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
   const wanted = 'approvers' in asks ? (asks.approvers?.count ?? 1) : 1
-  return wanted - votes.filter(vote => vote.by !== by).length
+  return wanted - votes.filter(vote => !isSame(vote.by, by)).length
 }
 
 /** An answer that would lead round once too often, or back to nowhere. */
@@ -154,6 +135,7 @@ function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: De
   const { verdict, to } = command
   const { id } = task.definition
   if (verdict === 'pushed-back') {
+    if (to !== undefined && !draft.state.tasks.has(to)) return unknownTask(draft, to)
     const target = targetOf(draft.state, task, to)
     if (target === null)
       return refuse(
@@ -175,17 +157,20 @@ const TOO_LATE = '`planfold retry` asks anew'
 
 const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
   refuse(
-    'limit',
+    'not-allowed',
     `${what} leads back to '${over.target}', which has had all of its ${over.visits} visits`,
     'reject it, or raise `visits` in a revision',
   )
 
-function illFormed({ asks }: OpenGate, { verdict, option, answers }: Decide): Refusal | undefined {
+function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers }: Decide): Refusal | undefined {
   if (verdict === 'chosen' && asks.type === 'decision') {
     const ids = asks.options.map(({ id }) => id)
     if (option !== undefined && ids.includes(option)) return undefined
     return refuse('invalid', `'${option ?? ''}' is none of the options`, `choose one of ${ids.join(', ')}`, ids)
   }
+  // Whoever does it again must know what to do otherwise.
+  if (verdict === 'pushed-back' && rationale.trim() === '')
+    return refuse('invalid', 'to send it back, say what to change', "add -m 'what to change'")
   if (verdict !== 'answered' || asks.type !== 'question') return undefined
   const filled = fillIn(asks.form, answers ?? {})
   return filled.ok ? undefined : filled.refusal
@@ -236,12 +221,13 @@ function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
 /** Who, on what hash, and whatever else the answer says. */
 function saidBesides(
   { state, now }: Draft,
-  gate: OpenGate,
+  { definition, gate }: TaskState,
   { by, verdict, option, answers, edits, until }: Decide,
   target: TaskState | null,
 ): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
-  if (state.rules < 3) return {}
-  const binds = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
+  if (state.rules < 3 || gate === null) return {}
+  const approved = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
+  const binds = verdict === 'chosen' ? chosenBinds(definition, option, gate.binds) : approved
   const hash = edits?.hash ?? gate.hash
   const filled = gate.asks.type === 'question' && verdict === 'answered' ? fillIn(gate.asks.form, answers ?? {}) : null
   return {

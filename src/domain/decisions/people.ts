@@ -12,6 +12,7 @@ import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { suggest } from '../suggest.ts'
 import { isClaimable, isUncleared, isUnjudged, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
+import { mayNotSkip } from './deciders.ts'
 import { type Draft, emit } from './draft.ts'
 import { escalate } from './gate-alarms.ts'
 import { decideGate } from './gates.ts'
@@ -169,6 +170,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       task: command.task,
       verdict: 'again',
       rationale: command.reason ?? 'tried again by hand',
+      ...(command.by === undefined ? {} : { by: command.by }),
     })
   }
   if (!ENDED.has(task.status))
@@ -177,6 +179,8 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       `task '${id}' is ${task.status}; only an ended task can be tried again`,
       'see `planfold next --explain`',
     )
+  const unled = nothingLedTo(state, task)
+  if (unled !== null) return unled
   const ended = worksOf(state, task).filter(other => ENDED.has(other.status))
   const works = ended.length === 0 ? [task] : ended
   const unsafe = [...works, ...transitiveDependants(works)].find(
@@ -195,6 +199,16 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
   return undefined
 }
 
+/** Of a plan that was given up: a branch that no outcome led to has nothing to do with how it ended, and does not mend it. */
+function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | null {
+  if (rules < 3 || status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
+  return refuse(
+    'not-allowed',
+    `no outcome led to '${task.definition.id}' before the plan was given up`,
+    'try again what leads to it; see `planfold status`',
+  )
+}
+
 export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
@@ -206,14 +220,23 @@ export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefi
     return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
   if (task.status === 'completed' || task.status === 'skipped')
     return refuse('not-ready', `task '${id}' is ${task.status} already`)
+  const unled = nothingLedTo(state, task)
+  if (unled !== null) return unled
   // With a group, all of it that has not been done is passed over.
   const open = worksOf(state, task).filter(other => other !== task && !SATISFIES.has(other.status))
   const busy = open.find(other => other.status === 'running')
   if (busy !== undefined)
     return refuse('not-ready', `task '${busy.definition.id}' is running`, 'wait for it, or pause the plan first')
+  // A draft has no rules yet; those it is started under have this one.
+  const by = state.rules > 2 || state.status === 'draft' ? command.by : undefined
+  if (by !== undefined) {
+    const refusals = [task, ...open].map(other => mayNotSkip(state, other, by))
+    const refusal = refusals.find(each => each !== null)
+    if (refusal != null) return refusal
+  }
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
-  for (const other of [...open, task])
-    emit(draft, { type: 'task.skipped', task: other.definition.id, reason: command.reason })
+  const said = { type: 'task.skipped', reason: command.reason, ...(by === undefined ? {} : { by }) } as const
+  for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)
     reopen(draft, withCompensated(draft, []), `skip of ${id}`)

@@ -392,6 +392,9 @@ describe('caps over the whole plan', () => {
       attempts: 3,
       reason: 'the plan has had all of its 3 attempts (policy.limits.attempts)',
     })
+    const told = journal.entries.flatMap(({ events }) => events.map(({ type }) => type))
+    expect(told.filter(type => type === 'retry.scheduled')).toHaveLength(2)
+    expect(journal.status('a')).toBe('failed')
   })
 
   it('on loops do the same', () => {

@@ -2,7 +2,7 @@
 // mends something, the failed one stays failed and is `recovering`; whoever needs it waits, and is freed when it is done.
 
 import { breakerOf } from '../breaker.ts'
-import { loopsUsedUp } from '../caps.ts'
+import { attemptsUsedUp, loopsUsedUp } from '../caps.ts'
 import type { TaskName } from '../id.ts'
 import type { Recovery } from '../plan.ts'
 import { type Chosen, choose, describe } from '../recovery.ts'
@@ -48,6 +48,9 @@ function follow(draft: Draft, task: TaskState, failure: Failure, chosen: Exclude
   const helper = chosen.choice === 'retry' ? null : remedyIn({ do: chosen.recovery })
   // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
   if (choice === 'retry' && openNeeds(state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
+  // Nothing is announced that may not begin: the plan has had all of its attempts.
+  const cap = choice === 'retry' ? attemptsUsedUp(state) : null
+  if (cap !== null) return abort(draft, cap, undefined, id)
   emit(draft, {
     type: 'recovery.chosen',
     task: id,

@@ -2,7 +2,7 @@
 // the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import { type Event, tasksOf } from '../event.ts'
+import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -56,6 +56,8 @@ export class AuditReader {
   /** The revision in force, and the one each open question was asked under. */
   #revision: Sha256 | null = null
   readonly #asked = new Map<TaskName, Sha256 | null>()
+  /** Proposed revisions nobody has decided about; the next revision makes them void. */
+  readonly #proposed = new Set<string>()
 
   constructor(hashOf: HashOf) {
     this.#hashOf = hashOf
@@ -67,15 +69,35 @@ export class AuditReader {
     const lines: AuditLine[] = []
     if (!isOfTheEngine(command)) lines.push({ ...stands, kind: 'command', type: command.type, ...askedOf(command) })
     for (const event of events) {
+      const lapsed = this.#propose(event)
       this.#follow(event)
-      const kind = kindOf(event)
-      if (kind === null) continue
       const task = 'task' in event ? (event.task ?? null) : null
       const definition = task === null ? undefined : this.#tasks.get(task)
-      const facts = { ...factsOf(event, definition, this.#hashOf), ...this.#decidedOn(event) }
-      lines.push({ ...stands, kind, type: event.type, task, text: textOf(event, facts), facts })
+      const kind = kindOf(event, definition)
+      if (kind === null) continue
+      const facts = { ...factsOf(event, definition, this.#hashOf), ...this.#decidedOn(event), ...voided(lapsed) }
+      if (event.type === 'plan.revised' && event.proposal !== undefined)
+        lines.push({ ...stands, ...acceptedLine(event) })
+      lines.push({
+        ...stands,
+        kind,
+        type: event.type,
+        task,
+        text: `${textOf(event, facts)}${voidWords(lapsed)}`,
+        facts,
+      })
     }
     return lines
+  }
+
+  /** Which proposals become void with it. */
+  #propose(event: Event): readonly string[] {
+    if (event.type === 'revision.proposed') this.#proposed.add(event.id)
+    if (event.type === 'revision.declined') this.#proposed.delete(event.id)
+    if (event.type !== 'plan.revised') return []
+    const lapsed = [...this.#proposed].filter(id => id !== event.proposal)
+    this.#proposed.clear()
+    return lapsed
   }
 
   #follow(event: Event): void {
@@ -93,6 +115,23 @@ export class AuditReader {
     return on === null ? {} : { on }
   }
 }
+
+/** That a proposal was accepted is a decision, and what came of it is the revision. */
+function acceptedLine(event: EventOf<'plan.revised'>): Pick<AuditLine, 'kind' | 'type' | 'task' | 'text' | 'facts'> {
+  const { proposal = '', hash, revision, rationale } = event
+  const text = `proposal ${proposal} accepted: it becomes revision ${revision}`
+  return {
+    kind: 'decision',
+    type: event.type,
+    task: null,
+    text,
+    facts: { proposal, verdict: 'accepted', hash, rationale },
+  }
+}
+
+const voided = (lapsed: readonly string[]): JsonObject => (lapsed.length === 0 ? {} : { void: lapsed })
+const voidWords = (lapsed: readonly string[]): string =>
+  lapsed.length === 0 ? '' : `; made void: ${lapsed.length === 1 ? 'proposal' : 'proposals'} ${lapsed.join(', ')}`
 
 const tasksIn = (definition: PlanDefinition): ReadonlyMap<TaskName, TaskDefinition> =>
   new Map(allTasks(definition).map(task => [task.id, task]))
@@ -114,7 +153,7 @@ function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
   return { task, text: `asked: ${words.join(' ')}`, facts }
 }
 
-function kindOf(event: Event): AuditKind | null {
+function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind | null {
   switch (event.type) {
     case 'task.readied':
     case 'task.blocked':
@@ -123,8 +162,8 @@ function kindOf(event: Event): AuditKind | null {
     case 'plan.created':
     case 'plan.revised':
     case 'revision.proposed':
-    case 'revision.declined':
       return 'revision'
+    case 'revision.declined':
     case 'gate.opened':
     case 'gate.decided':
     case 'criterion.judged':
@@ -149,8 +188,10 @@ function kindOf(event: Event): AuditKind | null {
     case 'plan.archived':
     case 'plan.aborted':
       return 'plan'
-    case 'task.imported':
     case 'task.skipped':
+      // Whoever passes over a gate has decided.
+      return event.by !== undefined && definition?.action.type === 'gate' ? 'decision' : 'task'
+    case 'task.imported':
     case 'task.abandoned':
     case 'task.failed':
     case 'task.reopened':

@@ -32,8 +32,12 @@ export interface Judged {
     readonly at: Millis
     readonly by: string
     readonly rationale: string
-    /** Null while nobody has decided, or when the plan became another one first. */
-    readonly fate: { readonly by: string; readonly how: 'accepted' | 'declined'; readonly rationale: string } | null
+    /** Null while nobody has decided; void: the plan became another one first. */
+    readonly fate: {
+      readonly by: string
+      readonly how: 'accepted' | 'declined' | 'void'
+      readonly rationale: string
+    } | null
   }[]
   /** Why the plan was given up. */
   readonly aborted: string | null
@@ -78,6 +82,8 @@ export function tellJudged(story: JudgedStory, event: Event, at: Millis, actor: 
     case 'plan.revised':
       if (event.proposal !== undefined)
         decide(story, event.proposal, { by: actor, how: 'accepted', rationale: event.rationale })
+      for (const { id } of story.proposals)
+        decide(story, id, { by: actor, how: 'void', rationale: `revision ${event.revision} came first` })
       return
     case 'plan.aborted':
       story.aborted = event.reason

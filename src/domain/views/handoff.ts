@@ -45,8 +45,10 @@ export interface Handoff extends Judged {
     readonly version: number
     readonly at: Millis
     readonly by: string
-    readonly task: TaskName
-    readonly verdict: GateVerdict
+    /** Null when it was about a proposed revision. */
+    readonly task: TaskName | null
+    readonly proposal?: string
+    readonly verdict: GateVerdict | 'accepted' | 'declined'
     readonly rationale: string
     /** The option that was chosen, what was answered, or where it was sent back to. */
     readonly said: string | null
@@ -133,6 +135,8 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
   for (const { version, now, actor, events } of entries) {
     for (const event of events) {
       evolve(state, event, now)
+      if (event.type === 'task.skipped' && event.by !== undefined && isGate(state.tasks.get(event.task)))
+        story.decisions.push({ version, at: now, by: event.by, ...passedOver(event) })
       tell(story, event, { version, at: now, by: actor })
       tellJudged(judged, event, now, actor)
     }
@@ -205,6 +209,29 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     case 'plan.revised':
       story.revisions.push({ revision: event.revision, at, by, hash: event.hash, rationale: event.rationale })
+      if (event.proposal !== undefined)
+        story.decisions.push({
+          version,
+          at,
+          by,
+          task: null,
+          proposal: event.proposal,
+          verdict: 'accepted',
+          rationale: event.rationale,
+          said: `revision ${event.revision}`,
+        })
+      return
+    case 'revision.declined':
+      story.decisions.push({
+        version,
+        at,
+        by: event.by,
+        task: null,
+        proposal: event.id,
+        verdict: 'declined',
+        rationale: event.rationale,
+        said: null,
+      })
       return
     case 'gate.decided':
       story.decisions.push({ version, at, by: event.by ?? by, ...saidIn(event) })
@@ -257,6 +284,12 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
   }
 }
+
+/** Whoever passes over a gate has decided. */
+const isGate = (task: TaskState | undefined): boolean => task?.definition.action.type === 'gate'
+
+const passedOver = ({ task, reason }: EventOf<'task.skipped'>) =>
+  ({ task, verdict: 'skipped', rationale: reason, said: null }) as const
 
 function saidIn({ task, verdict, rationale, option, answers, to }: EventOf<'gate.decided'>) {
   const said = option ?? (answers === undefined ? (to ?? null) : JSON.stringify(answers))

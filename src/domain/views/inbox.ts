@@ -6,6 +6,7 @@ import { escalationOf } from '../alarms.ts'
 import type { EventOf, GateAsks } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Proposal, Question, Vote } from '../judgement-event.ts'
+import type { Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
@@ -32,6 +33,8 @@ export interface InboxItem {
   readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
   /** The stored bytes of what is asked about. */
   readonly shown: Sha256 | null
+  /** What was judged before anybody was asked; nobody has judged what has no verdict. */
+  readonly checks: readonly Verdict[]
   readonly asks: InboxAsks
   readonly answers: readonly InboxAnswer[]
   /** What the task itself and those right before it left. */
@@ -135,6 +138,7 @@ function unasked(state: PlanState, since: Millis): Omit<InboxItem, 'key' | 'task
     expiresAt: null,
     votes: null,
     shown: null,
+    checks: [],
     evidence: [],
   }
 }
@@ -168,8 +172,8 @@ const hasBefore = ({ definition: { needs = [], on } }: TaskState): boolean =>
 function gateFacts(
   state: PlanState,
   task: TaskState,
-  { asks, votes = [], expiresAt, shown }: NonNullable<TaskState['gate']>,
-): Pick<InboxItem, 'role' | 'called' | 'expiresAt' | 'votes' | 'shown'> {
+  { asks, votes = [], expiresAt, shown, evidence }: NonNullable<TaskState['gate']>,
+): Pick<InboxItem, 'role' | 'called' | 'expiresAt' | 'votes' | 'shown' | 'checks'> {
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const wanted = approvers?.count ?? 1
   const to = task.escalated.length === 0 ? undefined : escalationOf(state, task)?.to
@@ -180,6 +184,7 @@ function gateFacts(
     expiresAt: expiresAt ?? null,
     votes: wanted === 1 ? null : { given: votes, wanted },
     shown: shown ?? null,
+    checks: evidence ?? [],
   }
 }
 

@@ -98,11 +98,34 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     expect(stopped(journal)).toMatchObject({
       why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
       next: [
-        'look at why it goes round, or raise policy.limits.attempts in the document and run it again',
+        'look at why it goes round: planfold log p',
         'planfold retry p a',
-        'planfold skip p a -m why',
+        'to raise policy.limits.attempts: retry it, then planfold revise p FILE -m why, then planfold resume p',
       ],
     })
+  })
+
+  it('when going round too often ended it: what went round, and nothing that no outcome led to', () => {
+    const journal = begun(
+      task('a', { visits: 9 }),
+      task('d', { needs: ['a'], visits: 9, on: { again: ['a'], ok: ['e'] } }),
+      task('e'),
+      { policy: { limits: { loops: 1 } } } as PlanOptions,
+    )
+    for (let round = 0; round < 2; round++) {
+      journal.succeed('a')
+      journal.succeed('d', { outcome: 'again' })
+    }
+    expect(journal.state).toMatchObject({ status: 'failed', reason: expect.stringContaining('policy.limits.loops') })
+    expect(stopped(journal)).toMatchObject({ task: 'd', next: expect.arrayContaining(['planfold retry p d']) })
+    expect(JSON.stringify(stopped(journal))).not.toContain('p e')
+    for (const type of ['retry', 'skip'] as const)
+      expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({ refusal: { code: 'not-allowed' } })
+    journal.must({ type: 'retry', task: name('d') })
+    journal.turn()
+    journal.succeed('d', { outcome: 'ok' })
+    journal.succeed('e')
+    expect(journal.state.status).toBe('completed')
   })
 
   it('when a person or an agent must do something', () => {
@@ -114,7 +137,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     })
     expect(stopped(journal)).toEqual({
       why: "a person must decide about 'g'; 'e' waits to be claimed",
-      next: ['planfold inbox p', 'planfold claim p'],
+      next: ['planfold inbox', 'planfold claim p'],
       task: 'g',
     })
   })

@@ -42,24 +42,50 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
 function whyFailed(state: PlanState): Stopped {
   const { name } = state.definition
   const why = state.reason ?? 'it failed'
-  const cap = /\(policy\.limits\.\w+\)/.exec(why)?.[0].slice(1, -1)
+  const cap = CAP.exec(why)?.[1]
   const task =
-    state.order.find(one => one.status === 'failed' && why.includes(`'${one.definition.id}'`)) ?? culprit(state)
+    state.order.find(one => one.status === 'failed' && why.includes(`'${one.definition.id}'`)) ??
+    (cap === 'policy.limits.loops' ? wentRound(state) : undefined) ??
+    culprit(state)
   const hint = task?.result?.status === 'failed' ? task.result.failure.hint : undefined
   const id = task?.definition.id
   const next = [
-    ...(cap === undefined ? [] : [`look at why it goes round, or raise ${cap} in the document and run it again`]),
+    ...(cap === undefined ? [] : [`look at why it goes round: planfold log ${name}`]),
     ...(hint === undefined ? [] : [hint]),
-    ...(id === undefined
-      ? [`planfold log ${name}`]
-      : [`planfold retry ${name} ${id}`, `planfold skip ${name} ${id} -m why`]),
+    ...(id === undefined ? [`planfold log ${name}`] : waysOn(name, id, cap)),
   ]
   return { why, next, ...(id === undefined ? {} : { task: id }) }
 }
 
-/** The first that failed by itself, else the first that did not come through. */
+const CAP = /\((policy\.limits\.\w+)\)/
+
+/** A cap ended it: trying again has as much room once more, and an open plan can be given more by a revision. */
+function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly string[] {
+  if (cap === undefined) return [`planfold retry ${plan} ${task}`, `planfold skip ${plan} ${task} -m why`]
+  return [
+    `planfold retry ${plan} ${task}`,
+    `to raise ${cap}: retry it, then planfold revise ${plan} FILE -m why, then planfold resume ${plan}`,
+  ]
+}
+
+/** The last that ended and has somewhere to lead to: it would have gone back once more. */
+function wentRound({ order }: PlanState): TaskState | undefined {
+  const ended = order.filter(
+    ({ status, definition }) =>
+      (status === 'completed' || status === 'failed') &&
+      (definition.on !== undefined || definition.recover !== undefined || definition.action.type === 'decide'),
+  )
+  return ended.reduce<TaskState | undefined>(
+    (last, one) => (last === undefined || (one.endedAt ?? 0) >= (last.endedAt ?? 0) ? one : last),
+    undefined,
+  )
+}
+
+/** The first that failed by itself, else the first that did not come through. What nothing has led to stopped nothing. */
 function culprit({ order }: PlanState): TaskState | undefined {
-  const open = order.filter(({ status, definition }) => BLOCKS.has(status) && definition.optional !== true)
+  const open = order.filter(
+    ({ status, definition, dormant }) => BLOCKS.has(status) && definition.optional !== true && !dormant,
+  )
   return open.find(({ status, handled }) => status === 'failed' && !handled) ?? open[0]
 }
 
@@ -80,7 +106,7 @@ function whatWaits(state: PlanState, now: Millis): Stopped {
   return {
     why: parts.length === 0 ? 'nothing of it can go on' : parts.join('; '),
     next: [
-      ...(asked.length === 0 ? [] : [`planfold inbox ${name}`]),
+      ...(asked.length === 0 ? [] : ['planfold inbox']),
       ...(free.length === 0 ? [] : [`planfold claim ${name}`]),
       ...(asked.length + free.length > 0 ? [] : [`planfold next ${name} --explain`]),
     ],

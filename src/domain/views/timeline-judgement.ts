@@ -20,7 +20,7 @@ export function judgementLine(event: JudgementEvent): string {
     case 'task.escalated':
       return `${event.task}: ${event.to ?? 'somebody'} is called (${ESCALATED[event.why]})`
     case 'gate.voted':
-      return `${event.task} approved by ${event.by}, who is not the last that must: ${event.rationale}`
+      return `${event.task} approved by ${event.by}, who is not the last that must${because(event.rationale)}`
     case 'consent.voided':
       return `${event.task}: what was approved does not hold any more: ${event.reason}`
     case 'question.asked':
@@ -28,9 +28,9 @@ export function judgementLine(event: JudgementEvent): string {
     case 'question.answered':
       return `${event.by} answers question ${event.id}${Object.keys(event.answers).length === 0 ? '' : `: ${JSON.stringify(event.answers)}`}`
     case 'revision.proposed':
-      return `${event.by} proposes a revision (${event.hash.slice(0, 12)}): ${event.rationale}`
+      return `${event.by} proposes a revision (${event.hash.slice(0, 12)})${because(event.rationale)}`
     case 'revision.declined':
-      return `${event.by} declines the proposed revision ${event.id}: ${event.rationale}`
+      return `${event.by} declines the proposed revision ${event.id}${because(event.rationale)}`
     case 'assessment.made': {
       const unmet = event.verdicts.filter(({ holds }) => holds !== true).length
       return `round ${event.round}: ${unmet === 0 ? 'all of the definition of done holds' : `${unmet} of ${event.verdicts.length} criteria do not hold`}`
@@ -49,8 +49,10 @@ export function decidedLine({ task, verdict, rationale, by, option, to }: EventO
   const what =
     verdict === 'chosen' ? `chosen: ${option ?? ''}` : verdict === 'pushed-back' ? `sent back to ${to}` : verdict
   const who = by === undefined ? '' : ` by ${by}`
-  return `${task} ${what}${who}${rationale === '' ? '' : `: ${rationale}`}`
+  return `${task} ${what}${who}${because(rationale)}`
 }
+
+const because = (rationale: string): string => (rationale === '' ? '' : `: ${rationale}`)
 
 const ESCALATED = {
   waiting: 'nobody has answered',

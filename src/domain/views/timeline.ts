@@ -29,6 +29,13 @@ export function timeline(entry: {
   }))
 }
 
+/** What is told of an entry as it happens: a gate that was decided in the same moment has asked nobody. */
+export function toldOf(events: readonly Event[]): readonly Event[] {
+  const isDecided = (task: TaskName, from: number): boolean =>
+    events.slice(from).some(event => event.type === 'gate.decided' && event.task === task)
+  return events.filter((event, at) => event.type !== 'gate.opened' || !isDecided(event.task, at))
+}
+
 export function sentence(event: Event): string {
   switch (event.type) {
     case 'plan.created':
@@ -54,7 +61,7 @@ export function sentence(event: Event): string {
     case 'task.readied':
       return `ready: ${names(event.tasks)}`
     case 'task.skipped':
-      return `${event.task} skipped: ${event.reason}`
+      return `${event.task} skipped${event.by === undefined ? '' : ` by ${event.by}`}: ${event.reason}`
     case 'task.blocked':
       return `blocked by ${event.by}: ${names(event.tasks)}`
     case 'task.unblocked':

@@ -2,8 +2,10 @@
 // that never come to their turn, and plans that ask nobody at all.
 
 import type { Approvers, Escalation, FailureKind, PlanDefinition, RecoveryRule, TaskDefinition } from '../../plan.ts'
+import { remediesOf } from '../../remedy.ts'
 import { scopesOverlap } from '../../scope.ts'
 import { suggest } from '../../suggest.ts'
+import { circles } from '../circles.ts'
 import type { Finding } from '../finding.ts'
 import type { Look } from '../look.ts'
 
@@ -111,6 +113,31 @@ export function* deadRules({ graph }: Look): Iterable<Finding> {
           hint: "put it before the rule that says 'abort', or narrow that one with 'on:'",
         }
       if (rule.do.type === 'abort') for (const name of rule.on ?? KINDS) ended.add(name)
+    }
+  }
+}
+
+/** Who has failed is no help to whoever was to help it: each circle is told once, at its first task. */
+export function* remedyCircles({ graph }: Look): Iterable<Finding> {
+  if (graph.tasks.every(({ recover }) => recover === undefined)) return
+  const helpers = graph.tasks.map(task =>
+    remediesOf(task).flatMap(name => (name === task.id ? [] : (graph.at.get(name) ?? []))),
+  )
+  const { circleOf } = circles(helpers)
+  const told = new Set<number>()
+  for (const [at, circle] of circleOf.entries()) {
+    if (circle === -1 || told.has(circle)) continue
+    told.add(circle)
+    const { id } = graph.tasks[at]!
+    const others = graph.tasks.filter((_, other) => other !== at && circleOf[other] === circle)
+    const named = others.slice(0, 3).map(task => `'${task.id}'`)
+    yield {
+      code: 'remedy-circle',
+      severity: 'warning',
+      task: id,
+      key: 'recover',
+      message: `'${id}' and ${named.join(', ')}${others.length > 3 ? ', …' : ''} would recover by each other: whichever fails second finds the first failed already`,
+      hint: 'end the circle: let the last of them ask, abort, or recover by another task',
     }
   }
 }
