@@ -138,6 +138,15 @@ async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown |
   return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
 }
 
+/** What has failed cannot be approved, and a choice must be named. */
+const VERBS: { readonly [asks: string]: string } = {
+  recovery: 'retry',
+  replan: 'retry',
+  decision: 'choose',
+  question: 'answer',
+}
+const REST: { readonly [asks: string]: string } = { decision: ' OPTION', question: ' NAME=VALUE' }
+
 /** What it asks, and what exactly an approval would agree to. */
 async function askedLines(
   context: Context,
@@ -149,15 +158,15 @@ async function askedLines(
   const { paint } = context
   const { consentLines } = await import('../consent-lines.ts')
   const lines = await consentLines(context, engine, waiting, { all })
-  // What has failed cannot be approved.
-  const verb = waiting.asks.type === 'recovery' || waiting.asks.type === 'replan' ? 'retry' : 'approve'
-  const hash = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
+  const verb = VERBS[waiting.asks.type] ?? 'approve'
+  const seen = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
+  const rest = REST[waiting.asks.type] ?? (verb === 'approve' ? seen : '')
   return [
     '',
     paint.yellow(asked(waiting)),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
-    paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${hash}; see planfold inbox for other answers`),
+    paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${rest}; see planfold inbox for other answers`),
   ]
 }
 

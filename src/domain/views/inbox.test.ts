@@ -54,8 +54,12 @@ describe('what waits for a person', () => {
     const journal = started(plan('p', gate('review'), external('call', { assignee: 'bo' })))
     journal.must({ type: 'pause' })
     expect(inboxOf(journal.state).map(({ task }) => task)).toEqual(['review'])
+    const form = [{ name: 'answer', type: 'text' }] as const
+    journal.must({ type: 'ask', id: 'q', text: 'which?', form, by: 'bo' })
     journal.must({ type: 'cancel' })
     expect(inboxOf(journal.state)).toEqual([])
+    const late = journal.submit({ type: 'answer', id: 'q', answers: { answer: 'this' }, by: 'ana' })
+    expect(late).toMatchObject({ refusal: { code: 'illegal-transition' } })
   })
 })
 
