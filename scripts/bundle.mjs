@@ -23,7 +23,6 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20',
   packages: 'external',
-  keepNames: true,
   legalComments: 'none',
   chunkNames: 'parts/[name]-[hash]',
   metafile: true,
