@@ -39,13 +39,15 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
     const wasLeft = left.get(path) ?? null
     const have = standing(room, path, wasLeft)
     if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
-    const found = 'entry' in have ? { entry: have.entry, links: have.links ?? 1 } : have
+    const found = 'entry' in have ? withoutBytes(have) : have
     const preview = previewOf(room, left, path, wasLeft, found, want)
     assessed.push({ path, left: wasLeft, have: found, want, preview })
     if (assessed.length % 32 === 0) await room.breathe()
   }
   return assessed
 }
+
+const withoutBytes = ({ bytes: _, ...have }: Extract<Standing, { readonly entry: unknown }>): Standing => have
 
 /** Where it is what the plan left, one read is enough: bytes torn apart do not have its hash. */
 function standing({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): Standing {

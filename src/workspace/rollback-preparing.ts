@@ -14,6 +14,7 @@ import type { Intent, Step } from './rollback-intent.ts'
 import { type Assessed, type Assessing, assess } from './rollback-plan.ts'
 import { lookUp } from './snapshot-reading.ts'
 import { parentOf } from './standing.ts'
+import type { Stamp } from './stat-cache.ts'
 import { ASIDE } from './tree-walk.ts'
 import type { Batch, Choice, LeftOut, RolledBack, SnapshotBlobs, WriteSet } from './workspace.ts'
 
@@ -23,12 +24,19 @@ export interface Preparing extends Assessing {
   readonly blobs: SnapshotBlobs
 }
 
+/** What was found right before the first change. */
+export interface Begun {
+  /** Of what is to be written, read and verified, as much as may stay in memory. */
+  readonly contents: ReadonlyMap<Sha256, Uint8Array>
+  /** The files that were read, by their paths. */
+  readonly seen: ReadonlyMap<string, Stamp>
+}
+
 export type Prepared =
   | ({
       readonly ok: true
-      /** Of what is to be written, as much as may stay in memory. */
-      readonly contents: ReadonlyMap<Sha256, Uint8Array>
-    } & Pick<Intent, 'saved' | 'steps' | 'modes' | 'left' | 'merged'>)
+    } & Begun &
+      Pick<Intent, 'saved' | 'steps' | 'modes' | 'left' | 'merged'>)
   | Extract<RolledBack, { ok: false }>
 
 export async function prepare(
@@ -77,7 +85,17 @@ export async function prepare(
   }
   const all = await withFolders(room, look, steps)
   if (all.length > 0) demandAside(room.root)
-  return { ok: true, contents: read.value, saved, steps: all, modes: modesToOpen(look, all), left, merged }
+  const modes = modesToOpen(look, all)
+  return { ok: true, contents: read.value, seen: stampsOf(assessed), saved, steps: all, modes, left, merged }
+}
+
+/** Which files were read, so that the same ones need not be read again when they are moved aside. */
+function stampsOf(assessed: readonly Assessed[]): ReadonlyMap<string, Stamp> {
+  return new Map(
+    assessed.flatMap(({ preview, have }) =>
+      'entry' in have && have.stamp !== undefined ? [[preview.path, have.stamp] as const] : [],
+    ),
+  )
 }
 
 /** A snapshot of these paths only, as they are now. */

@@ -1,10 +1,11 @@
 // What one step of a rollback amounts to, and whether what is found is what it means.
 
+import type { Sha256 } from '../domain/id.ts'
 import type { Step } from './rollback-intent.ts'
 import { isSameEntry } from './snapshot-reading.ts'
 import type { Standing } from './standing.ts'
 import type { Stamp } from './stat-cache.ts'
-import type { TreeEntry } from './workspace.ts'
+import type { SnapshotBlobs, TreeEntry } from './workspace.ts'
 
 /** Must what stands there go, or only get another mode? */
 export function isReplaced({ have, want, apart }: Step): boolean {
@@ -36,3 +37,7 @@ export function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
 /** The ctime is left out: taking its name has changed it. */
 export const isSameFile = (a: Stamp, b: Stamp): boolean =>
   a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.size === b.size && a.mode === b.mode
+
+/** Null when it is not there, or not what it should be: one lost content must not keep all others from coming back. */
+export const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null> =>
+  blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))

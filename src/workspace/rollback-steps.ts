@@ -16,7 +16,8 @@ import { type HeldFolder, stampOf } from './held-folder.ts'
 import { type BytePath, bytesOf } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import type { Intent, Step } from './rollback-intent.ts'
-import { isReplaced, isSameFile, isSameKind, isSwap, isWanted, needsFresh } from './rollback-step.ts'
+import type { Begun } from './rollback-preparing.ts'
+import { contentOf, isReplaced, isSameFile, isSameKind, isSwap, isWanted, needsFresh } from './rollback-step.ts'
 import { ANY_TIME, heldFolder, inFolder, lookAt, parentOf, standingAt, standingIn, within } from './standing.ts'
 import type { Stamp } from './stat-cache.ts'
 import { ASIDE } from './tree-walk.ts'
@@ -27,8 +28,8 @@ export interface Stepping {
   readonly blobs: SnapshotBlobs
   readonly now: () => number
   readonly breathe: () => Promise<void>
-  /** Before: a step may be done, or half done. Now: with contents that were just read, and verified. */
-  readonly begun: 'before' | ReadonlyMap<Sha256, Uint8Array>
+  /** Before: a step may be done, or half done. */
+  readonly begun: 'before' | Begun
 }
 
 export interface Stepped {
@@ -130,7 +131,7 @@ class Steps {
       attempt(['ENOENT'], () => fs.unlinkSync(this.#aside.at(freshName(step))))
     }
     const { begun } = this.#room
-    const known = begun === 'before' ? undefined : begun.get(want.sha256)
+    const known = begun === 'before' ? undefined : begun.contents.get(want.sha256)
     const bytes = known ?? (await contentOf(this.#room.blobs, want.sha256))
     if (bytes === null) {
       this.#leave(step.at, LOST)
@@ -189,10 +190,18 @@ class Steps {
 
   /** What was moved is what was seen, or goes back. */
   async #judgeAside(step: Numbered): Promise<void> {
+    if (this.#isAsSeen(step)) return
     const standing = standingIn(this.#aside, asideName(step), ANY_TIME)
     if ('entry' in standing && isSameKind(standing.entry, step.have)) return
     this.#leave(step.at, EDITED)
     if (!this.#putBack(step)) await this.#store(step)
+  }
+
+  /** The file that was read, by its times and size. Before it is dropped it is read once more. */
+  #isAsSeen(step: Numbered): boolean {
+    const seen = this.#room.begun === 'before' ? undefined : this.#room.begun.seen.get(step.path)
+    const stat = seen === undefined ? null : this.#aside.look(asideName(step))
+    return seen !== undefined && stat?.isFile() === true && isSameFile(seen, stampOf(stat))
   }
 
   /** False when somebody has the name, or it is not to be had any more. */
@@ -335,10 +344,6 @@ class Steps {
     if (!this.#left.has(path)) this.#left.set(path, reason)
   }
 }
-
-/** Null when it is not there, or not what it should be: one lost content must not keep all others from coming back. */
-const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null> =>
-  blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
 
 const asideName = ({ number }: Numbered): BytePath => `${number}`
 const freshName = ({ number }: Numbered): BytePath => `${number}.new`

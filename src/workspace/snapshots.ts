@@ -17,7 +17,7 @@ import { type Hold, holdRollbacks } from './rollback-hold.ts'
 import { forgetIntent, readIntent, writeIntent } from './rollback-intent.ts'
 import { assess } from './rollback-plan.ts'
 import { prepare } from './rollback-preparing.ts'
-import { carryOut } from './rollback-steps.ts'
+import { carryOut, type Stepping } from './rollback-steps.ts'
 import { differences, lookUp, openSnapshot, type Side } from './snapshot-reading.ts'
 import { modeAt, standingIn, within } from './standing.ts'
 import { isUnchanged, StatCache } from './stat-cache.ts'
@@ -183,11 +183,11 @@ class SnapshotsOfFolder implements door.Snapshots {
         const side = await openSnapshot(blobs, target, this.#recall())
         const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))
         if (!prepared.ok) return prepared
-        const { saved, steps, modes, left, merged, contents } = prepared
+        const { saved, steps, modes, left, merged, contents, seen } = prepared
         const aside = hold.name
         writeIntent(blobs, { rollback: 1, aside, about: about ?? null, target, saved, steps, modes, left, merged })
         return (
-          (await this.#finish(room, hold, contents)) ??
+          (await this.#finish(room, hold, { contents, seen })) ??
           refuse('unknown', 'The rollback is gone before it began.', 'Begin it again.')
         )
       }),
@@ -228,11 +228,7 @@ class SnapshotsOfFolder implements door.Snapshots {
   }
 
   /** Carries out what an intent says, or tells how it ended; null when there is none. Begun now, contents are at hand. */
-  async #finish(
-    room: Room,
-    _hold: Hold,
-    begun: ReadonlyMap<Sha256, Uint8Array> | 'before' = 'before',
-  ): Promise<door.RolledBack | null> {
+  async #finish(room: Room, _hold: Hold, begun: Stepping['begun'] = 'before'): Promise<door.RolledBack | null> {
     const { blobs } = this.#options
     const note = readIntent(blobs)
     if (note === null) return null

@@ -5,10 +5,11 @@ import { codeOf } from '../safety/refused.ts'
 import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
 import type { BytePath } from './manifest.ts'
 import { pathText } from './path-text.ts'
+import type { Stamp } from './stat-cache.ts'
 import type { TreeEntry } from './workspace.ts'
 
 export type Standing =
-  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number }
+  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number; readonly stamp?: Stamp }
   /** Something stands there that cannot be stored. */
   | { readonly blocked: string }
 
@@ -35,7 +36,7 @@ export function standingIn(folder: HeldFolder, name: BytePath, now: number): Sta
   if (read === null) return { entry: null }
   if (typeof read === 'string') return { blocked: read }
   const { bytes, sha256, stamp, links } = read
-  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links }
+  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links, stamp }
 }
 
 /** What the name at the path stands for; null when there is nothing, or one may not look. */
