@@ -9,6 +9,7 @@ import type { Verdict } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { type Convergence, convergenceOf, unmetIn, withFixes } from '../domain/views/convergence.ts'
 import { definitionHash } from '../format/hash.ts'
+import { checkTools } from './check-tools.ts'
 import { contextAfter, judge } from './judge.ts'
 import { resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
@@ -54,19 +55,9 @@ async function judgeOne(
     attempt,
     context: contextAfter({ outputs: {} }, attempt),
     run: rooms.runners.get('run'),
-    tools: {
-      root: rooms.root,
-      stateDir: rooms.stateDir,
-      owner: attempt.key,
-      write: null,
-      environment: rooms.environment,
-      about: rooms.about,
-      evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
-      log: (stream, chunk) => {
-        if (stream !== 'engine') seen = `${seen}${Buffer.from(chunk).toString()}`.slice(-SEEN_MAX)
-      },
-      monotonic: rooms.clock.monotonic,
-    },
+    tools: checkTools(rooms, attempt.key, (stream, chunk) => {
+      if (stream !== 'engine') seen = `${seen}${Buffer.from(chunk).toString()}`.slice(-SEEN_MAX)
+    }),
     signal: new AbortController().signal,
   })
   const { evidence, ...judged } = verdict!

@@ -6,6 +6,7 @@ import type { CommandLine, Criterion } from '../domain/plan.ts'
 import type { Failure, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { checkTools } from './check-tools.ts'
 import { boundOf } from './expressions.ts'
 import { type Facts, systemFacts } from './facts.ts'
 import { judge } from './judge.ts'
@@ -77,17 +78,7 @@ export async function inquire(
       ...facts,
     },
     run: rooms.runners.get('run'),
-    tools: {
-      root: rooms.root,
-      stateDir: rooms.stateDir,
-      owner: attempt.key,
-      write: [],
-      environment: rooms.environment,
-      about: rooms.about,
-      evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
-      log: () => {},
-      monotonic: rooms.clock.monotonic,
-    },
+    tools: { ...checkTools(rooms, attempt.key, () => {}), write: [] },
     signal,
   })
   return signal.aborted ? null : { verdicts, facts }

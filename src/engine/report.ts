@@ -2,6 +2,7 @@
 
 import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
+import { checkTools } from './check-tools.ts'
 import type { Order } from './engine.ts'
 import { contextAfter, judgeWork, notHeld, refutedIn } from './judge.ts'
 import { Logbook } from './logbook.ts'
@@ -37,17 +38,7 @@ export async function judgeReport(
     attempt,
     context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
     run: rooms.runners.get('run'),
-    tools: {
-      root: rooms.root,
-      stateDir: rooms.stateDir,
-      owner: attempt.key,
-      write: null,
-      environment: rooms.environment,
-      about: rooms.about,
-      evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
-      log: (stream, chunk) => logbook.write(stream, chunk),
-      monotonic: rooms.clock.monotonic,
-    },
+    tools: checkTools(rooms, attempt.key, (stream, chunk) => logbook.write(stream, chunk)),
     signal: new AbortController().signal,
   })
   logbook.seal()

@@ -28,13 +28,11 @@ function* mutations(value: Json): Generator<Json> {
 }
 
 /** More when somebody looks for what is rare: every one is hashed as often as it has places. */
-const RUNS = Number(process.env.PLANFOLD_RUNS ?? 8)
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 20)
 
 test('regression 32: a change of anything changes the hash', () => {
   fc.assert(
-    fc.property(planDefinition, whole => {
-      // Every place is changed once and all of it hashed each time, so two tasks are enough.
-      const definition = { ...whole, tasks: whole.tasks.slice(0, 2) }
+    fc.property(planDefinition, definition => {
       const hash = definitionHash(definition)
       for (const mutation of mutations(definition as unknown as Json)) {
         if (definitionHash(mutation as unknown as PlanDefinition) === hash) expect(mutation).toBe('another hash')
@@ -42,7 +40,7 @@ test('regression 32: a change of anything changes the hash', () => {
     }),
     { numRuns: RUNS },
   )
-})
+}, 60_000)
 
 test('the order of keys does not matter, the order of lists does', () => {
   expect(canonicalJson({ b: 1, a: [2, { d: null, c: 'x' }] })).toBe('{"a":[2,{"c":"x","d":null}],"b":1}')

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { decision, edit, external, gate, name, plan, task } from '../../testing/plan.ts'
+import { dueAt } from '../instant.ts'
 import type { GateAction, PlanDefinition } from '../plan.ts'
 import { analyze, type FindingCode } from './analyze.ts'
 import { FINDING_CODES } from './finding.ts'
-import { instantOf } from './instant.ts'
 import type { AnalyzeOptions } from './look.ts'
 import { spoken } from './spoken.ts'
 
@@ -308,9 +308,9 @@ it('counts deadlines without a calendar as the calendar does', () => {
     '2026-12-31T23:59:59-11:30',
     '1900-03-01T00:00Z',
   ])
-    expect(instantOf(text), text).toBe(Date.parse(text))
-  expect(instantOf('2026-01-31')).toBe(Date.parse('2026-02-01'))
-  expect(instantOf('soon')).toBeNull()
+    expect(dueAt(text), text).toBe(Date.parse(text))
+  expect(dueAt('2026-01-31')).toBe(Date.parse('2026-02-01'))
+  expect(dueAt('soon')).toBeNull()
 })
 
 it('speaks of lengths in two units', () => {

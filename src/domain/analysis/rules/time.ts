@@ -1,15 +1,15 @@
 // Rules about time and money: deadlines nobody can keep, budgets that are too small, tasks too long to follow, and urgent
 // tasks that wait for others nobody hurries with.
 
+import { dueAt } from '../../instant.ts'
 import type { Finding } from '../finding.ts'
-import { instantOf } from '../instant.ts'
 import type { Look } from '../look.ts'
 import { spoken } from '../spoken.ts'
 
 const LONG_MS = 8 * 3_600_000
 
 export function* deadlines({ graph, path, options: { now } }: Look): Iterable<Finding> {
-  const at = graph.tasks.map(task => (task.deadline === undefined ? null : instantOf(task.deadline)))
+  const at = graph.tasks.map(task => (task.deadline === undefined ? null : dueAt(task.deadline)))
   for (const [index, task] of graph.tasks.entries()) {
     const deadline = at[index]
     if (deadline === null || deadline === undefined) continue
