@@ -1,0 +1,47 @@
+// What the service says and hears, as schemas. One value reads a body, complains with a path and a hint, and describes itself as
+// JSON Schema for the OpenAPI document, so that the three cannot part ways. The only way from a route to the schema library.
+
+import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
+import { complaintsOf } from '../complaints.ts'
+import { printPath } from '../diagnostic.ts'
+
+export interface Schema<T> {
+  /** A name makes it a component of the document, told once. */
+  readonly name: string | null
+  read(value: unknown): SchemaRead<T>
+  /** As JSON Schema 2020-12: of what is sent to us, or of what we answer. */
+  describe(side: 'input' | 'output'): JsonObject
+}
+
+export type SchemaRead<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly Fault[] }
+
+export interface Fault {
+  /** e.g. `tasks[2].needs`; empty for the whole. */
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+}
+
+const FAULTS_MAX = 20
+
+export function wire<S extends z.ZodType>(schema: S, name: string | null = null): Schema<z.output<S>> {
+  return {
+    name,
+    read: value => {
+      const read = schema.safeParse(value)
+      if (read.success) return { ok: true, value: read.data }
+      const complaints = complaintsOf(schema, read.error, { value, written: () => null })
+      const faults = complaints
+        .slice(0, FAULTS_MAX)
+        .map(({ path, message, hint }) => ({ path: printPath(path), message, ...(hint === undefined ? {} : { hint }) }))
+      return { ok: false, faults }
+    },
+    describe: side => {
+      const { $schema: _, ...described } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any' })
+      return described as JsonObject
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// One way for every route: paths, methods, bodies, keys and whatever is wrong with them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Served, served } from './server.fixture.ts'
+
+let service: Served
+beforeAll(async () => {
+  service = await served()
+})
+afterAll(() => service.close())
+
+describe('the service', () => {
+  test.each(['/health', '/health/', '/api/health', '/api/health/'])('answers at %s', async path => {
+    const { status, body } = await service.ask('GET', path)
+    expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } })
+  })
+
+  test('says where nothing is, as a problem with a hint', async () => {
+    const { status, headers, body } = await service.ask('GET', '/nowhere')
+    expect(status).toBe(404)
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(body).toMatchObject({ type: 'urn:planfold:problem:not-found', status: 404, hint: expect.any(String) })
+  })
+
+  test('says which methods are answered', async () => {
+    const { status, headers, body } = await service.ask('DELETE', '/health')
+    expect({ status, allow: headers.get('allow'), allowed: body.allowed }).toEqual({
+      status: 405,
+      allow: 'GET',
+      allowed: ['GET'],
+    })
+  })
+
+  test('HEAD answers as GET, without a body', async () => {
+    const { status, body } = await service.ask('HEAD', '/health')
+    expect({ status, body }).toEqual({ status: 200, body: '' })
+  })
+
+  test('an unknown query key is refused', async () => {
+    const { status, body } = await service.ask('GET', '/health?x=1')
+    expect({ status, path: body.faults[0].path }).toEqual({ status: 422, path: 'x' })
+  })
+
+  test('a path that cannot be decoded is not found', async () => {
+    expect((await service.ask('GET', '/%E0%A4%A')).status).toBe(404)
+  })
+})

@@ -1,0 +1,226 @@
+// From a request to its answer: guard, route, checks, handler, and whatever went wrong as a problem. One way for every route;
+// nothing gets past it.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Json } from '../domain/json.ts'
+import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull } from '../stores/store.ts'
+import { readBody, readJson } from './body.ts'
+import type { Call } from './call.ts'
+import { isProblem, type Problem, problem, unfit } from './problem.ts'
+import { send, sendProblem, streamTo } from './reply.ts'
+import type { ServerRooms } from './rooms.ts'
+import type { Answer, Route } from './route.ts'
+import { normalPath, openRouter } from './router.ts'
+import type { Who } from './who.ts'
+
+export type App = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** What was asked and how it went, for logs and metrics; `route` is the path of the table, never that of the request. */
+export interface Answered {
+  readonly method: string
+  readonly route: string | null
+  readonly status: number
+  readonly actor: string | null
+  readonly ms: number
+  readonly id: string
+}
+
+export interface AppOptions {
+  readonly answered?: (answered: Answered) => void
+  readonly monotonic: () => number
+}
+
+type Loose = Route<unknown, unknown>
+
+const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+const KEY_MAX = 255
+
+export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
+  const router = openRouter(rooms.routes)
+  let count = 0
+  return async (request, response) => {
+    const began = monotonic()
+    const id = `${process.pid.toString(36)}-${(++count).toString(36)}`
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
+    const found = router.find(method, normalPath(request.url ?? '/'))
+    const route = found.route as Loose | null
+    // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
+    const who = rooms.guard.admit(request, route?.right ?? 'read')
+    let answer: Answer
+    try {
+      if (isProblem(who)) answer = who
+      else if (found.route === null) answer = nowhere(request, found.methods)
+      else answer = await answerOf(rooms, route!, found.params, who, request, gone.signal)
+    } catch (error) {
+      answer = troubleOf(error, rooms, id)
+    }
+    const status = await deliver(rooms, request, response, answer, gone.signal, id)
+    const actor = isProblem(who) ? null : who.actor
+    answered?.({
+      method: request.method ?? '',
+      route: found.route?.path ?? null,
+      status,
+      actor,
+      ms: monotonic() - began,
+      id,
+    })
+  }
+}
+
+async function answerOf(
+  rooms: ServerRooms,
+  route: Loose,
+  params: Call['params'],
+  who: Who,
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { headers } = request
+  const query = readQuery(route, request.url ?? '')
+  if (isProblem(query)) return query
+  const sent = METHODS_WITH_BODY.has(route.method) ? await bodyOf(rooms, route, request) : NO_BODY
+  if (isProblem(sent)) return sent
+  const once = keyOf(route, headers['idempotency-key'])
+  if (once !== undefined && typeof once !== 'string') return once
+  const expectedVersion = versionOf(headers['if-match'])
+  if (expectedVersion !== undefined && typeof expectedVersion !== 'number') return expectedVersion
+  const { text, type, value } = sent
+  return await route.handle({
+    rooms,
+    who,
+    params,
+    query: query.value,
+    body: value,
+    text,
+    type,
+    headers,
+    once,
+    expectedVersion,
+    signal,
+  })
+}
+
+function readQuery(route: Loose, url: string): { readonly value: unknown } | Problem {
+  const at = url.indexOf('?')
+  if (at === -1 && route.query === undefined) return NO_QUERY
+  const said: Record<string, string | string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(at === -1 ? '' : url.slice(at + 1))) {
+    const known = said[name]
+    said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
+  }
+  if (route.query === undefined) {
+    const [name] = Object.keys(said)
+    if (name === undefined) return NO_QUERY
+    return unfit('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
+  }
+  const read = route.query.read({ ...said })
+  return read.ok ? { value: read.value } : unfit('query', read.faults)
+}
+
+const NO_QUERY = { value: undefined }
+const NO_BODY = { text: '', type: '', value: undefined }
+
+async function bodyOf(
+  rooms: ServerRooms,
+  route: Loose,
+  request: IncomingMessage,
+): Promise<{ readonly text: string; readonly type: string; readonly value: unknown } | Problem> {
+  const read = await readBody(request, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
+  if (isProblem(read)) return read
+  const { text } = read
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+  if (text !== '' && route.texts?.includes(type) === true) return { text, type, value: text }
+  if (text !== '' && !isJsonType(type) && !rooms.guard.takesAnyType(request))
+    return problem(415, 'media-type', type === '' ? 'the body has no media type' : `'${type}' is not taken here`, {
+      hint: `send it with: Content-Type: ${['application/json', ...(route.texts ?? [])].join(' or ')}`,
+    })
+  if (route.body === undefined) {
+    if (text === '') return NO_BODY
+    const empty = readJson(text, rooms.limits)
+    if (isProblem(empty)) return empty
+    return isEmptyObject(empty.value)
+      ? { ...NO_BODY, text, type }
+      : unfit('body', [{ path: '', message: 'nothing is taken here', hint: 'leave the body out' }])
+  }
+  const parsed = text === '' ? { value: {} } : readJson(text, rooms.limits)
+  if (isProblem(parsed)) return parsed
+  const checked = route.body.read(parsed.value)
+  return checked.ok ? { text, type, value: checked.value } : unfit('body', checked.faults)
+}
+
+const isJsonType = (type: string): boolean => type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
+const isEmptyObject = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
+
+function keyOf(route: Loose, header: string | string[] | undefined): string | undefined | Problem {
+  if (route.method !== 'POST' || header === undefined) return undefined
+  const key = typeof header === 'string' ? header.trim() : ''
+  if (key !== '' && key.length <= KEY_MAX && /^[\x21-\x7e]+$/.test(key)) return key
+  return problem(422, 'invalid', `an Idempotency-Key has 1 to ${KEY_MAX} visible ASCII characters`, {
+    hint: 'a UUID will do',
+  })
+}
+
+function versionOf(header: string | undefined): number | undefined | Problem {
+  if (header === undefined || header.trim() === '*') return undefined
+  const said = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header.trim())
+  if (said !== null) return Number(said[1])
+  return problem(422, 'invalid', `If-Match names one version, not ${JSON.stringify(header.slice(0, 60))}`, {
+    hint: 'use the ETag of the answer you read',
+  })
+}
+
+function nowhere(request: IncomingMessage, methods: readonly string[]): Problem {
+  const path = normalPath(request.url ?? '').slice(0, 200)
+  if (methods.length === 0)
+    return problem(404, 'not-found', `there is nothing at ${path}`, { hint: 'all routes: GET /openapi.json' })
+  return problem(405, 'method', `${request.method} is not answered at ${path}`, {
+    hint: `use ${methods.join(' or ')}`,
+    allowed: methods,
+    headers: { allow: methods.join(', ') },
+  })
+}
+
+/** What was thrown: the store's known troubles as what they are, anything else as a fault of ours, told only to the log. */
+function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
+  if (error instanceof BadCursor)
+    return problem(422, 'bad-cursor', error.message, { hint: "use 'next' of the page before, or leave it out" })
+  if (error instanceof StoreBusy)
+    return problem(503, 'busy', 'another process is writing; nothing was changed', {
+      hint: 'try again',
+      headers: { 'retry-after': '1' },
+    })
+  if (error instanceof StoreFull)
+    return problem(507, 'full', 'there is no space left; nothing was changed', {
+      hint: 'free some space, then try again',
+    })
+  if (error instanceof CommitUnknown)
+    return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
+      hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
+    })
+  log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'request failed')
+  if (error instanceof StoreDamaged)
+    return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
+  return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })
+}
+
+async function deliver(
+  rooms: ServerRooms,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  gone: AbortSignal,
+  id: string,
+): Promise<number> {
+  if (isProblem(answer)) return sendProblem(request, response, answer, id)
+  if (!('stream' in answer)) return send(request, response, answer)
+  try {
+    await answer.stream(streamTo(response, AbortSignal.any([gone, rooms.stopping])))
+  } catch (error) {
+    rooms.log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'stream')
+    response.destroy()
+  }
+  return response.statusCode
+}

@@ -1,0 +1,86 @@
+// Reads a body within its limits. JSON is measured before anybody looks at it: depth, number of values, and no key that
+// JavaScript keeps for itself.
+
+import type { IncomingMessage } from 'node:http'
+import type { Json } from '../domain/json.ts'
+import { type Problem, problem } from './problem.ts'
+import type { ServerLimits } from './rooms.ts'
+
+export type BodyRead = { readonly text: string } | Problem
+
+/** All of the body as text; a problem when it is too large, no UTF-8, or cut off. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<BodyRead> {
+  const tooLarge = problem(413, 'too-large', `the body is larger than ${maxBytes} bytes`, {
+    hint: 'send less at once',
+    headers: { connection: 'close' },
+  })
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge)
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxBytes) {
+        request.pause()
+        resolve(tooLarge)
+      } else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))))
+    const cut = (): void => resolve(problem(400, 'cut-off', 'the body ended before its end', {}))
+    request.on('error', cut)
+    request.on('close', cut)
+  })
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+function decode(bytes: Buffer): BodyRead {
+  try {
+    return { text: UTF8.decode(bytes) }
+  } catch {
+    return problem(400, 'not-utf8', 'the body is not UTF-8 text', { hint: 'send JSON as UTF-8' })
+  }
+}
+
+export type JsonRead = { readonly value: Json } | Problem
+
+export function readJson(text: string, limits: ServerLimits): JsonRead {
+  let value: Json
+  try {
+    value = JSON.parse(text) as Json
+  } catch (error) {
+    const place = placeOf(text, error)
+    return problem(400, 'not-json', `the body is not JSON${place}`, { hint: 'check quotes, commas and brackets' })
+  }
+  const left = { nodes: limits.jsonNodes }
+  const fault = measure(value, limits.jsonDepth, left)
+  return fault === null ? { value } : problem(422, 'invalid', fault, { hint: 'send something plainer' })
+}
+
+/** Null when it is plain enough. */
+function measure(value: Json, depth: number, left: { nodes: number }): string | null {
+  if (--left.nodes < 0) return 'the body has too many values'
+  if (value === null || typeof value !== 'object') return null
+  if (depth === 0) return 'the body is nested too deeply'
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) {
+      const fault = measure(item, depth - 1, left)
+      if (fault !== null) return fault
+    }
+    return null
+  }
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype') return `'${key}' cannot be a key`
+    const fault = measure((value as { readonly [key: string]: Json })[key]!, depth - 1, left)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+/** ` at line 3, column 7`, where V8 says where. */
+function placeOf(text: string, error: unknown): string {
+  const at = /position (\d+)/.exec(error instanceof Error ? error.message : '')
+  if (at === null) return ''
+  const before = text.slice(0, Number(at[1])).split('\n')
+  return ` at line ${before.length}, column ${before.at(-1)!.length + 1}`
+}

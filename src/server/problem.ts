@@ -1,0 +1,104 @@
+// What went wrong, as a problem document (RFC 9457) with a hint. Every error of the service leaves through here, whatever its
+// cause, so that a client needs to understand one shape; nothing in it tells of our insides.
+
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { Fault } from '../format/wire/wire.ts'
+
+export interface Problem {
+  readonly problem: ProblemDocument
+  readonly headers?: Headers
+}
+
+type Headers = { readonly [name: string]: string }
+
+export interface ProblemDocument {
+  /** `urn:planfold:problem:<code>`. */
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly hint?: string
+  /** What is allowed from here, where a transition was refused. */
+  readonly allowed?: readonly string[]
+  /** What is wrong with the body or the query, place by place. */
+  readonly faults?: readonly Fault[]
+  /** Anything else a program can use, by its own name. */
+  readonly [extension: string]: unknown
+}
+
+export interface ProblemOptions {
+  readonly hint?: string | undefined
+  readonly allowed?: readonly string[] | undefined
+  readonly faults?: readonly Fault[] | undefined
+  readonly headers?: Headers
+  readonly more?: { readonly [name: string]: unknown }
+}
+
+export function problem(status: number, code: string, detail: string, options: ProblemOptions = {}): Problem {
+  const { hint, allowed, faults, headers, more } = options
+  return {
+    problem: {
+      type: `urn:planfold:problem:${code}`,
+      title: TITLES[status] ?? 'Error',
+      status,
+      detail,
+      ...(hint === undefined ? {} : { hint }),
+      ...(allowed === undefined ? {} : { allowed }),
+      ...(faults === undefined ? {} : { faults }),
+      ...more,
+    },
+    ...(headers === undefined ? {} : { headers }),
+  }
+}
+
+export const isProblem = (value: object): value is Problem => 'problem' in value
+
+/** The engine's no. */
+export function refused({ code, message, hint, allowed }: Refusal): Problem {
+  return problem(STATUS_OF[code], code, message, { hint, allowed })
+}
+
+export const notFound = (detail: string, hint?: string): Problem => problem(404, 'not-found', detail, { hint })
+
+/** A body or a query that does not fit its schema. */
+export function unfit(what: 'body' | 'query', faults: readonly Fault[]): Problem {
+  const [first] = faults
+  const place = first === undefined || first.path === '' ? `the ${what}` : `'${first.path}' of the ${what}`
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  return problem(422, 'invalid', `${place}: ${first?.message ?? 'does not fit'}${more}`, { hint: first?.hint, faults })
+}
+
+const STATUS_OF: Record<RefusalCode, number> = {
+  'not-found': 404,
+  exists: 409,
+  conflict: 409,
+  'illegal-transition': 409,
+  invalid: 422,
+  cycle: 422,
+  'unknown-reference': 422,
+  duplicate: 422,
+  limit: 422,
+  'not-supported': 501,
+  'not-allowed': 403,
+  'not-ready': 409,
+}
+
+const TITLES: { readonly [status: number]: string } = {
+  400: 'Bad request',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  409: 'Conflict',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  421: 'Misdirected request',
+  422: 'Not valid',
+  429: 'Too many requests',
+  431: 'Headers too large',
+  500: 'A fault of ours',
+  501: 'Not there yet',
+  503: 'Try again',
+  507: 'No space left',
+}

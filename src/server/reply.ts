@@ -1,0 +1,72 @@
+// Writes answers to the socket: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
+
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Problem } from './problem.ts'
+import type { Outlet, Reply } from './route.ts'
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+/** What is not a page can load nothing and be framed by nobody. */
+const NO_CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): number {
+  const { status, body, version, headers, raw } = reply
+  const tag = version === undefined ? undefined : `"${version}"`
+  const isKnown = tag !== undefined && status === 200 && request.headers['if-none-match'] === tag
+  const data = isKnown ? undefined : (raw?.data ?? (body === undefined ? undefined : JSON.stringify(body)))
+  const type = raw?.type ?? 'application/json; charset=utf-8'
+  write(response, isKnown ? 304 : status, data, {
+    ...(data === undefined ? {} : { 'content-type': type }),
+    ...(tag === undefined ? {} : { etag: tag }),
+    ...headers,
+  })
+  return isKnown ? 304 : status
+}
+
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { problem, headers }: Problem,
+  id: string,
+): number {
+  // What was not read of the body would be taken for the next request.
+  const unread = request.complete ? {} : { connection: 'close' }
+  const text = JSON.stringify({ ...problem, instance: `urn:planfold:request:${id}` })
+  write(response, problem.status, text, { 'content-type': 'application/problem+json', ...unread, ...headers })
+  return problem.status
+}
+
+function write(
+  response: ServerResponse,
+  status: number,
+  data: Uint8Array | string | undefined,
+  headers: { readonly [name: string]: string },
+): void {
+  if (response.headersSent || response.destroyed) return
+  const length = data === undefined ? {} : { 'content-length': Buffer.byteLength(data) }
+  response.writeHead(status, { ...HEADERS, 'content-security-policy': NO_CONTENT_POLICY, ...length, ...headers })
+  response.end(response.req.method === 'HEAD' ? undefined : data)
+}
+
+export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {
+  return {
+    begin: (status, headers) => {
+      response.writeHead(status, { ...HEADERS, ...headers })
+      response.flushHeaders()
+    },
+    write: text => response.write(text),
+    drained: async () => {
+      if (response.writableNeedDrain && !gone.aborted) await once(response, 'drain', { signal: gone }).catch(() => {})
+    },
+    buffered: () => response.writableLength,
+    gone,
+    end: () => response.end(),
+    destroy: () => response.destroy(),
+  }
+}

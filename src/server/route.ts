@@ -1,0 +1,86 @@
+// A route as a value: what it is called, who may call it, what it takes and answers. The table of them makes the router, the
+// checks, the OpenAPI document and the test that tries every route with every token.
+
+import type { Schema } from '../format/wire/wire.ts'
+import type { Call } from './call.ts'
+import type { Problem } from './problem.ts'
+import type { Right } from './who.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Route<Query, Body> {
+  readonly method: Method
+  /** `/plans/:plan/tasks/:task`; without `/api` and without a slash at the end. */
+  readonly path: string
+  /** `nothing`: anybody may call it, also without a token. */
+  readonly right: Right | 'nothing'
+  /** The noun it is listed under. */
+  readonly noun: string
+  /** One line for people. */
+  readonly about: string
+  /** Query keys; without a schema none is taken. */
+  readonly query?: Schema<Query>
+  /** The JSON body; without a schema none is read. A body that is left out is read as `{}`. */
+  readonly body?: Schema<Body>
+  /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
+  readonly texts?: readonly string[]
+  readonly bodyMaxBytes?: number
+  /** What it answers when all is well; problems are the same everywhere. */
+  readonly answers: { readonly [status: number]: { readonly about: string; readonly body?: Schema<unknown> } }
+  handle(call: Call<Query, Body>): Promise<Answer>
+}
+
+/** With its types forgotten, to stand in the table. */
+export type AnyRoute = Route<never, never>
+
+/** Keeps the types of query and body together while a route is written. */
+export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
+  one as unknown as AnyRoute
+
+export type Answer = Reply | Stream | Problem
+
+export interface Reply {
+  readonly status: number
+  /** Sent as JSON; nothing is sent when absent. */
+  readonly body?: unknown
+  /** The entity tag: the version of the plan it shows. */
+  readonly version?: number
+  readonly headers?: { readonly [name: string]: string }
+  /** Instead of `body`: these bytes or this text, as this media type. */
+  readonly raw?: { readonly type: string; readonly data: Uint8Array | string }
+}
+
+/** Goes on until it ends by itself or the client has gone. */
+export interface Stream {
+  readonly stream: (out: Outlet) => Promise<void>
+}
+
+/** A response that is written bit by bit. */
+export interface Outlet {
+  /** Sends the head. */
+  begin(status: number, headers: { readonly [name: string]: string }): void
+  /** False when the client does not read as fast; then wait for `drained`. */
+  write(text: string): boolean
+  /** Settles when there is room again, or the client has gone. */
+  drained(): Promise<void>
+  /** Written and not taken by the system yet. */
+  buffered(): number
+  /** Fires when the client has gone or the server stops. */
+  readonly gone: AbortSignal
+  end(): void
+  /** Cuts the connection. */
+  destroy(): void
+}
+
+export const ok = (body: unknown, version?: number): Reply => ({
+  status: 200,
+  body,
+  ...(version === undefined ? {} : { version }),
+})
+export const created = (body: unknown, at: string, version?: number): Reply => ({
+  status: 201,
+  body,
+  headers: { location: at },
+  ...(version === undefined ? {} : { version }),
+})
+export const nothing: Reply = { status: 204 }

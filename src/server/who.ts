@@ -1,0 +1,29 @@
+// Who calls, and what they may do. The name of a token is the actor on every entry it writes.
+
+import type { Actor, PlanId } from '../domain/id.ts'
+
+/** `read`: look. `operate`: make, change and run plans. `decide`: answer gates and questions. `administer`: everything else. */
+export type Right = 'read' | 'operate' | 'decide' | 'administer'
+export type Role = 'viewer' | 'operator' | 'approver' | 'admin'
+
+/** Whoever runs a plan does not approve it, unless they are trusted with everything. */
+export const RIGHTS: { readonly [role in Role]: ReadonlySet<Right> } = {
+  viewer: new Set(['read']),
+  operator: new Set(['read', 'operate']),
+  approver: new Set(['read', 'decide']),
+  admin: new Set(['read', 'operate', 'decide', 'administer']),
+}
+
+export interface Who {
+  readonly actor: Actor
+  readonly role: Role
+  /** Only these; everything when null. What is outside answers as if it were not there. */
+  readonly scope: Scope | null
+  /** Counts what one token may hold open. */
+  readonly token: string
+}
+
+export interface Scope {
+  readonly plans?: readonly PlanId[]
+  readonly sessions?: readonly string[]
+}
