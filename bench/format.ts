@@ -5,10 +5,10 @@
 import { execFileSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { analyzed } from '../src/cli/analysis.ts'
 import type { PlanDefinition } from '../src/domain/plan.ts'
 import { parsePlan } from '../src/format/parse.ts'
 import { printJson, printYaml } from '../src/format/print.ts'
+import { analyzed } from '../src/safety/analyzed.ts'
 
 const TASKS = Number(process.env.BENCH_TASKS ?? 5_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)

@@ -28,6 +28,7 @@ import type { TaskStatus } from '../src/domain/status.ts'
 import { checkAll } from '../src/stores/check.ts'
 import { GENESIS, openEntry } from '../src/stores/entry.ts'
 import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
+import { memoryIndex, memoryOnce } from '../src/stores/memory/memory-index.ts'
 import {
   memoryClaims,
   memoryLogs,
@@ -793,6 +794,8 @@ export class Invariants implements Watcher {
       claims: memoryClaims(disk),
       logs: memoryLogs(disk),
       streams: memoryStreams(disk),
+      once: memoryOnce(disk),
+      index: memoryIndex(disk),
       upkeep: memoryUpkeep(disk),
     }
   }

@@ -13,10 +13,11 @@ import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
 import type { Engine, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
+import { type Feed, openFeed } from './engine/feed.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
 import { readSize } from './format/units.ts'
-import type { Publisher } from './publishers/publisher.ts'
+import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
@@ -36,6 +37,8 @@ export interface ComposeOptions {
   readonly environment: Environment
   /** `--dir`: the state folder, instead of the nearest `.planfold`. */
   readonly dir?: string
+  /** The workspace, when it is not to be found upwards from `cwd`. */
+  readonly root?: string
   /** `--as`: who acts. */
   readonly as?: string
   /** False: do not create `.planfold` when there is none; throws NoState instead. */
@@ -49,6 +52,8 @@ type Environment = { readonly [name: string]: string | undefined }
 export interface Composed {
   readonly engine: Engine
   readonly worker: Worker
+  /** What live streams are fed from. */
+  readonly feed: Feed
   /** The workspace. */
   readonly root: string
   readonly stateDir: string
@@ -100,6 +105,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     reading ? NOBODY : (told ?? whoActs(environment, root)),
   ])
   const tree = processTree()
+  const tracer = reading ? null : await tracerOf(environment)
   const runners = new Map<ActionType, Runner>(
     [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
   )
@@ -115,6 +121,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     publisher: whenAsked<Publisher>(async () =>
       (await import('./publishers/open-publisher.ts')).openPublisher({ root, environment, about: ABOUT }),
     ),
+    ...(tracer === null ? {} : { tracer }),
     processes: tree,
     clock,
     random: randomBytes,
@@ -129,6 +136,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   return {
     engine,
     worker,
+    feed: openFeed(store),
     root,
     stateDir,
     actor,
@@ -136,6 +144,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     git: rooms.git as Git,
     async close() {
       await worker.close()
+      await tracer?.flush()
       await engine.close()
     },
   }
@@ -191,10 +200,16 @@ export async function foreignTables(): Promise<typeof import('./stores/sqlite/fo
 }
 
 /** `--dir`, `PLANFOLD_DIR`, the nearest `.planfold` upwards, else the git root, else here. */
-export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir'>): {
+export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'dir' | 'root'>): {
   readonly root: string
   readonly stateDir: string
 } {
+  if (options.root !== undefined) {
+    const { root: _, ...rest } = options
+    const root = resolve(options.cwd, options.root)
+    const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
+    return { root, stateDir: told === undefined ? join(root, '.planfold') : locate(rest).stateDir }
+  }
   const cwd = resolve(options.cwd)
   const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
   const found = upwards(cwd, folder => isFolder(join(folder, '.planfold')))
@@ -265,6 +280,14 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
   return name => {
     if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** Only where the usual variables name a collector. */
+async function tracerOf(environment: Environment): Promise<Tracer | null> {
+  if (!Object.keys(environment).some(name => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name))) return null
+  const { OtlpTracer, otlpSettings } = await import('./publishers/otlp-tracer.ts')
+  const settings = otlpSettings(environment, VERSION)
+  return settings === null ? null : new OtlpTracer(settings)
 }
 
 /** How large snapshots may make the content store. What cannot be read falls back to the default, and never to nothing. */

@@ -52,6 +52,8 @@ export async function withState<T>(
   options: {
     readonly create: boolean /** Instead of the state folder that was asked for or found. */
     readonly dir?: string
+    /** The workspace, instead of the one found. */
+    readonly root?: string
     /** Only look: nothing in the state folder can change, and nothing is mirrored. */
     readonly reading?: boolean
   },
@@ -65,6 +67,7 @@ export async function withState<T>(
     create: options.create,
     ...(options.reading === undefined ? {} : { reading: options.reading }),
     ...(dir === undefined ? {} : { dir }),
+    ...(options.root === undefined ? {} : { root: options.root }),
     ...(as === undefined ? {} : { as }),
   })
   // A folder of our own is nobody's to mirror.

@@ -229,6 +229,8 @@ export function mirroring(
     watch: options => engine.watch(options),
     close: () => engine.close(),
     killSwitch: engine.killSwitch,
+    sessions: engine.sessions,
+    goals: engine.goals,
   }
   return {
     composed: { ...composed, engine: noting },

@@ -13,6 +13,7 @@ import { addLooking } from './grammar/looking.ts'
 import { addReplanning } from './grammar/replanning.ts'
 import { addRepository } from './grammar/repository.ts'
 import { addRevisions } from './grammar/revisions.ts'
+import { addServing } from './grammar/serving.ts'
 import { addTemplates } from './grammar/templates.ts'
 import { addTime } from './grammar/time.ts'
 
@@ -57,6 +58,7 @@ export function buildProgram(version: string, act: Act): Command {
   addTime(program, act)
   addRepository(program, act)
   addAuditing(program, act)
+  addServing(program, act)
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')

@@ -7,7 +7,7 @@ import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Proposal, Question } from './judgement-event.ts'
-import type { NoticeKind, PlanDefinition } from './plan.ts'
+import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
 import type { Failure, Prepared, Result, Standing, Verdict } from './result.ts'
 
 export type Command =
@@ -19,6 +19,8 @@ export type Command =
       readonly origin?: PlanId
       readonly session?: string
       readonly goal?: string
+      /** Who is to carry it out. */
+      readonly agent?: string
       readonly source?: PlanSource
       /** Tasks that had ended when the plan was written. */
       readonly imported?: readonly ImportedTask[]
@@ -39,8 +41,29 @@ export type Command =
       /** How the world stands, for whoever asks later what has moved since. */
       readonly stamp?: Standing
     }
+  /** Appends plain tasks to a draft, at a cost that does not grow with it; anything else is a revision. */
+  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[] }
+  /** What a client keeps beside the plan or a task: never followed. Merged key by key; null takes a key away. */
+  | { readonly type: 'annotate'; readonly set: JsonObject; readonly by: string; readonly task?: TaskName }
+  | {
+      readonly type: 'evaluate'
+      readonly task: TaskName
+      readonly id: string
+      readonly by: string
+      readonly score?: number
+      readonly passed?: boolean
+      readonly data?: Json
+    }
+  /** Somebody's word about the whole plan. `start`: how a draft is started by it. */
+  | {
+      readonly type: 'finish'
+      readonly as: 'completed' | 'failed'
+      readonly reason: string
+      readonly by: string
+      readonly start?: Omit<Start, 'type'>
+    }
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
-  | { readonly type: 'start'; readonly rules?: number; readonly files?: 'seen'; readonly stamp?: Standing }
+  | Start
   /** With `force` also what may not be run again is ended; it is parked. */
   | { readonly type: 'pause'; readonly reason?: string; readonly force?: true }
   | { readonly type: 'resume' }
@@ -53,6 +76,8 @@ export type Command =
       readonly task?: TaskName
       readonly token: string
       readonly by: string
+      /** Only while no other task of the plan is running. */
+      readonly alone?: true
       /** What was captured before the agent begins. */
       readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
     }
@@ -90,6 +115,13 @@ export type Command =
   /** The worktree the plan works in was made. */
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
+
+export interface Start {
+  readonly type: 'start'
+  readonly rules?: number
+  readonly files?: 'seen'
+  readonly stamp?: Standing
+}
 
 /** A person's answer to a gate. */
 export interface Decide {

@@ -6,8 +6,11 @@ import * as asking from './decisions/asking.ts'
 import { takeCheckpoint } from './decisions/checkpoints.ts'
 import type { Draft } from './decisions/draft.ts'
 import { emit } from './decisions/draft.ts'
+import { add } from './decisions/drafting.ts'
+import { finish } from './decisions/finishing.ts'
 import { decideGate, review } from './decisions/gates.ts'
 import { rollback } from './decisions/going-back.ts'
+import * as keeping from './decisions/keeping.ts'
 import * as lifecycle from './decisions/lifecycle.ts'
 import * as people from './decisions/people.ts'
 import * as replanning from './decisions/replanning.ts'
@@ -51,8 +54,16 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
   switch (command.type) {
     case 'revise':
       return revise(draft, command)
+    case 'add':
+      return add(draft, command)
+    case 'annotate':
+      return keeping.annotate(draft, command)
+    case 'evaluate':
+      return keeping.evaluate(draft, command)
     case 'start':
       return lifecycle.start(draft, command)
+    case 'finish':
+      return finish(draft, command)
     case 'pause':
       return lifecycle.pause(draft, command)
     case 'resume':
@@ -114,6 +125,8 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
 /** Whoever decides about tasks waits until it is known how they stand. `resume` drives the rollback on. */
 const WAITS: ReadonlySet<Command['type']> = new Set([
   'revise',
+  'add',
+  'finish',
   'pause',
   'cancel',
   'archive',

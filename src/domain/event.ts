@@ -2,6 +2,7 @@
 // (see stores/entry.ts). Adding a field is compatible; renaming or removing one needs an upcast. Described line by line in
 // docs/formats/journal.md.
 
+import type { ClientEvent } from './client-event.ts'
 import type { Rollback, RollbackOutcome } from './command.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
@@ -13,6 +14,7 @@ import type { TaskStatus } from './status.ts'
 
 export type Event =
   | JudgementEvent
+  | ClientEvent
   | {
       readonly type: 'plan.created'
       readonly plan: PlanId
@@ -21,6 +23,8 @@ export type Event =
       readonly origin?: PlanId
       readonly session?: string
       readonly goal?: string
+      /** Who is to carry it out. */
+      readonly agent?: string
       readonly source?: PlanSource
       /** The folder it works in, relative to the workspace. */
       readonly place?: string
@@ -188,6 +192,7 @@ export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
 /** The tasks an event is about. */
 export function tasksOf(event: Event): readonly TaskName[] {
   if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
+  if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
   if ('tasks' in event) return event.tasks
   return 'task' in event && event.task !== undefined ? [event.task] : []
 }

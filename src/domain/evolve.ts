@@ -4,6 +4,7 @@
 import { indexAlarms } from './alarms.ts'
 import type { Event } from './event.ts'
 import { evolveAttempt } from './evolve-attempt.ts'
+import { evolveClient } from './evolve-client.ts'
 import { closeGate, evolveJudgement, openGate } from './evolve-judgement.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
@@ -21,11 +22,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.origin = event.origin ?? null
       state.session = event.session ?? event.definition.session ?? null
       state.goal = event.goal ?? null
+      state.agent = event.agent ?? null
       state.hash = event.hash
       state.dialect = event.source?.dialect ?? null
       state.place = event.place ?? null
       state.revision = 1
-      define(state, event.definition)
+      define(state, event.definition, now)
       return
     case 'plan.revised':
       state.revision = event.revision
@@ -34,7 +36,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
       if (state.rules > 2) state.stampedEntry = state.version + 1
-      define(state, event.definition)
+      define(state, event.definition, now)
       return
     case 'task.imported':
       // Ended, but not by us: there is nothing of ours to compensate.
@@ -260,6 +262,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'workspace.restored':
     case 'note.added':
       return
+    case 'task.added':
+    case 'plan.annotated':
+    case 'task.annotated':
+    case 'task.evaluated':
+      evolveClient(state, event, now, taskOf)
+      return
     default:
       evolveJudgement(state, event, now, taskOf)
   }
@@ -273,13 +281,13 @@ export function taskOf(state: PlanState, name: TaskName): TaskState {
 }
 
 /** A definition replaces the one before: tasks that stay keep what happened to them, new ones are pending. */
-function define(state: PlanState, definition: PlanDefinition): void {
+function define(state: PlanState, definition: PlanDefinition, now: Millis): void {
   state.definition = definition
   const order: TaskState[] = []
   for (const written of allTasks(definition)) {
     const known = state.tasks.get(written.id)
     const otherTask = (known?.definition.action.type === 'verify') !== (written.action.type === 'verify')
-    if (known === undefined || otherTask) order.push(newTask(written, state.nextOrdinal++))
+    if (known === undefined || otherTask) order.push(newTask(written, state.nextOrdinal++, now))
     else {
       known.definition = written
       order.push(known)

@@ -1,11 +1,13 @@
 // The state as a value that can be kept: a stored fold holds everything but the definition, and only what differs from a
-// task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes.
+// task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes. Only the definition of a
+// draft that is not sealed is in it, because no single entry of the journal holds that.
 
-import type { PlanId, Sha256 } from './id.ts'
+import type { PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { PlanDefinition } from './plan.ts'
+import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { isUnsealed } from './sealed.ts'
 import type { PlanState, TaskState } from './state.ts'
-import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink } from './task-graph.ts'
+import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink, UNANNOTATED } from './task-graph.ts'
 
 export function newState(): PlanState {
   return {
@@ -17,6 +19,8 @@ export function newState(): PlanState {
     origin: null,
     session: null,
     goal: null,
+    agent: null,
+    annotations: UNANNOTATED,
     dialect: null,
     version: 0,
     createdAt: 0,
@@ -110,6 +114,8 @@ const LATER_KEYS = [
   'setBack',
   'startedEntry',
   'stampedEntry',
+  'agent',
+  'annotations',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -140,9 +146,14 @@ const TASK_KEYS = [
   'recoveries',
   'visitAt',
   'escalated',
+  'addedAt',
+  'annotations',
+  'evaluations',
 ] as const satisfies readonly (keyof TaskState)[]
 
-/** Everything but the definition, as JSON. */
+const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }
+
+/** Everything but a definition that stands in the journal, as JSON. */
 export function packFold(state: PlanState): JsonObject {
   const packed: Record<string, Json> = {}
   for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
@@ -150,7 +161,8 @@ export function packFold(state: PlanState): JsonObject {
     const value = state[key]
     if (Array.isArray(value) ? value.length > 0 : value !== BLANK[key]) packed[key] = own(value as unknown as Json)
   }
-  const fresh = newTask(state.order[0]!.definition, 0)
+  if (isUnsealed(state)) packed.definition = ownList(state.definition) as unknown as Json
+  const fresh = newTask(state.order[0]?.definition ?? NO_TASK, 0, state.createdAt)
   packed.tasks = state.order.map(task => {
     const differs: Record<string, Json> = { ordinal: task.ordinal }
     for (const key of TASK_KEYS) if (task[key] !== fresh[key]) differs[key] = task[key] as unknown as Json
@@ -159,15 +171,22 @@ export function packFold(state: PlanState): JsonObject {
   return packed
 }
 
-export function unpackFold(packed: JsonObject, definition: PlanDefinition): PlanState {
+/** `written` reads the definition that stands in the journal; that of a draft that is not sealed is in the fold. */
+export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => PlanDefinition)): PlanState {
   const state = newState()
-  const { tasks, ...plan } = packed
+  const { tasks, definition: unsealed, ...plan } = packed
+  const definition =
+    unsealed !== undefined
+      ? ownList(unsealed as unknown as PlanDefinition)
+      : typeof written === 'function'
+        ? written()
+        : written
   for (const [key, value] of Object.entries(plan)) Object.assign(state, { [key]: own(value) })
   state.definition = definition
   const kept = tasks as readonly (JsonObject & { readonly ordinal: number })[]
-  state.order = allTasks(definition).map((written, at) => {
+  state.order = allTasks(definition).map((task, at) => {
     const { ordinal, ...differs } = kept[at]!
-    return Object.assign(newTask(written, ordinal), differs)
+    return Object.assign(newTask(task, ordinal, state.createdAt), differs)
   })
   for (const task of state.order) state.tasks.set(task.definition.id, task)
   relink(state)
@@ -176,3 +195,6 @@ export function unpackFold(packed: JsonObject, definition: PlanDefinition): Plan
 
 /** A list of its own: a state goes on changing, and two states opened from one fold share nothing that changes. */
 const own = (value: Json): Json => (Array.isArray(value) ? [...value] : value)
+
+/** While it is not sealed, its list grows in place. */
+const ownList = (definition: PlanDefinition): PlanDefinition => ({ ...definition, tasks: [...definition.tasks] })

@@ -35,3 +35,8 @@ export const PLAN_LOOPS_DEFAULT = 10_000
 export const BREAKER_DEFAULT = { failures: 5, cooldownMs: 60_000 } as const
 /** Nobody waits longer than this because a server asked for it. */
 export const RETRY_AFTER_MAX_MS = 60 * 60_000
+/** What clients may keep beside one plan or task, as JSON. */
+export const ANNOTATIONS_MAX_BYTES = 64 * 1024
+/** What an evaluation may bring along, as JSON, and how many of a task its state remembers. */
+export const EVALUATION_MAX_BYTES = 16 * 1024
+export const EVALUATIONS_KEPT = 100

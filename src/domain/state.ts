@@ -1,10 +1,12 @@
 // What is true now: the fold of a plan's journal. Only `evolve` writes it; everyone else reads. Besides facts it keeps
 // indexes (ready, running, timers, counters) so that no question costs more as the plan or its history grows (law L7).
 
+import type { Evaluation } from './client-event.ts'
 import type { Rollback } from './command.ts'
 import type { Claim, GateQuestion } from './event.ts'
 import type { Heap } from './heap.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { JsonObject } from './json.ts'
 import type { Consent, Feedback, Proposal, Question, Vote } from './judgement-event.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import type { Prepared, Result } from './result.ts'
@@ -16,11 +18,15 @@ export interface PlanState {
   definition: PlanDefinition
   /** Counts definitions, from 1. */
   revision: number
-  /** The content hash of the current definition. */
+  /** The content hash of the current definition; '' while tasks were added to a draft and nobody has sealed it. */
   hash: Sha256
   origin: PlanId | null
   session: string | null
   goal: string | null
+  /** Who is to carry it out. */
+  agent: string | null
+  /** What clients keep beside it; never followed. */
+  annotations: JsonObject
   /** The dialect the current definition was written in; null for the canonical format. Its text stands in the journal. */
   dialect: string | null
   /** Counts entries; the ETag of the plan. Kept by the store, not by events. */
@@ -133,6 +139,8 @@ export interface Alarm extends Timer {
 export interface TaskState {
   definition: TaskDefinition
   readonly ordinal: number
+  /** When it came into the plan. */
+  readonly addedAt: Millis
   status: TaskStatus
   visit: number
   /** Attempts started in this visit, lost ones included. */
@@ -175,6 +183,10 @@ export interface TaskState {
   visitAt: Millis | null
   /** Why somebody was called about this visit; each reason once. */
   escalated: readonly string[]
+  /** What clients keep beside it; never followed. */
+  annotations: JsonObject
+  /** What was said of its work, the last of it. */
+  evaluations: readonly Evaluation[]
 
   /** Direct needs not yet satisfied, and those that block. */
   unmet: number

@@ -7,7 +7,8 @@ import { compensatorOf } from './compensator.ts'
 import { expandTasks } from './expand.ts'
 import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
-import type { TaskName } from './id.ts'
+import type { Millis, TaskName } from './id.ts'
+import type { JsonObject } from './json.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { remediesOf } from './remedy.ts'
 import type { PlanState, TaskState, Timer } from './state.ts'
@@ -34,10 +35,14 @@ export const NOBODY: readonly TaskName[] = []
 /** Shared by all who have none, so that a stored fold need not say it. */
 export const NOTHING: readonly never[] = []
 
-export function newTask(definition: TaskDefinition, ordinal: number): TaskState {
+/** Shared as well: nothing is kept beside it. */
+export const UNANNOTATED: JsonObject = {}
+
+export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Millis = 0): TaskState {
   return {
     definition,
     ordinal,
+    addedAt,
     status: 'pending',
     visit: 1,
     attempt: 0,
@@ -62,6 +67,8 @@ export function newTask(definition: TaskDefinition, ordinal: number): TaskState 
     recoveries: NOTHING,
     visitAt: null,
     escalated: NOTHING,
+    annotations: UNANNOTATED,
+    evaluations: NOTHING,
     unmet: 0,
     blockers: 0,
     dependants: [],

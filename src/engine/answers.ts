@@ -17,6 +17,7 @@ import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
+import { records } from './record-answers.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -74,6 +75,25 @@ const answerers: Answerer = {
         ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) }))
         : []
     return { ready, explained }
+  },
+  records: async (rooms, { plan, tasks }) => {
+    const state = await tendedState(rooms, plan)
+    return state === null
+      ? null
+      : records(
+          state,
+          tasks.flatMap(task => taskIn(state, task) ?? []),
+        )
+  },
+  evaluations: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    return (state === null ? undefined : taskIn(state, task))?.evaluations ?? null
+  },
+  search: (rooms, query) => rooms.store.search(query),
+  steps: async (rooms, { plan, by = 'plan', ...query }) => {
+    const found = plan === undefined ? null : await rooms.store.find(plan)
+    if (plan !== undefined && found === null) return null
+    return await rooms.store.steps({ ...query, by, ...(found === null ? {} : { plan: found.plan }) })
   },
   plans: (rooms, query) => rooms.store.plans(query),
   tasks: (rooms, query) => rooms.store.tasks(query),
@@ -184,6 +204,7 @@ const answerers: Answerer = {
     return state === null ? null : (await import('./inbox-answers.ts')).reviews(rooms, state)
   },
   inboxFate: async (rooms, { id }) => await (await import('./inbox-answers.ts')).inboxFate(rooms, id),
+  position: rooms => rooms.store.position(),
   check: (rooms, options) => rooms.store.check(options),
   prune: (rooms, { before, dryRun }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)

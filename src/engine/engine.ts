@@ -30,36 +30,37 @@ import type {
   PlanRow,
   Position,
   Pruned,
+  Store,
   StoredLog,
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { AuditTrail, HandedOn } from './audit-answers.ts'
+import type { EditingOrder, EditingQueries } from './editing-orders.ts'
 import type { ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 import type { Halt, Halted } from './halting.ts'
 import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './inbox-answers.ts'
 import type { Chain } from './proving.ts'
 import type { PullRequest } from './pull-request.ts'
+import type { RecordQueries } from './record-answers.ts'
 import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
+export type { TaskChanges } from './editing-orders.ts'
+export type { Feed, PlanProgress } from './feed.ts'
 export type { FilePreview, ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 export type { Halt, Halted } from './halting.ts'
 export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './inbox-answers.ts'
 export type { Chain } from './proving.ts'
 export type { PullRequest } from './pull-request.ts'
+export type { TaskRecord } from './record-answers.ts'
 export type { Replay, ReplayFault } from './replay.ts'
 
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
-  submit(
-    plan: string | null,
-    order: Order,
-    actor: Actor,
-    options?: { readonly expectedVersion?: number },
-  ): Promise<Submitted>
+  submit(plan: string | null, order: Order, actor: Actor, options?: SubmitOptions): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
   readonly killSwitch: KillSwitch
   watch(options: {
@@ -67,7 +68,16 @@ export interface Engine {
     readonly after: Position
     readonly signal: AbortSignal
   }): AsyncIterable<Entry>
+  readonly sessions: Store['sessions']
+  readonly goals: Store['goals']
   close(): Promise<void>
+}
+
+export interface SubmitOptions {
+  /** Refused with code `conflict` when the plan has moved on. */
+  readonly expectedVersion?: number
+  /** A key of the actor's own: the same order under the same key is carried out once, and answered as it was. */
+  readonly once?: string
 }
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
@@ -85,7 +95,10 @@ export type Order =
       readonly definition: PlanDefinition
       readonly origin?: PlanId
       readonly session?: string
-      readonly goal?: string /** `number` makes `name-2`, `name-3` … when the name is taken. */
+      readonly goal?: string
+      /** Who is to carry it out. */
+      readonly agent?: string
+      /** `number` makes `name-2`, `name-3` … when the name is taken. */
       readonly taken?: 'refuse' | 'number'
       readonly source?: PlanSource
       readonly imported?: readonly ImportedTask[]
@@ -102,7 +115,8 @@ export type Order =
   | CommandOf<'resume'>
   | CommandOf<'cancel'>
   | CommandOf<'archive'>
-  | { readonly type: 'claim'; readonly task?: TaskName; readonly leaseMs?: number }
+  /** `alone`: only while no other task of the plan is running. */
+  | { readonly type: 'claim'; readonly task?: TaskName; readonly leaseMs?: number; readonly alone?: true }
   | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token: string; readonly leaseMs?: number }
   | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Result }
   /** `edits` is a whole revised document: approved as it stands there. */
@@ -113,6 +127,7 @@ export type Order =
   | { readonly type: 'ask'; readonly text: string; readonly form: readonly Field[]; readonly task?: TaskName }
   | { readonly type: 'answer'; readonly id: string; readonly answers: JsonObject }
   | ReplanningOrder
+  | EditingOrder
   | CommandOf<'retry'>
   | CommandOf<'skip'>
   | CommandOf<'note'>
@@ -141,11 +156,13 @@ export type Submitted =
       readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number }
       /** For `fork`; the plan told of is the new one. */
       readonly fork?: Forked
+      /** It was ordered before under the same key: version and events are those of then. */
+      readonly replayed?: true
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
-export interface Queries extends ReplanningQueries {
+export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   board: { ask: { plan: string }; answer: readonly Card[] | null }
@@ -205,6 +222,8 @@ export interface Queries extends ReplanningQueries {
   reviews: { ask: { plan: string }; answer: readonly OpenReview[] | null }
   /** What became of something that waited; null for an id that never did. */
   inboxFate: { ask: { id: string }; answer: InboxFate | null }
+  /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
+  position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }
@@ -241,6 +260,22 @@ export interface Worker {
   orphans(): Promise<readonly PlanId[]>
   /** Takes over orphans and gives back lapsed claims, now and every `everyMs`, until `stop` fires. */
   rescue(options: RescueOptions): Promise<void>
+  /** Drives every plan that has something to do and that nobody holds, now and as the journal goes on, until `stop` fires. */
+  attend(options: AttendOptions): Promise<void>
+}
+
+export interface AttendOptions {
+  /** Graceful: nothing new begins, and what runs comes to rest. */
+  readonly stop: AbortSignal
+  /** At once: also what may not be run again is ended; it is parked. */
+  readonly force?: AbortSignal
+  /** How many plans are driven at once; the others wait for their turn. */
+  readonly max?: number
+  /** How often claims, owners that died, and what was put off are looked after. */
+  readonly everyMs?: number
+  readonly onDriven?: (plan: PlanId, driven: Driven) => void
+  /** Something went wrong that is no part of a plan; it is tried again later. */
+  readonly onTrouble?: (trouble: unknown, plan: PlanId | null) => void
 }
 
 export interface RescueOptions {
@@ -257,6 +292,8 @@ export interface DriveOptions {
   readonly force?: AbortSignal
   /** Keep driving while the plan waits for people or agents. */
   readonly stay?: boolean
+  /** Rest as `waiting` when nothing will happen for longer than this, though a retry is to come. */
+  readonly patienceMs?: number
   /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
 }

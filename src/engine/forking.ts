@@ -3,7 +3,7 @@
 
 import { refuseGraph } from '../domain/decisions/lifecycle.ts'
 import { worksApart } from '../domain/effect.ts'
-import { type Actor, isPlanName, NAME_MAX, type PlanName, planId, type TaskName } from '../domain/id.ts'
+import { isPlanName, NAME_MAX, type PlanName, planId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/items.ts'
 import { NAME_TRIES_MAX } from '../domain/limits.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -19,6 +19,7 @@ import { filesThen, folderOf, isFree, type Settled, settle } from './fork-files.
 import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
 import { roomsOf } from './places.ts'
 import type { Rooms } from './rooms.ts'
+import type { Writing } from './submitting.ts'
 import { entriesAfter } from './written.ts'
 
 export type Forking =
@@ -29,7 +30,7 @@ export type Forking =
 const TOLD_MAX = 20
 
 /** `rooms` are those of the workspace. */
-export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, actor: Actor): Promise<Forking> {
+export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, once }: Writing): Promise<Forking> {
   if (now.rollback !== null)
     return no('not-ready', 'a rollback is under way', `let it end first: planfold resume ${now.definition.name}`)
   const entries = await entriesAfter(rooms.store, now.id, 0)
@@ -70,11 +71,13 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, actor: Ac
       forkedAt: point.version,
       ...(now.session === null ? {} : { session: now.session }),
       ...(now.goal === null ? {} : { goal: now.goal }),
+      ...(now.agent === null ? {} : { agent: now.agent }),
       ...(ask.source === undefined ? {} : { source: ask.source }),
       ...(imported.length === 0 ? {} : { imported }),
       ...(place === undefined ? {} : { place }),
     },
     actor,
+    once === undefined ? {} : { once },
   )
   if (!updated.ok) return { ok: false, refusal: leavingFolder(updated.refusal, rooms, settled?.settled ?? null, named) }
   const operations = settled?.settled.operations ?? []

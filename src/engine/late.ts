@@ -5,10 +5,12 @@
 export const late = {
   apart: lately(() => import('./apart.ts')),
   asking: lately(() => import('./rollback-asking.ts')),
+  attending: lately(() => import('./attending.ts')),
   checkpoints: lately(() => import('./checkpoint-answers.ts')),
   committing: lately(() => import('./committing.ts')),
   consent: lately(() => import('./consent.ts')),
   drift: lately(() => import('./drift.ts')),
+  editing: lately(() => import('./editing.ts')),
   expressions: lately(() => import('../format/expression.ts')),
   forking: lately(() => import('./forking.ts')),
   gateEdits: lately(() => import('./gate-edits.ts')),
@@ -19,6 +21,7 @@ export const late = {
   goingBack: lately(() => import('./going-back.ts')),
   notices: lately(() => import('../domain/views/notices.ts')),
   notifying: lately(() => import('./notifying.ts')),
+  tracing: lately(() => import('./tracing.ts')),
   replanning: lately(() => import('./replanning.ts')),
   proposing: lately(() => import('./proposing.ts')),
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Action } from '../domain/plan.ts'
 import type { Failed, Failure, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import { traceparent } from '../domain/views/trace.ts'
 import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
 import { heldToEffects } from './effects.ts'
 import { endedBadly } from './ended-badly.ts'
@@ -282,9 +283,13 @@ async function toolsFor(
     about: rooms.about,
     evaluate,
     ...(attempt.action.type === 'git' ? (await late.gitHand()).gitHand(rooms, state, attempt) : {}),
+    ...(rooms.tracer === undefined ? {} : { traceparent: parentOf(state, attempt) }),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }
 }
+
+const parentOf = (state: PlanState, { task, visit, attempt }: Attempt): string =>
+  traceparent(state.id, state.tasks.get(task)?.ordinal ?? 0, visit, attempt)
 
 const failed = (failure: Failure): Failed => ({ status: 'failed', failure })

@@ -95,6 +95,7 @@ export class PlanLoop {
 
   async #drive(lost: AbortSignal): Promise<Driven> {
     const { clock } = this.#rooms
+    const { patienceMs = Number.POSITIVE_INFINITY } = this.#options
     let state = await this.#recover()
     for (;;) {
       if (lost.aborted) return { status: 'lost' }
@@ -113,6 +114,7 @@ export class PlanLoop {
       if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
         if (stopping) return { status: 'stopped' }
         if (resting !== null) return { status: 'rested', rest: resting }
+        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return { status: 'rested', rest: 'waiting' }
       }
       await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()))
     }

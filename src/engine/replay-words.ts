@@ -77,6 +77,10 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   propose: true,
   judge: true,
   assess: true,
+  add: true,
+  annotate: true,
+  evaluate: true,
+  finish: true,
 }
 
 const EVENTS: Readonly<Record<EventType, true>> = {
@@ -133,4 +137,8 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'revision.declined': true,
   'assessment.made': true,
   'notice.sent': true,
+  'task.added': true,
+  'plan.annotated': true,
+  'task.annotated': true,
+  'task.evaluated': true,
 }

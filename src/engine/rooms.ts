@@ -1,7 +1,7 @@
 // Everything the engine works with, as one value: opened by compose, handed down, never global.
 
 import type { ActionType } from '../domain/plan.ts'
-import type { Publisher } from '../publishers/publisher.ts'
+import type { Publisher, Tracer } from '../publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Git } from '../workspace/git/git.ts'
@@ -21,6 +21,8 @@ export interface Rooms {
   readonly runners: ReadonlyMap<ActionType, Runner>
   /** Tells people outside; absent where nobody is told. */
   readonly publisher?: Publisher
+  /** Is told what began and ended when; absent unless somebody collects traces. */
+  readonly tracer?: Tracer
   readonly processes: ProcessTree
   readonly clock: Clock
   /** Random bytes, for ids and tokens. */

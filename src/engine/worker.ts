@@ -3,8 +3,8 @@
 import { setMaxListeners } from 'node:events'
 import type { Actor, PlanId } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
-import { type Claimed, type Lease, LeaseLost, type Owner } from '../stores/store.ts'
-import type { Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
+import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../stores/store.ts'
+import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from './engine.ts'
 import { haltOf, pauseHalted } from './halting.ts'
 import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
@@ -43,6 +43,10 @@ export class WorkerLocal implements Worker {
 
   rescue(options: RescueOptions): Promise<void> {
     return rescue(this, this.#rooms, options)
+  }
+
+  async attend(options: AttendOptions): Promise<void> {
+    await (await late.attending()).attend(this, this.#rooms, options)
   }
 
   /** Also a plan that has ended may have somebody to tell of it. Whoever drives it tells by itself. */
@@ -148,12 +152,29 @@ export class WorkerLocal implements Worker {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
       const loop = new PlanLoop(rooms, plan, taken, options)
-      return await loop.run(owner.lost)
+      return await this.#traced(plan, taken, () => loop.run(owner.lost))
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
       throw error
     } finally {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
+    }
+  }
+
+  /** What the loop writes is told to whoever traces, in the background. */
+  async #traced<T>(plan: PlanId, { fence }: Lease, run: () => Promise<T>): Promise<T> {
+    const { tracer, store } = this.#rooms
+    if (tracer === undefined) return await run()
+    const { traceJournal } = await late.tracing()
+    const stop = new AbortController()
+    const takes = (entry: Entry) => entry.fence === fence
+    const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
+    try {
+      return await run()
+    } finally {
+      stop.abort()
+      // Nothing that goes wrong with a trace may touch the plan.
+      await told.catch(() => {})
     }
   }
 

@@ -2,6 +2,7 @@
 // never throws. Whether it is tried again, and that it was told, is the engine's to decide and to write down.
 
 import type { NoticeKind, Notify } from '../domain/plan.ts'
+import type { Span } from '../domain/views/trace.ts'
 
 export interface Publisher {
   /** Ends soon after `signal` fires, and in any case after `PUBLISH_MAX_MS`. */
@@ -24,3 +25,10 @@ export type Published =
   | { readonly ok: false; readonly failure: string; readonly again: boolean }
 
 export const PUBLISH_MAX_MS = 10_000
+
+/** Where traces go. Never waits and never fails: what cannot be handed over in time is dropped and counted. */
+export interface Tracer {
+  export(spans: readonly Span[]): void
+  /** Sends what is left, within a bounded time. */
+  flush(): Promise<void>
+}

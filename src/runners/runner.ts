@@ -52,6 +52,8 @@ export interface RunnerTools {
   readonly evaluate: (expression: string) => Evaluated
   /** The repository, as far as a `git` task may touch it; absent where git is not used. */
   readonly git?: GitHand
+  /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
+  readonly traceparent?: string
   /** Live output, in order. */
   readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Buffer) => void
   /** Milliseconds from a monotonic clock. */

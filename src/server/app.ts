@@ -58,14 +58,10 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     }
     const status = await deliver(rooms, request, response, answer, gone.signal, id)
     const actor = isProblem(who) ? null : who.actor
-    answered?.({
-      method: request.method ?? '',
-      route: found.route?.path ?? null,
-      status,
-      actor,
-      ms: monotonic() - began,
-      id,
-    })
+    const told = { method, route: found.route?.path ?? null, status, actor, ms: monotonic() - began, id }
+    // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
+    if (!('stream' in answer)) rooms.meter.answered(told)
+    answered?.(told)
   }
 }
 
@@ -216,11 +212,15 @@ async function deliver(
 ): Promise<number> {
   if (isProblem(answer)) return sendProblem(request, response, answer, id)
   if (!('stream' in answer)) return send(request, response, answer)
+  if (request.method === 'HEAD') return send(request, response, { status: 200 })
+  rooms.meter.streams(1)
   try {
     await answer.stream(streamTo(response, AbortSignal.any([gone, rooms.stopping])))
   } catch (error) {
     rooms.log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'stream')
     response.destroy()
+  } finally {
+    rooms.meter.streams(-1)
   }
   return response.statusCode
 }

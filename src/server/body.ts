@@ -8,24 +8,35 @@ import type { ServerLimits } from './rooms.ts'
 
 export type BodyRead = { readonly text: string } | Problem
 
+/** Whoever is still sending may not hear us, so a little more is taken and thrown away before we answer. */
+const DRAIN_BYTES = 16_000_000
+
 /** All of the body as text; a problem when it is too large, no UTF-8, or cut off. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<BodyRead> {
   const tooLarge = problem(413, 'too-large', `the body is larger than ${maxBytes} bytes`, {
     hint: 'send less at once',
     headers: { connection: 'close' },
   })
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge)
+  const told = Number(request.headers['content-length'] ?? 0)
+  if (told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge)
   return new Promise(resolve => {
-    const chunks: Buffer[] = []
+    let chunks: Buffer[] = []
     let length = 0
+    let isTooLarge = told > maxBytes
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length > maxBytes) {
+      isTooLarge ||= length > maxBytes
+      if (!isTooLarge) chunks.push(chunk)
+      else {
+        chunks = []
+        if (length <= maxBytes + DRAIN_BYTES) return
         request.pause()
         resolve(tooLarge)
-      } else chunks.push(chunk)
+      }
     })
-    request.on('end', () => resolve(decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))))
+    request.on('end', () =>
+      resolve(isTooLarge ? tooLarge : decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))),
+    )
     const cut = (): void => resolve(problem(400, 'cut-off', 'the body ended before its end', {}))
     request.on('error', cut)
     request.on('close', cut)

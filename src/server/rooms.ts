@@ -2,6 +2,8 @@
 
 import type { Engine, Worker } from '../engine/engine.ts'
 import type { Guard } from './guard.ts'
+import type { Live } from './live-hub.ts'
+import type { Meter } from './meter.ts'
 import type { AnyRoute } from './route.ts'
 
 export interface ServerRooms {
@@ -9,6 +11,9 @@ export interface ServerRooms {
   readonly worker: Worker
   readonly guard: Guard
   readonly log: Log
+  readonly meter: Meter
+  /** Who listens to what happens. */
+  readonly live: Live
   readonly limits: ServerLimits
   readonly routes: readonly AnyRoute[]
   readonly now: () => number
@@ -43,6 +48,9 @@ export interface ServerLimits {
   readonly streams: number
   /** What may wait in memory for one client of a stream. */
   readonly streamBytes: number
+  /** A client of a stream that takes nothing for so long is cut off. */
+  readonly streamSilentMs: number
+  readonly heartbeatMs: number
 }
 
 export const LIMITS: ServerLimits = {
@@ -55,4 +63,6 @@ export const LIMITS: ServerLimits = {
   connections: 2_000,
   streams: 200,
   streamBytes: 1_000_000,
+  streamSilentMs: 30_000,
+  heartbeatMs: 15_000,
 }

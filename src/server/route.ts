@@ -26,7 +26,14 @@ export interface Route<Query, Body> {
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
   /** What it answers when all is well; problems are the same everywhere. */
-  readonly answers: { readonly [status: number]: { readonly about: string; readonly body?: Schema<unknown> } }
+  readonly answers: {
+    readonly [status: number]: {
+      readonly about: string
+      readonly body?: Schema<unknown>
+      /** The media type of what is not JSON: a page, bytes, a stream. */
+      readonly type?: string
+    }
+  }
   handle(call: Call<Query, Body>): Promise<Answer>
 }
 

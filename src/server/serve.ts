@@ -1,63 +1,86 @@
 // Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop lets
 // answers under way end and tells streams that it is over.
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { type App, type AppOptions, openApp } from './app.ts'
+import { type AppOptions, openApp } from './app.ts'
+import { Connections } from './connections.ts'
 import type { ServerRooms } from './rooms.ts'
+import { answerBrokenRequest } from './socket-problem.ts'
 
 export interface Serving {
   readonly port: number
   readonly host: string
+  /** How many are connected now. */
+  connections(): number
   /** Lets what is under way end for so long, then cuts it off. */
   close(graceMs: number): Promise<void>
+  /** Cuts everything off. */
+  cut(): void
 }
 
 export interface ServeOptions extends AppOptions {
   readonly host: string
   /** 0: any that is free. */
   readonly port: number
+  /** Certificate and key, in PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string }
 }
 
 const KEEP_ALIVE_MS = 5_000
 const HEADER_BYTES = 16_384
+const HEADERS_MAX = 100
+const REQUESTS_PER_CONNECTION = 10_000
 
+/** Rejects with what the system said when the address cannot be had. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {
+  const { limits, log } = rooms
   const app = openApp(rooms, options)
-  const server = listenTo(app, rooms)
+  const server = open(limits, options, (request, response) => {
+    connections.answering(request, response)
+    app(request, response).catch(error => {
+      log.error({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'answer failed')
+      response.destroy()
+    })
+  })
+  const connections = new Connections(server, limits.connections)
+  server.maxHeadersCount = HEADERS_MAX
+  server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION
+  server.on('clientError', answerBrokenRequest)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: options.host, port: options.port }, resolve)
+    server.once('listening', () => server.off('error', reject))
   })
+  // Too many open files, for instance: whoever is connected is still answered.
+  server.on('error', error => log.error({ error: error.message }, 'the socket gives errors'))
   const { port, address } = server.address() as AddressInfo
-  return { port, host: address, close: graceMs => close(server, graceMs) }
+  return {
+    port,
+    host: address,
+    connections: () => connections.count,
+    cut: () => server.closeAllConnections(),
+    close: async graceMs => {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      connections.close()
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+      await closed
+      clearTimeout(cut)
+    },
+  }
 }
 
-function listenTo(app: App, { limits, log }: ServerRooms): Server {
-  const server = createServer(
-    {
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: 1_000,
-      maxHeaderSize: HEADER_BYTES,
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      app(request, response).catch(error => {
-        log.error({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'answer failed')
-        response.destroy()
-      })
-    },
-  )
-  server.maxConnections = limits.connections
-  return server
-}
-
-async function close(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>(resolve => server.close(() => resolve()))
-  server.closeIdleConnections()
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
-  clearTimeout(cut)
+function open(limits: ServerRooms['limits'], { tls }: ServeOptions, listener: RequestListener): Server {
+  const options: ServerOptions = {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    maxHeaderSize: HEADER_BYTES,
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  if (tls === undefined) return createServer(options, listener)
+  return createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: limits.headersMs }, listener)
 }

@@ -5,7 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
+import { documentOf, validateAnswer } from './answers.fixture.ts'
+import type { AppOptions } from './app.ts'
 import type { Guard } from './guard.ts'
+import { Live } from './live-hub.ts'
+import { openMeter } from './meter.ts'
 import { openGuard } from './open-guard.ts'
 import { LIMITS, type Log, type ServerLimits, type ServerRooms } from './rooms.ts'
 import type { AnyRoute } from './route.ts'
@@ -19,7 +23,7 @@ export interface Served {
   readonly folder: string
   /** What the log was told at `error`; a test that expects nothing there should say so. */
   readonly errors: readonly object[]
-  /** A request with a JSON body; the answer with its body read as JSON. */
+  /** A request with a JSON body; the answer with its body read as JSON, held against what the route says of it. */
   ask(method: string, path: string, body?: unknown, headers?: { readonly [name: string]: string }): Promise<Asked>
   close(): Promise<void>
 }
@@ -39,6 +43,9 @@ export interface ServedOptions {
   readonly folder?: string
   /** Does the service drive plans? */
   readonly attend?: boolean
+  /** Instead of the one that keeps errors. */
+  readonly log?: Log
+  readonly answered?: AppOptions['answered']
 }
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
@@ -53,12 +60,16 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     warn: () => {},
     error: (fields, message) => errors.push({ ...fields, message }),
   }
+  const meter = openMeter('0.0.0-test')
+  const limits = { ...LIMITS, ...options.limits }
   const rooms: ServerRooms = {
     engine: composed.engine,
     worker: composed.worker,
     guard: options.guard ?? openGuard(),
-    log,
-    limits: { ...LIMITS, ...options.limits },
+    log: options.log ?? log,
+    meter,
+    live: new Live({ feed: composed.feed, log, limits, now: composed.now, monotonic: () => performance.now() }),
+    limits,
     routes: options.routes ?? ROUTES,
     now: composed.now,
     random: randomBytes,
@@ -67,7 +78,13 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     version: '0.0.0-test',
     stopping: stop.signal,
   }
-  const serving = await serve(rooms, { host: '127.0.0.1', port: 0, monotonic: () => performance.now() })
+  const serving = await serve(rooms, {
+    host: '127.0.0.1',
+    port: 0,
+    monotonic: () => performance.now(),
+    ...(options.answered === undefined ? {} : { answered: options.answered }),
+  })
+  const attending = options.attend === true ? composed.worker.attend({ stop: stop.signal }) : null
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,
@@ -82,12 +99,16 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       })
       const text = await response.text()
-      const isJson = (response.headers.get('content-type') ?? '').includes('json')
-      return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
+      const type = response.headers.get('content-type') ?? ''
+      const { status } = response
+      const read = /[/+]json\b/.test(type) && text !== '' ? JSON.parse(text) : text
+      validateAnswer(documentOf(rooms.routes), method, path, { status, type, body: read })
+      return { status, headers: response.headers, body: read }
     },
     close: async () => {
       stop.abort()
       await serving.close(2_000)
+      await attending
       await composed.close()
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },

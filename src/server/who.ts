@@ -1,6 +1,7 @@
 // Who calls, and what they may do. The name of a token is the actor on every entry it writes.
 
 import type { Actor, PlanId } from '../domain/id.ts'
+import type { From } from './origins.ts'
 
 /** `read`: look. `operate`: make, change and run plans. `decide`: answer gates and questions. `administer`: everything else. */
 export type Right = 'read' | 'operate' | 'decide' | 'administer'
@@ -21,6 +22,8 @@ export interface Who {
   readonly scope: Scope | null
   /** Counts what one token may hold open. */
   readonly token: string
+  /** The address that was called, and whose. */
+  readonly from?: From
 }
 
 export interface Scope {

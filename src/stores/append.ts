@@ -11,9 +11,10 @@ import { refuse } from '../domain/refusal.ts'
 import { claimUntil } from './claims.ts'
 import { type BodyBlobs, sealEntry } from './entry.ts'
 import type { Clock, Host } from './host.ts'
+import { answerAgain, remember, usedFor } from './once.ts'
 import { doneCount, planRecord, project } from './projection.ts'
 import { emptyKept, type Kept, type States } from './states.ts'
-import { type Asked, LeaseLost, type Updated, type UpdateOptions } from './store.ts'
+import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions } from './store.ts'
 import type { Head, Tables } from './tables.ts'
 
 export interface Appending {
@@ -27,6 +28,25 @@ export interface Appending {
   readonly foldEvery: number
   /** Told about a plan whose tail has grown long enough for a stored fold. */
   readonly foldDue: (plan: PlanId, kept: Kept) => void
+}
+
+/** Asks once: with a key that was used, the first answer is given again and `write` is not called. */
+export function withKey(
+  tables: Tables,
+  room: Appending,
+  actor: Actor,
+  once: Once | undefined,
+  write: () => Updated,
+): Updated {
+  if (once === undefined) return write()
+  const now = room.clock.now()
+  const used = usedFor(tables, actor, once, 'plan', now)
+  if (used !== null) return 'code' in used ? { ok: false, refusal: used } : answerAgain(tables, room, used)
+  const written = write()
+  if (!written.ok) return written
+  const { version, events, state } = written
+  remember(tables, actor, once, { kind: 'plan', id: state.id, version, made: events.length > 0 }, now)
+  return written
 }
 
 export function createPlan(tables: Tables, room: Appending, command: CommandOf<'create'>, actor: Actor): Updated {

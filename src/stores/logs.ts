@@ -31,5 +31,8 @@ export function logsOn(transactions: Transactions): Logs {
         return tables.logs.read(plan, no, ordinal, after ?? 0, limitOf(limit, READ_DEFAULT, READ_MAX))
       })
     },
+
+    since: async (after, limit) => transactions.read(tables => tables.logs.since(after, limit)),
+    last: async () => transactions.read(tables => tables.logs.last()),
   }
 }

@@ -63,7 +63,8 @@ function unpackEvent(packed: PackedEvent): Event {
 // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type PackedCommand =
-  | Exclude<Command, Turn | CommandOf<'create'> | CommandOf<'revise'> | CommandOf<'report'>>
+  | Exclude<Command, Turn | CommandOf<'create'> | CommandOf<'revise'> | CommandOf<'report'> | CommandOf<'add'>>
+  | (Omit<CommandOf<'add'>, 'tasks'> & { readonly tasks: CommandOf<'add'>['tasks'] | number })
   | (Omit<CommandOf<'report'>, 'result'> & { readonly result: Result | number })
   | (Omit<Turn, 'settled' | 'compensated' | 'expanded'> & {
       readonly settled?: readonly (Settlement | number)[]
@@ -81,7 +82,8 @@ type Compensated = NonNullable<Turn['compensated']>[number]
 
 /**
  * A settlement whose result is the very object an event carries, for the same attempt, becomes the index of that event;
- * so do the result of `report`, the definition and source of `create` and `revise`, and the definitions of `expanded`. Anything
+ * so do the result of `report`, the definition and source of `create` and `revise`, the tasks of `add`, and the definitions of
+ * `expanded`. Anything
  * the domain changed on the way stays written out.
  */
 function packCommand(command: Command, events: readonly Event[]): PackedCommand {
@@ -108,6 +110,10 @@ function packCommand(command: Command, events: readonly Event[]): PackedCommand 
       const { source } = command
       const index = source === undefined ? -1 : events.findIndex(event => 'source' in event && event.source === source)
       return { ...command, definition, ...(index < 0 ? {} : { source: index }) }
+    }
+    case 'add': {
+      const index = events.findIndex(event => event.type === 'task.added' && event.tasks === command.tasks)
+      return index < 0 ? command : { ...command, tasks: index }
     }
     case 'report': {
       const index = events.findIndex(event => 'result' in event && event.result === command.result)
@@ -174,6 +180,8 @@ function unpackCommand(packed: PackedCommand, events: readonly Event[]): Command
         ...(source === undefined ? {} : { source: typeof source === 'number' ? sourceOf(events[source]) : source }),
       }
     }
+    case 'add':
+      return { ...packed, tasks: typeof packed.tasks === 'number' ? addedBy(events[packed.tasks]) : packed.tasks }
     case 'report':
       return {
         ...packed,
@@ -194,6 +202,11 @@ function attemptOf(event: Event | undefined): Settlement & { readonly result: Re
 function compensatedBy(event: Event | undefined): { task: Compensated['task']; result: Result } {
   if (event?.type !== 'compensation.finished') throw new Error('a compensation points nowhere')
   return { task: event.task, result: event.result }
+}
+
+function addedBy(event: Event | undefined): CommandOf<'add'>['tasks'] {
+  if (event?.type !== 'task.added') throw new Error('added tasks point nowhere')
+  return event.tasks
 }
 
 const whole = (definition: PlanDefinition | number, events: readonly Event[]): PlanDefinition =>

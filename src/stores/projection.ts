@@ -3,6 +3,7 @@
 
 import type { Event } from '../domain/event.ts'
 import type { Millis, PlanName, TaskName } from '../domain/id.ts'
+import { sequenceOf } from '../domain/sequence.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import type { AttemptRow } from './store.ts'
@@ -15,6 +16,8 @@ export interface PlanRecord {
   /** The goal stream it belongs to. */
   readonly goal: string | null
   readonly session: string | null
+  /** Who is to carry it out. */
+  readonly agent: string | null
   readonly status: PlanStatus
   readonly revision: number
   readonly tasks: number
@@ -28,6 +31,8 @@ export interface PlanRecord {
 
 export interface TaskRecord {
   readonly ordinal: number
+  readonly sequence: number
+  readonly addedAt: Millis
   readonly name: TaskName
   readonly title: string | null
   readonly kind: string | null
@@ -50,6 +55,8 @@ export interface Changes {
   readonly state: PlanState
   /** The tasks whose rows changed; `all` when the definition did or the whole plan was cancelled. */
   readonly tasks: readonly TaskState[] | 'all'
+  /** The tasks that are new, when not all rows are looked at. */
+  readonly added: readonly TaskState[]
   readonly attempts: readonly AttemptChange[]
 }
 
@@ -81,6 +88,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
   let planMoved = false
   let all = false
   const names = new Set<TaskName>()
+  const added = new Set<TaskName>()
   const attempts: AttemptChange[] = []
   for (const event of events) {
     switch (event.type) {
@@ -122,6 +130,9 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'task.imported':
         for (const { task } of event.tasks) names.add(task)
         break
+      case 'task.added':
+        for (const { id } of event.tasks) added.add(id)
+        break
       case 'task.skipped':
       case 'task.failed':
       case 'task.abandoned':
@@ -160,18 +171,21 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'revision.declined':
       case 'assessment.made':
       case 'notice.sent':
+      case 'plan.annotated':
+      case 'task.annotated':
+      case 'task.evaluated':
         break
       default:
         event satisfies never
     }
   }
-  if (all) return { planMoved, state, tasks: 'all', attempts }
+  if (all) return { planMoved, state, tasks: 'all', added: [], attempts }
   const tasks: TaskState[] = []
   for (const name of names) {
-    const task = state.tasks.get(name)
+    const task = added.has(name) ? undefined : state.tasks.get(name)
     if (task !== undefined) tasks.push(task)
   }
-  return { planMoved, state, tasks, attempts }
+  return { planMoved, state, tasks, added: Array.from(added, name => state.tasks.get(name)!), attempts }
 }
 
 type AttemptEvent = Extract<Event, { readonly type: `attempt.${'started' | 'succeeded' | 'failed' | 'lost'}` }>
@@ -222,6 +236,7 @@ export function planRecord(state: PlanState): PlanRecord {
     goalText: state.definition.goal ?? null,
     goal: state.goal,
     session: state.session,
+    agent: state.agent,
     status: state.status,
     revision: state.revision,
     tasks: state.order.length,
@@ -235,9 +250,11 @@ export function planRecord(state: PlanState): PlanRecord {
 }
 
 export function taskRecord(task: TaskState): TaskRecord {
-  const { definition, ordinal, status, visit, attempt, startedAt, endedAt } = task
+  const { definition, ordinal, addedAt, status, visit, attempt, startedAt, endedAt } = task
   return {
     ordinal,
+    sequence: sequenceOf(task),
+    addedAt,
     name: definition.id,
     title: definition.title ?? null,
     kind: definition.kind ?? null,

@@ -14,7 +14,9 @@ export interface PlanQuery {
   readonly status?: PlanStatus
   readonly session?: string
   readonly goal?: string
-  /** Matches name, title and goal text. */
+  /** Who is to carry it out. */
+  readonly agent?: string
+  /** Every word begins a word of its name, title, goal or labels. A text without words is looked for as it stands. */
   readonly text?: string
   readonly archived?: boolean
   readonly limit?: number
@@ -24,7 +26,12 @@ export interface PlanRow {
   readonly id: PlanId
   readonly name: PlanName
   readonly title: string | null
+  /** What it is for, in the words of its definition. */
   readonly goal: string | null
+  /** The goal it belongs to. */
+  readonly goalId: string | null
+  /** Who is to carry it out. */
+  readonly agent: string | null
   readonly status: PlanStatus
   readonly revision: number
   readonly version: number
@@ -42,7 +49,16 @@ export interface PlanRow {
 export interface TaskQuery {
   readonly plan?: PlanId
   readonly status?: TaskStatus
+  /** Any of these. */
+  readonly statuses?: readonly TaskStatus[]
   readonly assignee?: string
+  /**
+   * `sequence`: as they are to be done, newest plan first. `recent`: those that came last, of all plans, first. Otherwise as they
+   * came into their plan, newest plan first.
+   */
+  readonly order?: 'sequence' | 'recent'
+  /** Only those of plans that are archived, or that are not. */
+  readonly archived?: boolean
   readonly limit?: number
   readonly cursor?: string
 }
@@ -51,8 +67,14 @@ export interface TaskRow {
   readonly plan: PlanId
   readonly name: TaskName
   readonly ordinal: number
+  /** Where it stands among the tasks of its plan, by its own word (`sequence_order`); else its ordinal. */
+  readonly sequence: number
   readonly title: string | null
   readonly kind: string | null
+  /** Who holds it, or else whom the definition names. */
+  readonly assignee: string | null
+  /** When it came into the plan. */
+  readonly addedAt: Millis
   readonly status: TaskStatus
   readonly visit: number
   readonly attempt: number
@@ -86,6 +108,84 @@ export interface MetricRow {
   readonly lost: number
   readonly retries: number
   readonly durationMs: number
+}
+
+// ── search and steps: caught up from the journal when asked, so that no step of a plan pays for them ─────────────────
+
+/** `complete` is false when the store may only be read and what is new was not caught up yet. */
+export interface CaughtUp<T> extends Page<T> {
+  readonly complete: boolean
+}
+
+export interface SearchQuery {
+  /** Words, each of which begins a word that is found. Nothing in it is an operator. */
+  readonly text: string
+  /** All of them when absent. Plans are found first, then tasks, then output; each newest first. */
+  readonly kinds?: readonly SearchHit['kind'][]
+  readonly plan?: PlanId
+  /** Also plans that are archived. */
+  readonly archived?: boolean
+  readonly limit?: number
+  readonly cursor?: string
+}
+export interface SearchHit {
+  readonly kind: 'plan' | 'task' | 'log'
+  readonly plan: PlanId
+  /** Of the plan. */
+  readonly name: PlanName
+  /** Null when the plan itself was found. */
+  readonly task: TaskName | null
+  /** The text around the first words that were found, plain, in one line. */
+  readonly snippet: string
+  /** Where in the snippet words were found: from, up to. */
+  readonly matches: readonly (readonly [number, number])[]
+  /** When it was written. */
+  readonly at: Millis
+  /** Of output: where it stands. */
+  readonly log: {
+    readonly seq: number
+    readonly visit: number
+    readonly attempt: number
+    readonly stream: 'stdout' | 'stderr' | 'engine'
+  } | null
+}
+
+/** Attempts that have ended, summed up. */
+export interface StepsQuery {
+  readonly by: 'plan' | 'agent' | 'capability' | 'kind' | 'hour' | 'day'
+  readonly plan?: PlanId
+  readonly agent?: string
+  readonly capability?: string
+  readonly kind?: string
+  /** Ended then or later; ended before. */
+  readonly since?: Millis
+  readonly until?: Millis
+  readonly limit?: number
+  readonly cursor?: string
+}
+/** One group. A step with several capabilities counts for each of them. */
+export interface StepsRow {
+  /** The plan's id, the agent (`engine` for its own), the capability or action, the kind; an hour or day as its first instant. */
+  readonly group: string | null
+  readonly attempts: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly lost: number
+  /** Attempts that were not the first of their visit. */
+  readonly retries: number
+  /** Succeeded out of all that ended, from 0 to 1. */
+  readonly successRate: number
+  readonly durationMs: { readonly sum: number; readonly p50: number; readonly p95: number; readonly max: number }
+  /** Paths written, as seen by looking before and after. */
+  readonly files: number
+  /** Bytes of output. */
+  readonly bytes: number
+  /** As agents report them; null when none did. */
+  readonly tokens: { readonly input: number; readonly output: number; readonly total: number } | null
+  /** In the agents' own currency, which is dollars where they say so; null when none did. */
+  readonly cost: number | null
+  /** The most used first. */
+  readonly tools: readonly { readonly name: string; readonly steps: number }[]
 }
 
 export interface CheckReport {

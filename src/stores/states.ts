@@ -16,6 +16,8 @@ import type { Head, StoredFold, Tables } from './tables.ts'
 
 const KEPT_MAX = 32
 const PAGE = 500
+/** Of stored folds; they had no number before they knew when a task came into its plan. */
+const FOLD_FORMAT = 2
 
 /** A state in memory and where its chain stands. */
 export interface Kept {
@@ -136,8 +138,9 @@ function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): K
   const fold = tables.journal.fold(no)
   const last = fold === null ? null : tables.journal.entry(no, fold.version)
   if (fold === null || last === null || foldHash(last.hash, fold.body) !== fold.hash) return emptyKept(no)
-  const definition = definitionAt(tables, plan, no, fold.definitionVersion, blobs)
-  const state = unpackFold(JSON.parse(inflateSync(fold.body).toString()) as JsonObject, definition)
+  const packed = unpackStored(fold)
+  if (packed === null) return emptyKept(no)
+  const state = unpackFold(packed, () => definitionAt(tables, plan, no, fold.definitionVersion, blobs))
   state.version = fold.version
   return { no, state, hash: last.hash, definitionVersion: fold.definitionVersion, tail: 0 }
 }
@@ -155,7 +158,7 @@ function lastDefinition(entry: Entry): PlanDefinition {
 }
 
 /** The fold as text. Cheap next to compressing it, which `packStored` leaves to another thread. */
-export const foldText = (state: PlanState): string => JSON.stringify(packFold(state))
+export const foldText = (state: PlanState): string => JSON.stringify({ format: FOLD_FORMAT, ...packFold(state) })
 
 /** A stored fold from its text; the state may move on meanwhile. */
 export async function packStored(
@@ -171,5 +174,8 @@ export async function packStored(
 export const foldHash = (entryHash: string, body: Uint8Array): Sha256 =>
   digest('sha256', Buffer.concat([Buffer.from(entryHash), body])) as Sha256
 
-export const unpackStored = (fold: StoredFold): JsonObject =>
-  JSON.parse(inflateSync(fold.body).toString()) as JsonObject
+/** Null for a fold of another format: it may lack what is kept by now, and is not used. */
+export function unpackStored(fold: StoredFold): JsonObject | null {
+  const { format, ...packed } = JSON.parse(inflateSync(fold.body).toString()) as JsonObject
+  return format === FOLD_FORMAT ? packed : null
+}

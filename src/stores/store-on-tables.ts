@@ -3,7 +3,8 @@
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
-import { type Appending, createPlan, updatePlan } from './append.ts'
+import { type Appending, createPlan, updatePlan, withKey } from './append.ts'
+import { CatchingUp } from './catching-up.ts'
 import { chained } from './chained.ts'
 import { type Changes, watchEntries } from './changes.ts'
 import { checkAll } from './check.ts'
@@ -13,11 +14,15 @@ import { readEntry } from './entry.ts'
 import type { Clock, Host } from './host.ts'
 import { type Heartbeat, LeasesOnTables } from './leases.ts'
 import { logsOn } from './logs.ts'
+import { answerAgain, forgetKeys, usedFor } from './once.ts'
 import { type PruneBlobs, prune } from './prune.ts'
+import { search } from './searching.ts'
 import { foldText, type Kept, packStored, type States } from './states.ts'
+import { sumSteps } from './steps.ts'
 import type * as door from './store.ts'
 import { foldGoal, foldSession, streamsOn } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
+import { wordsOf } from './words.ts'
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
 
@@ -46,10 +51,11 @@ export class StoreOnTables implements door.Store {
   readonly claims: door.Claims
   readonly logs: door.Logs
   readonly blobs: ContentStore
-  readonly sessions: door.Streams<door.SessionEvent, door.SessionRow>
-  readonly goals: door.Streams<door.GoalEvent, door.GoalRow>
+  readonly sessions: door.Store['sessions']
+  readonly goals: door.Store['goals']
   readonly #parts: Parts
   readonly #appending: Appending
+  readonly #catchingUp: CatchingUp
   readonly #folding = new Set<Promise<void>>()
   readonly #foldingPlans = new Set<PlanId>()
   #closed: Promise<void> | null = null
@@ -64,6 +70,7 @@ export class StoreOnTables implements door.Store {
       foldEvery: parts.foldEvery ?? FOLD_EVERY,
       foldDue: (plan, kept) => this.#storeFold(plan, kept),
     }
+    this.#catchingUp = new CatchingUp(parts)
     this.claims = claimsOn(parts)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs
@@ -71,11 +78,24 @@ export class StoreOnTables implements door.Store {
     this.goals = streamsOn('goal', foldGoal, parts)
   }
 
-  create: door.Store['create'] = (command, actor) =>
-    this.#parts.transactions.write(tables => createPlan(tables, this.#appending, command, actor))
+  create: door.Store['create'] = (command, actor, options) =>
+    this.#parts.transactions.write(tables =>
+      withKey(tables, this.#appending, actor, options?.once, () => createPlan(tables, this.#appending, command, actor)),
+    )
 
   update: door.Store['update'] = (plan, command, options) =>
-    this.#parts.transactions.write(tables => updatePlan(tables, this.#appending, plan, command, options))
+    this.#parts.transactions.write(tables =>
+      withKey(tables, this.#appending, options.actor, options.once, () =>
+        updatePlan(tables, this.#appending, plan, command, options),
+      ),
+    )
+
+  answered: door.Store['answered'] = async (actor, once) =>
+    this.#read(tables => {
+      const used = usedFor(tables, actor, once, 'plan', this.#parts.clock.now())
+      if (used === null) return null
+      return 'code' in used ? { ok: false, refusal: used } : answerAgain(tables, this.#appending, used)
+    })
 
   state: door.Store['state'] = async plan =>
     this.#read(tables => {
@@ -111,13 +131,22 @@ export class StoreOnTables implements door.Store {
       return page.map(stored => readEntry(plan, stored, this.blobs))
     })
 
+  since: door.Store['since'] = async (after, limit) =>
+    this.#read(tables =>
+      tables.journal.since(after, limit, null).map(stored => readEntry(stored.plan, stored, this.blobs)),
+    )
+
   watch: door.Store['watch'] = options => watchEntries(this.#parts, options)
 
   onChange: door.Store['onChange'] = listener => this.#parts.changes.listen(listener)
 
   position: door.Store['position'] = async () => this.#read(tables => tables.journal.lastPosition())
 
-  plans: door.Store['plans'] = async query => this.#read(tables => tables.projections.plans(query))
+  plans: door.Store['plans'] = async query => {
+    const words = query.text === undefined ? [] : wordsOf(query.text)
+    const isFound = words.length > 0 && (await this.#catchingUp.run())
+    return this.#read(tables => tables.projections.plans(query, isFound ? words : null))
+  }
 
   tasks: door.Store['tasks'] = async query =>
     this.#read(tables => {
@@ -137,6 +166,23 @@ export class StoreOnTables implements door.Store {
       return no === null ? [] : tables.projections.metrics(no)
     })
 
+  search: door.Store['search'] = async query => {
+    const complete = await this.#catchingUp.run()
+    return { ...this.#read(tables => search(tables, query)), complete }
+  }
+
+  steps: door.Store['steps'] = async query => {
+    const complete = await this.#catchingUp.run()
+    return { ...(await sumSteps(this.#parts.transactions, query)), complete }
+  }
+
+  tidy: door.Store['tidy'] = async options => {
+    const { transactions, clock } = this.#parts
+    if (options?.rebuild === true) await transactions.write(tables => tables.index.clear())
+    await this.#catchingUp.run()
+    await forgetKeys(transactions, clock.now())
+  }
+
   async check(options?: { readonly readData?: boolean }): Promise<door.CheckReport> {
     const { tables, close } = this.#parts.snapshot()
     try {
@@ -151,7 +197,11 @@ export class StoreOnTables implements door.Store {
     }
   }
 
-  prune: door.Store['prune'] = options => prune({ ...this.#parts, now: this.#parts.clock.now() }, options)
+  prune: door.Store['prune'] = async options => {
+    const now = this.#parts.clock.now()
+    if (!options.dryRun) await forgetKeys(this.#parts.transactions, now)
+    return await prune({ ...this.#parts, now }, options)
+  }
 
   close(): Promise<void> {
     this.#closed ??= (async () => {

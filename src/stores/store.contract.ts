@@ -4,8 +4,12 @@ import { appendingContract } from './contract/appending.contract.ts'
 import { besideContract } from './contract/beside.contract.ts'
 import type { Setup } from './contract/harness.contract.ts'
 import { leasesContract } from './contract/leases.contract.ts'
+import { listsContract } from './contract/lists.contract.ts'
+import { onceContract } from './contract/once.contract.ts'
 import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
+import { searchContract } from './contract/search.contract.ts'
+import { stepsContract } from './contract/steps.contract.ts'
 import { upkeepContract } from './contract/upkeep.contract.ts'
 
 export * from './contract/harness.contract.ts'
@@ -17,4 +21,8 @@ export function storeContract(what: string, setup: Setup): void {
   leasesContract(what, setup)
   besideContract(what, setup)
   upkeepContract(what, setup)
+  onceContract(what, setup)
+  listsContract(what, setup)
+  searchContract(what, setup)
+  stepsContract(what, setup)
 }

@@ -12,12 +12,17 @@ import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import type {
   AttemptQuery,
   AttemptRow,
+  CaughtUp,
   CheckReport,
   MetricRow,
   Page,
   PlanQuery,
   PlanRow,
   Pruned,
+  SearchHit,
+  SearchQuery,
+  StepsQuery,
+  StepsRow,
   TaskQuery,
   TaskRow,
 } from './rows.ts'
@@ -26,9 +31,11 @@ export type * from './rows.ts'
 
 export interface Store {
   /** Makes a plan; a name that is taken is refused with code `exists`. */
-  create(command: CommandOf<'create'>, actor: Actor): Promise<Updated>
+  create(command: CommandOf<'create'>, actor: Actor, options?: { readonly once?: Once }): Promise<Updated>
   /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
   update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
+  /** What was answered under the key, before anything is done for it again; null when it is new. */
+  answered(actor: Actor, once: Once): Promise<Updated | null>
   /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
   state(plan: PlanId): Promise<PlanState | null>
   /** Finds a plan by UUID or name, or a task by its UUID; the one look-up. */
@@ -42,6 +49,8 @@ export interface Store {
     plan: PlanId,
     options?: { readonly after?: number; readonly limit?: number; readonly previous?: string },
   ): Promise<readonly Entry[]>
+  /** Entries of all plans behind `after`, in commit order: one page. Where positions are missing, plans were pruned. */
+  since(after: Position, limit: number): Promise<readonly Entry[]>
   /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
   watch(options: {
     readonly after: Position
@@ -56,13 +65,15 @@ export interface Store {
   tasks(query: TaskQuery): Promise<Page<TaskRow>>
   attempts(query: AttemptQuery): Promise<Page<AttemptRow>>
   metrics(plan: PlanId): Promise<readonly MetricRow[]>
+  search(query: SearchQuery): Promise<CaughtUp<SearchHit>>
+  steps(query: StepsQuery): Promise<CaughtUp<StepsRow>>
 
   readonly leases: Leases
   readonly claims: Claims
   readonly logs: Logs
   readonly blobs: SnapshotBlobs
-  readonly sessions: Streams<SessionEvent, SessionRow>
-  readonly goals: Streams<GoalEvent, GoalRow>
+  readonly sessions: Streams<SessionEvent, SessionRow, Pick<Partial<SessionRow>, 'status'>>
+  readonly goals: Streams<GoalEvent, GoalRow, Pick<Partial<GoalRow>, 'status' | 'parent'>>
 
   check(options?: { readonly readData?: boolean }): Promise<CheckReport>
   /**
@@ -70,7 +81,19 @@ export interface Store {
    * `blobsBefore` stays: somebody may be about to name it.
    */
   prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
+  /** Duties nobody waits for: catches up search and steps, from the beginning with `rebuild`; forgets keys of long ago. */
+  tidy(options?: { readonly rebuild?: true }): Promise<void>
   close(): Promise<void>
+}
+
+/**
+ * Makes asking twice the same as asking once. Same actor, key and hash: what was answered the first time, though the state is
+ * that of now. Another hash is refused with code `conflict`. A refusal is not kept. Forgotten after 48 hours.
+ */
+export interface Once {
+  readonly key: string
+  /** Of what is asked. */
+  readonly hash: Sha256
 }
 
 export type Position = number
@@ -82,6 +105,7 @@ export interface UpdateOptions {
   readonly actor: Actor
   /** Refused with code `conflict` when the plan has moved on. */
   readonly expectedVersion?: number
+  readonly once?: Once
   readonly lease?: Lease
   /** The entry is dated no earlier than this, whatever the wall clock says. */
   readonly notBefore?: Millis
@@ -93,7 +117,10 @@ export type Updated =
       readonly version: number
       readonly position: Position
       readonly events: readonly Event[]
+      /** Its id tells which plan was made, when it was made the first time. */
       readonly state: PlanState
+      /** It was asked before: version, position and events are those of then, and nothing was written now. */
+      readonly replayed?: true
       /** With a lease: until then, on the monotonic clock, nobody else can have taken the plan. */
       readonly heldUntil?: number
     }
@@ -229,6 +256,10 @@ export interface Logs {
     readonly after?: number
     readonly limit?: number
   }): Promise<readonly StoredLog[]>
+  /** Of all plans, in the order it was written, behind a number: one page. */
+  since(after: number, limit: number): Promise<readonly StoredLog[]>
+  /** The number of the last piece ever written. */
+  last(): Promise<number>
 }
 
 export interface LogChunk {
@@ -246,22 +277,24 @@ export interface StoredLog extends LogChunk {
 
 // ── sessions and goals: small streams of their own, used by later faces ────────────────────────────────────────────
 
-export interface Streams<E, R> {
+export interface Streams<E, R, F = unknown> {
   /** Appends to the stream, making it when new. A stale `expectedVersion` is refused with code `conflict`. */
   append(
     id: string,
     events: readonly E[],
-    options: { readonly actor: Actor; readonly expectedVersion?: number },
+    options: { readonly actor: Actor; readonly expectedVersion?: number; readonly once?: Once },
   ): Promise<StreamUpdated>
   read(
     id: string,
     options?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly { readonly version: number; readonly at: Millis; readonly actor: Actor; readonly event: E }[]>
   get(id: string): Promise<R | null>
-  list(query: { readonly limit?: number; readonly cursor?: string }): Promise<Page<R>>
+  /** Newest first; those that are as `where` says. */
+  list(query: { readonly where?: F; readonly limit?: number; readonly cursor?: string }): Promise<Page<R>>
 }
 export type StreamUpdated =
-  | { readonly ok: true; readonly version: number }
+  /** `id`: of the stream, which is another one when it was asked before. */
+  | { readonly ok: true; readonly id: string; readonly version: number; readonly replayed?: true }
   | { readonly ok: false; readonly refusal: Refusal }
 
 export type SessionEvent =

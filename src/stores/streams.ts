@@ -6,8 +6,9 @@ import type { Actor, Millis, Sha256 } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { limitOf, openCursor, pageOf } from './cursor.ts'
 import type { Clock } from './host.ts'
+import { remember, usedFor } from './once.ts'
 import type { GoalEvent, GoalRow, SessionEvent, SessionRow, Streams } from './store.ts'
-import type { StreamEntry, StreamKind, Transactions } from './tables.ts'
+import type { StreamEntry, StreamKind, StreamWhere, Transactions } from './tables.ts'
 
 const READ_DEFAULT = 200
 const READ_MAX = 2_000
@@ -24,15 +25,21 @@ interface Row {
   readonly updatedAt: Millis
 }
 
-export function streamsOn<E, R extends Row>(
+export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>(
   kind: StreamKind,
   fold: Fold<E, R>,
   room: { transactions: Transactions; clock: Clock },
-): Streams<E, R> {
+): Streams<E, R, F> {
   const { transactions, clock } = room
   return {
     append: (id, events, options) =>
       transactions.write(tables => {
+        const { actor, once } = options
+        const used = once === undefined ? null : usedFor(tables, actor, once, kind, clock.now())
+        if (used !== null)
+          return 'code' in used
+            ? { ok: false, refusal: used }
+            : { ok: true, id: used.id, version: used.version, replayed: true }
         const head = tables.streams.head(kind, id)
         const start = head?.version ?? 0
         if (options.expectedVersion !== undefined && options.expectedVersion !== start) {
@@ -51,14 +58,17 @@ export function streamsOn<E, R extends Row>(
           const entry = sealStreamEntry(previous, kind, id, {
             version,
             at: now,
-            actor: options.actor,
+            actor,
             body: JSON.stringify(event),
           })
           entries.push(entry)
           previous = entry.hash
         }
         if (row !== null && entries.length > 0) tables.streams.append(kind, id, entries, JSON.stringify(row))
-        return { ok: true, version: start + entries.length }
+        const version = start + entries.length
+        if (once !== undefined)
+          remember(tables, actor, once, { kind, id, version, made: entries.length > 0 }, clock.now())
+        return { ok: true, id, version }
       }),
 
     read: async (id, options) =>
@@ -77,7 +87,7 @@ export function streamsOn<E, R extends Row>(
     list: async query => {
       const limit = limitOf(query.limit)
       const [before] = openCursor(`${kind}s`, 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
-      const heads = transactions.read(tables => tables.streams.heads(kind, before!, limit + 1))
+      const heads = transactions.read(tables => tables.streams.heads(kind, before!, limit + 1, query.where))
       return pageOf(
         `${kind}s`,
         heads,

@@ -5,6 +5,7 @@
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { StoredEntry } from './entry.ts'
+import type { IndexTable } from './index-table.ts'
 import type { AttemptRecord, Changes, PlanRecord, TaskRecord } from './projection.ts'
 import type {
   AttemptQuery,
@@ -29,6 +30,8 @@ export interface Tables {
   readonly claims: ClaimTable
   readonly logs: LogTable
   readonly streams: StreamTable
+  readonly once: OnceTable
+  readonly index: IndexTable
   readonly upkeep: Upkeep
 }
 
@@ -89,7 +92,8 @@ export interface ProjectionTables {
   apply(no: number, changes: Changes): void
   taskName(no: number, ordinal: number): TaskName | null
   ordinal(no: number, task: TaskName): number | null
-  plans(query: PlanQuery): Page<PlanRow>
+  /** `words`: those of its text, when they can be found by the index; else the text is looked for row by row. */
+  plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow>
   tasks(query: TaskQuery, no: number | null): Page<TaskRow>
   attempts(query: AttemptQuery, no: number): Page<AttemptRow>
   metrics(no: number): readonly MetricRow[]
@@ -151,6 +155,8 @@ export interface ClaimTable {
 export interface LogTable {
   append(no: number, ordinal: number, chunk: LogChunk): void
   read(plan: PlanId, no: number, ordinal: number | null, after: number, limit: number): readonly StoredLog[]
+  since(after: number, limit: number): readonly StoredLog[]
+  last(): number
 }
 
 // ── sessions and goals ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,12 +181,39 @@ export interface StreamHead {
   readonly row: string
 }
 
+export interface StreamWhere {
+  readonly status?: string
+  readonly parent?: string | null
+}
+
 export interface StreamTable {
   head(kind: StreamKind, id: string): StreamHead | null
-  /** Newest first, with a number below `before`. */
-  heads(kind: StreamKind, before: number, limit: number): readonly StreamHead[]
+  /** Newest first, with a number below `before`; only those whose row holds exactly the values of `where`. */
+  heads(kind: StreamKind, before: number, limit: number, where?: StreamWhere): readonly StreamHead[]
   entries(kind: StreamKind, id: string, after: number, limit: number): readonly StreamEntry[]
   append(kind: StreamKind, id: string, entries: readonly StreamEntry[], row: string): void
+}
+
+// ── keys that were used ────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface OnceRecord {
+  readonly actor: Actor
+  readonly key: string
+  readonly hash: Sha256
+  /** What it was used for: a plan, or a stream. */
+  readonly kind: 'plan' | StreamKind
+  readonly id: string
+  readonly version: number
+  /** False when nothing had to be written: `version` is where it stood. */
+  readonly made: boolean
+  readonly at: Millis
+}
+
+export interface OnceTable {
+  get(actor: Actor, key: string): OnceRecord | null
+  put(record: OnceRecord): void
+  hasBefore(at: Millis): boolean
+  forget(before: Millis): void
 }
 
 // ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 // `planfold analyze FILE|PLAN`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
 
 import type { Finding } from '../../domain/analysis/analyze.ts'
-import { analyzed } from '../analysis.ts'
+import { analyzed } from '../../safety/analyzed.ts'
 import { report } from '../analysis-report.ts'
 import { answer } from '../answer.ts'
 import type { Context } from '../context.ts'

@@ -88,6 +88,8 @@ describe('an answer by id', () => {
           watch: o => engine.watch(o),
           close: () => engine.close(),
           killSwitch: engine.killSwitch,
+          sessions: engine.sessions,
+          goals: engine.goals,
         },
       }
     }

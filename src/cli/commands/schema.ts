@@ -1,12 +1,25 @@
-// `planfold schema`: the JSON Schema of the plan document, for editors.
+// `planfold schema`: the JSON Schema of the plan document, for editors; or the OpenAPI document of the service, for clients.
 
 import { answer } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { EXIT } from '../exit.ts'
+import { VERSION } from '../version.ts'
 
-export async function schema(context: Context): Promise<number> {
-  const { planJsonSchema } = await import('../../format/json-schema.ts')
-  const schema = planJsonSchema()
-  answer(context, schema, () => JSON.stringify(schema, null, 2))
+export async function schema(context: Context, { http }: { readonly http?: boolean } = {}): Promise<number> {
+  const document = http === true ? await httpDocument() : await planDocument()
+  answer(context, document, () => JSON.stringify(document, null, 2))
   return EXIT.done
+}
+
+async function planDocument() {
+  const { planJsonSchema } = await import('../../format/json-schema.ts')
+  return planJsonSchema()
+}
+
+async function httpDocument() {
+  const [{ openApi }, { ROUTES }] = await Promise.all([
+    import('../../server/openapi.ts'),
+    import('../../server/routes/all.ts'),
+  ])
+  return openApi(ROUTES, { version: VERSION })
 }

@@ -16,7 +16,10 @@ export function addKeeping(program: Command, act: Act): void {
     .command('schema')
     .helpGroup(GROUP)
     .description('the JSON Schema of plan documents')
-    .action(() => act(async context => (await import('../commands/schema.ts')).schema(context)))
+    .option('--http', 'the OpenAPI document of the service instead')
+    .action((options: { http?: boolean }) =>
+      act(async context => (await import('../commands/schema.ts')).schema(context, options)),
+    )
 
   program
     .command('check')

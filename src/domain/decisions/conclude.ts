@@ -95,7 +95,7 @@ function skipUnrouted(draft: Draft): boolean {
 }
 
 /** The required task that keeps the plan from completing: a failure before what it blocks. */
-function worst(state: PlanState): TaskState | null {
+export function worst(state: PlanState): TaskState | null {
   let blocked: TaskState | null = null
   for (const task of state.order) {
     if (task.definition.optional === true || !BLOCKS.has(task.status) || isHandled(state, task)) continue

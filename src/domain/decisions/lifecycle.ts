@@ -9,6 +9,7 @@ import { checkGraph, type GraphFault } from '../graph.ts'
 import type { TaskName } from '../id.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
+import { isUnsealed } from '../sealed.ts'
 import type { PlanState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { suggest } from '../suggest.ts'
@@ -19,9 +20,10 @@ import { blockHeld, readyUp } from './readiness.ts'
 
 export function create(draft: Draft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
-  const refusal = refuseGraph(command.definition)
+  // Tasks may come later: an empty draft cannot be started.
+  const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal, source, place, forkedAt } = command
+  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt } = command
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -32,6 +34,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
     ...(origin === undefined ? {} : { origin }),
     ...(session === undefined ? {} : { session }),
     ...(goal === undefined ? {} : { goal }),
+    ...(agent === undefined ? {} : { agent }),
     ...(source === undefined ? {} : { source }),
     ...(place === undefined ? {} : { place }),
     ...(forkedAt === undefined ? {} : { forkedAt }),
@@ -68,7 +71,9 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
 export function start(draft: Draft, command: CommandOf<'start'>): Refusal | undefined {
   const { state } = draft
   if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
-  const refusal = refuseUnsupported(state.definition)
+  if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'start it again')
+  const refusal =
+    state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)
   if (refusal !== undefined) return refusal
   const { type: _, ...said } = command
   emit(draft, { type: 'plan.started', ...said })

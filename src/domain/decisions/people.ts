@@ -47,6 +47,14 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
       `task '${id}' is claimed by ${task.claim.by}`,
       'wait until the claim ends or lapses, or claim another task',
     )
+  if (command.alone === true && draft.state.counts.running > 0) {
+    const other = draft.state.order.find(({ status }) => status === 'running')
+    return refuse(
+      'not-ready',
+      `'${other?.definition.id ?? ''}' is running, and the tasks of this plan are done one at a time`,
+      'report it first, or wait until it has ended',
+    )
+  }
   // A plan of external tasks needs no engine: whoever claims finds that the wait is over.
   const due = isDueExternal(draft, task)
   if (!due && !isClaimable(task))

@@ -46,7 +46,10 @@ export function refuseRevision(
   if (hash === state.hash) return undefined
   if (definition.name !== state.definition.name)
     return refuse('invalid', `a revision cannot rename the plan to '${definition.name}'`, 'make another plan')
-  const refusal = refuseGraph(definition) ?? (state.status === 'draft' ? undefined : refuseUnsupported(definition))
+  const isEmptied = state.status === 'draft' && definition.tasks.length === 0
+  const refusal =
+    (isEmptied ? undefined : refuseGraph(definition)) ??
+    (state.status === 'draft' ? undefined : refuseUnsupported(definition))
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && worksApart(definition) !== worksApart(state.definition))
     return refuse(

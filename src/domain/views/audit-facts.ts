@@ -22,6 +22,15 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       const { revision, hash, rationale, source } = event
       return some({ revision, hash, rationale, dialect: source?.dialect })
     }
+    case 'task.added':
+      return { tasks: event.tasks.map(({ id }) => id), hash: hashOf(event.tasks as unknown as Json) }
+    case 'plan.annotated':
+    case 'task.annotated':
+      return { by: event.by, keys: Object.keys(event.set), hash: hashOf(event.set) }
+    case 'task.evaluated': {
+      const { id, by, visit, score, passed, data } = event
+      return some({ id, by, visit, score, passed, data: data === undefined ? undefined : hashOf(data) })
+    }
     case 'plan.started':
       return some({ rules: event.rules, files: event.files })
     case 'gate.opened':

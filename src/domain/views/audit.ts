@@ -52,7 +52,7 @@ export interface AuditedEntry {
 /** Reads entries in order, from the first: what a task was told to do is known from the revision of then. */
 export class AuditReader {
   readonly #hashOf: HashOf
-  #tasks: ReadonlyMap<TaskName, TaskDefinition> = new Map()
+  #tasks = new Map<TaskName, TaskDefinition>()
   /** The revision in force, and the one each open question was asked under. */
   #revision: Sha256 | null = null
   readonly #asked = new Map<TaskName, Sha256 | null>()
@@ -105,6 +105,8 @@ export class AuditReader {
       this.#tasks = tasksIn(event.definition)
       this.#revision = event.hash
     }
+    // The revision that seals the draft says its hash again.
+    if (event.type === 'task.added') for (const task of event.tasks) this.#tasks.set(task.id, task)
     if (event.type === 'gate.opened') this.#asked.set(event.task, event.hash ?? this.#revision)
     if (event.type === 'attempt.parked') this.#asked.set(event.task, this.#revision)
   }
@@ -133,7 +135,7 @@ const voided = (lapsed: readonly string[]): JsonObject => (lapsed.length === 0 ?
 const voidWords = (lapsed: readonly string[]): string =>
   lapsed.length === 0 ? '' : `; made void: ${lapsed.length === 1 ? 'proposal' : 'proposals'} ${lapsed.join(', ')}`
 
-const tasksIn = (definition: PlanDefinition): ReadonlyMap<TaskName, TaskDefinition> =>
+const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
   new Map(allTasks(definition).map(task => [task.id, task]))
 
 /** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
@@ -162,6 +164,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'plan.created':
     case 'plan.revised':
     case 'revision.proposed':
+    case 'task.added':
       return 'revision'
     case 'revision.declined':
     case 'gate.opened':
@@ -172,6 +175,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'question.asked':
     case 'question.answered':
     case 'assessment.made':
+    case 'task.evaluated':
       return 'decision'
     case 'recovery.chosen':
     case 'breaker.opened':
@@ -222,6 +226,8 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
       return 'rollback'
     case 'note.added':
     case 'notice.sent':
+    case 'plan.annotated':
+    case 'task.annotated':
       return 'note'
     default:
       return event satisfies never

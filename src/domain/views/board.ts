@@ -2,8 +2,9 @@
 
 import { effectOf } from '../effect.ts'
 import { type Millis, type TaskId, type TaskName, taskId } from '../id.ts'
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { EffectClass } from '../plan.ts'
+import { sequenceOf } from '../sequence.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import type { TaskStatus } from '../status.ts'
 import { recoveryLine } from './explain.ts'
@@ -23,6 +24,12 @@ export interface Card {
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
   readonly retryAt: Millis | null
+  /** When it came into the plan. */
+  readonly addedAt: Millis
+  /** Where it stands among the tasks, by its own word (`sequence_order`); else its ordinal. */
+  readonly sequence: number
+  /** Whom the definition names. */
+  readonly assignee: string | null
   readonly claimedBy: string | null
   /** Why it stands where it stands: a failure, a skip, a block. */
   readonly reason: string | null
@@ -30,6 +37,8 @@ export interface Card {
   /** What is being done about its failure; absent when nothing is. */
   readonly recovery?: string
   readonly outputs: Json
+  /** What clients keep beside it. */
+  readonly annotations: JsonObject
   readonly exit: number | null
 }
 
@@ -55,11 +64,15 @@ export function card(state: PlanState, task: TaskState): Card {
     startedAt: task.startedAt,
     endedAt: task.endedAt,
     retryAt: task.retryAt,
+    addedAt: task.addedAt,
+    sequence: sequenceOf(task),
+    assignee: definition.assignee ?? null,
     claimedBy: task.claim?.by ?? null,
     reason: task.reason,
     hint: result?.status === 'failed' ? (result.failure.hint ?? null) : null,
     ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,
+    annotations: task.annotations,
     exit: result?.exit ?? null,
   }
 }

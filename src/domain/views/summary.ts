@@ -3,6 +3,7 @@
 import { backFrom } from '../decisions/gates.ts'
 import type { GateAsks } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { JsonObject } from '../json.ts'
 import type { Vote } from '../judgement-event.ts'
 import type { Verdict } from '../result.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, TaskState } from '../state.ts'
@@ -16,7 +17,12 @@ export interface Summary {
   readonly id: PlanId
   readonly name: string
   readonly title: string | null
+  /** What it is for, in the words of its definition. */
   readonly goal: string | null
+  /** The goal and the session it belongs to, and who is to carry it out. */
+  readonly goalId: string | null
+  readonly session: string | null
+  readonly agent: string | null
   readonly status: PlanStatus
   readonly reason: string | null
   readonly revision: number
@@ -25,9 +31,13 @@ export interface Summary {
   readonly origin: PlanId | null
   /** The folder it works in, relative to the workspace; null for the workspace itself. */
   readonly place: string | null
+  readonly archived: boolean
   readonly createdAt: Millis
+  readonly updatedAt: Millis
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
+  /** What clients keep beside it. */
+  readonly annotations: JsonObject
   readonly progress: Progress
   readonly running: readonly TaskName[]
   readonly waiting: readonly Waiting[]
@@ -94,15 +104,21 @@ export function summary(state: PlanState): Summary {
     name: definition.name,
     title: definition.title ?? null,
     goal: definition.goal ?? null,
+    goalId: state.goal,
+    session: state.session,
+    agent: state.agent,
     status: planStatus(state),
     reason: state.reason,
     revision: state.revision,
     version: state.version,
     origin: state.origin,
     place: state.place,
+    archived: state.archived,
     createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
     startedAt: state.startedAt,
     endedAt: state.endedAt,
+    annotations: state.annotations,
     progress: progress(state),
     running,
     waiting,

@@ -1,6 +1,6 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
-import type { Event } from '../event.ts'
+import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
 
@@ -129,9 +129,26 @@ export function sentence(event: Event): string {
       return `the rollback was stopped: ${event.failure.message}`
     case 'note.added':
       return event.text
+    case 'task.added':
+      return `added: ${names(tasksOf(event))}`
+    case 'plan.annotated':
+      return `plan annotated by ${event.by}: ${names(Object.keys(event.set))}`
+    case 'task.annotated':
+      return `${event.task} annotated by ${event.by}: ${names(Object.keys(event.set))}`
+    case 'task.evaluated':
+      return `${event.task} evaluated by ${event.by}${evaluated(event)}`
     default:
       return judgementLine(event)
   }
+}
+
+function evaluated({ passed, score }: EventOf<'task.evaluated'>): string {
+  const said = [
+    passed === undefined ? '' : passed ? 'passed' : 'not passed',
+    score === undefined ? '' : `score ${score}`,
+  ]
+  const words = said.filter(Boolean).join(', ')
+  return words === '' ? '' : `: ${words}`
 }
 
 /** Whatever it writes can then not be taken back by itself. */

@@ -42,13 +42,19 @@ describe('summary', () => {
       name: 'p',
       title: 'T',
       goal: 'G',
+      goalId: null,
+      session: null,
+      agent: null,
       status: 'active',
       reason: null,
       revision: 1,
       version: 4,
+      archived: false,
       createdAt: now,
+      updatedAt: now,
       startedAt: now,
       endedAt: null,
+      annotations: {},
       progress: progress(journal.state),
       running: ['a'],
       waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now, hash: numberedSha(1) }],
@@ -114,7 +120,8 @@ describe('board', () => {
     journal.clock.advance(2_000)
     journal.succeed('a', { outputs: { n: 1 }, exit: 0 })
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
-    const common = { attempt: 1, visit: 1, retryAt: null, reason: null, hint: null }
+    const kept = { addedAt: now, annotations: {}, assignee: null }
+    const common = { attempt: 1, visit: 1, retryAt: null, reason: null, hint: null, ...kept }
     expect(board(journal.state)).toEqual([
       {
         ...common,
@@ -130,6 +137,7 @@ describe('board', () => {
         startedAt: now,
         endedAt: now + 2_000,
         claimedBy: null,
+        sequence: 1,
         outputs: { n: 1 },
         exit: 0,
       },
@@ -147,6 +155,7 @@ describe('board', () => {
         startedAt: now + 2_000,
         endedAt: null,
         claimedBy: 'ana',
+        sequence: 2,
         outputs: null,
         exit: null,
       },
@@ -262,6 +271,19 @@ describe('timeline', () => {
     'task.imported': [
       { type: 'task.imported', tasks: [{ task: a, status: 'completed' }] },
       'brought along: a completed',
+    ],
+    'task.added': [{ type: 'task.added', tasks: [task('a'), task('b')] }, 'added: a, b'],
+    'plan.annotated': [
+      { type: 'plan.annotated', set: { current_step: 2 }, by: 'ana' },
+      'plan annotated by ana: current_step',
+    ],
+    'task.annotated': [
+      { type: 'task.annotated', task: a, set: { started_at: null }, by: 'ana' },
+      'a annotated by ana: started_at',
+    ],
+    'task.evaluated': [
+      { type: 'task.evaluated', task: a, id: 'e1', by: 'ana', visit: 1, passed: false, score: 0.5 },
+      'a evaluated by ana: not passed, score 0.5',
     ],
     'plan.started': [{ type: 'plan.started' }, 'plan started'],
     'plan.paused': [{ type: 'plan.paused', reason: 'lunch' }, 'plan paused: lunch'],

@@ -25,6 +25,9 @@ export interface Fault {
   readonly hint?: string
 }
 
+/** What a schema reads. */
+export type ReadBy<S> = S extends Schema<infer T> ? T : never
+
 const FAULTS_MAX = 20
 
 export function wire<S extends z.ZodType>(schema: S, name: string | null = null): Schema<z.output<S>> {

@@ -20,6 +20,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_OWNER: tools.owner,
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
+    ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
     ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
   }
   return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...marks } }

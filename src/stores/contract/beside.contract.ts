@@ -88,12 +88,14 @@ export function besideContract(what: string, setup: Setup): void {
       const opened = clock.wall
       expect(await store.sessions.append('s1', [{ type: 'session.opened', title: 'Talk' }], { actor: ana })).toEqual({
         ok: true,
+        id: 's1',
         version: 1,
       })
       clock.pass(5)
       const message = { type: 'message.added', role: 'user', text: 'hi' } as const
       expect(await store.sessions.append('s1', [message, message], { actor: ana, expectedVersion: 1 })).toEqual({
         ok: true,
+        id: 's1',
         version: 3,
       })
       expect(await store.sessions.append('s1', [message], { actor: ana, expectedVersion: 1 })).toMatchObject({

@@ -27,6 +27,8 @@ export function queriesContract(what: string, setup: Setup): void {
           name: 'first',
           title: 'T',
           goal: 'G',
+          goalId: null,
+          agent: null,
           status: 'completed',
           revision: 1,
           version: 5,
@@ -40,10 +42,11 @@ export function queriesContract(what: string, setup: Setup): void {
           endedAt: at,
         },
       ])
-      const row = { plan: id, status: 'completed', visit: 1, attempt: 1, startedAt: at, endedAt: at }
+      const ended = { status: 'completed', visit: 1, attempt: 1, startedAt: at, endedAt: at }
+      const row = { plan: id, assignee: null, addedAt: at - 5, ...ended }
       expect((await store.tasks({ plan: id })).items).toEqual([
-        { id: taskId(id, 1), name: 'a', ordinal: 1, title: 'A', kind: 'research', ...row },
-        { id: taskId(id, 2), name: 'b', ordinal: 2, title: null, kind: null, ...row },
+        { id: taskId(id, 1), name: 'a', ordinal: 1, sequence: 1, title: 'A', kind: 'research', ...row },
+        { id: taskId(id, 2), name: 'b', ordinal: 2, sequence: 2, title: null, kind: null, ...row },
       ])
       const attempt = {
         visit: 1,

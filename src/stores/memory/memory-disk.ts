@@ -5,8 +5,9 @@ import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { StoredEntry } from '../entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../projection.ts'
 import type { StoredLog } from '../store.ts'
-import type { ClaimRecord, OwnerRecord, StoredFold, StreamEntry, StreamKind } from '../tables.ts'
+import type { ClaimRecord, OnceRecord, OwnerRecord, StoredFold, StreamEntry, StreamKind } from '../tables.ts'
 import type { MemoryBlobs, MemoryPins } from './blobs-memory.ts'
+import { MemoryIndex } from './memory-index.ts'
 
 export interface MemoryPlan {
   readonly no: number
@@ -44,6 +45,8 @@ export class MemoryDisk {
   readonly streams = new Map<string, MemoryStream>()
   readonly blobs: MemoryBlobs = new Map()
   readonly pins: MemoryPins = new Map()
+  readonly once = new Map<string, OnceRecord>()
+  readonly index = new MemoryIndex()
   position = 0
   planNo = 0
   logSeq = 0

@@ -12,9 +12,11 @@ import type {
   StreamHead,
   StreamKind,
   StreamTable,
+  StreamWhere,
   Upkeep,
 } from '../tables.ts'
 import type { MemoryDisk, MemoryStream } from './memory-disk.ts'
+import { forgetPlan } from './memory-index.ts'
 
 export function memoryOwners(disk: MemoryDisk): OwnerTable {
   return {
@@ -86,6 +88,13 @@ export function memoryLogs(disk: MemoryDisk): LogTable {
         .slice(0, limit)
         .map(({ ordinal: _, ...log }) => log)
     },
+    since: (after, limit) =>
+      [...disk.plans.values()]
+        .flatMap(plan => plan.logs.filter(log => log.seq > after))
+        .sort((one, other) => one.seq - other.seq)
+        .slice(0, limit)
+        .map(({ ordinal: _, ...log }) => log),
+    last: () => disk.logSeq,
   }
 }
 
@@ -93,9 +102,9 @@ export function memoryStreams(disk: MemoryDisk): StreamTable {
   const find = (kind: StreamKind, id: string) => disk.streams.get(`${kind} ${id}`)
   return {
     head: (kind, id) => headOf(find(kind, id)),
-    heads: (kind, before, limit) =>
+    heads: (kind, before, limit, where = {}) =>
       [...disk.streams.values()]
-        .filter(stream => stream.kind === kind && stream.no < before)
+        .filter(stream => stream.kind === kind && stream.no < before && holds(stream.row, where))
         .reverse()
         .slice(0, limit)
         .map(stream => headOf(stream)!),
@@ -112,6 +121,11 @@ export function memoryStreams(disk: MemoryDisk): StreamTable {
   }
 }
 
+function holds(row: string, { status, parent }: StreamWhere): boolean {
+  const held = JSON.parse(row) as StreamWhere
+  return (status === undefined || held.status === status) && (parent === undefined || held.parent === parent)
+}
+
 function headOf(stream: MemoryStream | undefined): StreamHead | null {
   if (stream === undefined) return null
   const last = stream.entries.at(-1)
@@ -126,6 +140,7 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
     prune(no) {
       const plan = disk.plans.get(no)!
       disk.set(disk, 'pruned', disk.pruned + plan.entries.length)
+      forgetPlan(disk, plan)
       disk.take(disk.plans, no)
       disk.take(disk.numbers, plan.id)
       disk.take(disk.names, plan.record.name)

@@ -11,10 +11,12 @@ import {
   type Changes,
   type PlanRecord,
   planRecord,
+  type TaskRecord,
   taskRecord,
 } from '../projection.ts'
 import type { AttemptQuery, MetricRow, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { Head, JournalTable, ProjectionTables, StoredFold } from '../tables.ts'
+import { holdsWords } from '../words.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
 
 export class MemoryJournal implements JournalTable {
@@ -119,7 +121,7 @@ export class MemoryProjections implements ProjectionTables {
     this.#disk = disk
   }
 
-  apply(no: number, { state, tasks, attempts }: Changes): void {
+  apply(no: number, { state, tasks, added, attempts }: Changes): void {
     const disk = this.#disk
     const plan = disk.plans.get(no)!
     const record = planRecord(state)
@@ -137,7 +139,8 @@ export class MemoryProjections implements ProjectionTables {
       for (const ordinal of plan.tasks.keys()) if (!ordinals.has(ordinal)) disk.take(plan.tasks, ordinal)
       for (const [key, { ordinal }] of plan.attempts) if (!ordinals.has(ordinal)) disk.take(plan.attempts, key)
     }
-    for (const task of tasks === 'all' ? state.order : tasks) disk.put(plan.tasks, task.ordinal, taskRecord(task))
+    for (const task of tasks === 'all' ? state.order : [...tasks, ...added])
+      disk.put(plan.tasks, task.ordinal, taskRecord(task))
   }
 
   taskName = (no: number, ordinal: number): TaskName | null =>
@@ -148,10 +151,9 @@ export class MemoryProjections implements ProjectionTables {
     return null
   }
 
-  plans(query: PlanQuery) {
+  plans(query: PlanQuery, words: readonly string[] | null) {
     const limit = limitOf(query.limit)
     const [before] = openCursor('plans', 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
-    const text = query.text?.toLowerCase()
     const rows = this.#newestFirst().filter(plan => {
       const { no, record } = plan
       return (
@@ -159,9 +161,9 @@ export class MemoryProjections implements ProjectionTables {
         (query.status === undefined || shownStatus(plan) === query.status) &&
         (query.session === undefined || record.session === query.session) &&
         (query.goal === undefined || record.goal === query.goal) &&
+        (query.agent === undefined || record.agent === query.agent) &&
         (query.archived === undefined || record.archived === query.archived) &&
-        (text === undefined ||
-          [record.name, record.title, record.goalText].some(part => part?.toLowerCase().includes(text)))
+        (query.text === undefined || this.#holdsText(plan, query.text, words))
       )
     })
     return pageOf('plans', rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
@@ -169,23 +171,26 @@ export class MemoryProjections implements ProjectionTables {
 
   tasks(query: TaskQuery, no: number | null) {
     const limit = limitOf(query.limit)
-    const [planAt, ordinalAt] = openCursor('tasks', 2, query.cursor) ?? [Number.MAX_SAFE_INTEGER, 0]
+    const { list, keyOf } = ORDERS[query.order ?? 'plan']
+    const after = openCursor(list, keyOf(FIRST_ROW).length, query.cursor)
     const rows = this.#newestFirst()
-      .filter(plan => (no === null || plan.no === no) && plan.no <= planAt!)
-      .flatMap(plan =>
-        Array.from(plan.tasks.values(), task => ({ plan, task })).sort((a, b) => a.task.ordinal - b.task.ordinal),
-      )
+      .filter(plan => no === null || plan.no === no)
+      .filter(plan => query.archived === undefined || plan.record.archived === query.archived)
+      .flatMap(plan => Array.from(plan.tasks.values(), task => ({ plan, task })))
       .filter(
-        ({ plan, task }) =>
-          (plan.no < planAt! || task.ordinal > ordinalAt!) &&
+        ({ task }) =>
           (query.status === undefined || task.status === query.status) &&
           (query.assignee === undefined || task.assignee === query.assignee),
       )
-    const show = ({ plan, task }: (typeof rows)[number]): TaskRow => {
-      const { assignee: _, ...shown } = task
-      return { id: taskId(plan.id, task.ordinal), plan: plan.id, ...shown }
-    }
-    return pageOf('tasks', rows.slice(0, limit + 1), limit, show, ({ plan, task }) => [plan.no, task.ordinal])
+      .map(row => ({ ...row, key: keyOf(row) }))
+      .filter(({ key }) => after === null || compare(key, after) > 0)
+      .sort((a, b) => compare(a.key, b.key))
+    const show = ({ plan, task }: (typeof rows)[number]): TaskRow => ({
+      id: taskId(plan.id, task.ordinal),
+      plan: plan.id,
+      ...task,
+    })
+    return pageOf(list, rows.slice(0, limit + 1), limit, show, ({ key }) => key)
   }
 
   attempts(query: AttemptQuery, no: number) {
@@ -193,9 +198,9 @@ export class MemoryProjections implements ProjectionTables {
     const after = openCursor('attempts', 3, query.cursor) ?? [0, 0, 0]
     const plan = this.#disk.plans.get(no)!
     const rows = Array.from(plan.attempts.values())
-      .filter(record => compareAttempts(place(record), after) > 0)
+      .filter(record => compare(place(record), after) > 0)
       .filter(record => query.task === undefined || plan.tasks.get(record.ordinal)?.name === query.task)
-      .sort((a, b) => compareAttempts(place(a), place(b)))
+      .sort((a, b) => compare(place(a), place(b)))
     return pageOf(
       'attempts',
       rows.slice(0, limit + 1),
@@ -230,21 +235,42 @@ export class MemoryProjections implements ProjectionTables {
     return { plan: plan.record, tasks: [...plan.tasks.values()], attempts: [...plan.attempts.values()] }
   }
 
+  #holdsText({ no, record }: MemoryPlan, text: string, words: readonly string[] | null): boolean {
+    if (words !== null) return holdsWords(this.#disk.index.docs.get(JSON.stringify([no, null]))?.text ?? '', words)
+    const part = text.toLowerCase()
+    return [record.name, record.title, record.goalText].some(each => each?.toLowerCase().includes(part))
+  }
+
   #newestFirst(): MemoryPlan[] {
     return [...this.#disk.plans.values()].reverse()
   }
 }
 
+interface Listed {
+  readonly plan: Pick<MemoryPlan, 'no'>
+  readonly task: Pick<TaskRecord, 'ordinal' | 'sequence' | 'addedAt'>
+}
+const FIRST_ROW: Listed = { plan: { no: 0 }, task: { ordinal: 0, sequence: 0, addedAt: 0 } }
+/** The lists of tasks; what is to come first has the lower key. */
+const ORDERS = {
+  plan: { list: 'tasks', keyOf: ({ plan, task }: Listed) => [-plan.no, task.ordinal] },
+  sequence: {
+    list: 'tasks in sequence',
+    keyOf: ({ plan, task }: Listed) => [-plan.no, task.sequence, task.ordinal],
+  },
+  recent: { list: 'recent tasks', keyOf: ({ plan, task }: Listed) => [-task.addedAt, -plan.no, -task.ordinal] },
+}
+
 const attemptKey = ({ ordinal, visit, attempt }: { ordinal: number; visit: number; attempt: number }) =>
   `${ordinal} ${visit} ${attempt}`
 const place = ({ ordinal, visit, attempt }: AttemptRecord) => [ordinal, visit, attempt]
-const compareAttempts = (a: readonly number[], b: readonly number[]) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!
+const compare = (a: readonly number[], b: readonly number[]) => a.reduce((order, part, at) => order || part - b[at]!, 0)
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function planRow(plan: MemoryPlan): PlanRow {
   const { id, record, version } = plan
-  const { goalText, goal: _, ...rest } = record
-  return { id, version, ...rest, status: shownStatus(plan), goal: goalText }
+  const { goalText, goal, ...rest } = record
+  return { id, version, ...rest, status: shownStatus(plan), goal: goalText, goalId: goal }
 }
 
 /** As `domain/views/summary.ts` says it: nothing can move until a person decides. */

@@ -11,6 +11,7 @@ import type { Tables, Transactions } from '../tables.ts'
 import { type Request, rejectAll, runGroup } from '../transact.ts'
 import { BlobsMemory } from './blobs-memory.ts'
 import type { MemoryDisk } from './memory-disk.ts'
+import { memoryIndex, memoryOnce } from './memory-index.ts'
 import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from './memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from './memory-tables.ts'
 
@@ -72,6 +73,8 @@ function tablesOf(disk: MemoryDisk): Tables {
     claims: memoryClaims(disk),
     logs: memoryLogs(disk),
     streams: memoryStreams(disk),
+    once: memoryOnce(disk),
+    index: memoryIndex(disk),
     upkeep: memoryUpkeep(disk),
   }
 }

@@ -118,8 +118,8 @@ export class SqliteJournal implements JournalTable {
   addPlan(id: PlanId, record: PlanRecord): number {
     this.#wrote()
     const { lastInsertRowid } = this.#sql
-      .prepare(`INSERT INTO plans (id, name, title, goal_text, goal, session, status, revision, tasks, archived, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
+      .prepare(`INSERT INTO plans (id, name, title, goal_text, goal, session, agent, status, revision, tasks, archived, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
       .run(
         id,
         record.name,
@@ -127,6 +127,7 @@ export class SqliteJournal implements JournalTable {
         record.goalText,
         record.goal,
         record.session,
+        record.agent,
         record.status,
         record.revision,
         record.tasks,

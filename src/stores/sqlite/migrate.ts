@@ -2,6 +2,7 @@
 // file has the old schema or the new one. A file from a newer program, or of another one, is left alone.
 
 import type { Millis } from '../../domain/id.ts'
+import type { BodyBlobs } from '../entry.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './schema.ts'
@@ -9,6 +10,7 @@ import { APPLICATION_ID } from './settings.ts'
 
 export interface Migrating {
   readonly now: () => Millis
+  readonly bodies: BodyBlobs
   readonly failpoint?: ((name: string) => void) | undefined
   readonly migrations?: readonly Migration[]
 }
@@ -49,10 +51,18 @@ export function migrate(connection: Connection, options: Migrating): void {
   refuseForeignFile(connection, known)
 }
 
-function step(connection: Connection, { number, name, statements }: Migration, { now, failpoint }: Migrating): void {
+function step(
+  connection: Connection,
+  { number, name, statements, fill }: Migration,
+  { now, failpoint, bodies }: Migrating,
+): void {
   for (const statement of statements) {
     failpoint?.('migration:statement')
     connection.exec(statement)
+  }
+  if (fill !== undefined) {
+    failpoint?.('migration:statement')
+    fill(connection, bodies)
   }
   connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.prepare('INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)').run(number, name, now())

@@ -5,8 +5,7 @@ import { plan, task } from '../../testing/index.ts'
 import { given } from '../store.contract.ts'
 import { StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
-import { migrate } from './migrate.ts'
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 import { applySettings, assertSettings } from './settings.ts'
 import { setup, temporaryFolder } from './store-sqlite.fixture.ts'
 
@@ -66,28 +65,6 @@ describe('sqlite: opening', () => {
     const rubbish = setup()
     writeFileSync(rubbish.path, 'this is not a database, but it is long enough to look at'.repeat(20))
     await expect(rubbish.open()).rejects.toThrow(StoreRefused)
-  })
-
-  it('a migration that fails at any statement leaves the old schema or the new one', () => {
-    const statements = MIGRATIONS.flatMap(({ statements }) => statements).length
-    for (let at = 1; at <= statements + 2; at++) {
-      const path = join(temporaryFolder(), 'x.db')
-      const connection = new Connection(path, { readOnly: false, busyMs: 0 })
-      applySettings(connection)
-      let count = 0
-      const failpoint = () => {
-        if (++count === at) throw new Error('killed')
-      }
-      const run = () => migrate(connection, { now: () => 1, failpoint })
-      if (at <= statements + 1) {
-        expect(run).toThrow('killed')
-        expect(connection.prepare('SELECT count(*) AS count FROM sqlite_schema').get()!.count).toBe(0)
-        expect(connection.pragma('user_version')).toBe(0)
-      }
-      migrate(connection, { now: () => 1 })
-      expect(connection.pragma('user_version')).toBe(SCHEMA_VERSION)
-      connection.close()
-    }
   })
 
   it('the final schema is the one that was reviewed', async () => {

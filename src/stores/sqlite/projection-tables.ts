@@ -47,15 +47,22 @@ export class SqliteProjections {
       ${one} AND last_attempt IS NOT NULL`)
     this.#addTask =
       sql.prepare(`INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt,
-      started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#renameTask = sql.prepare(`UPDATE tasks SET name = ?, title = ?, kind = ?, ${moved} ${one}`)
+      started_at, ended_at, sequence, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#renameTask = sql.prepare(`UPDATE tasks SET name = ?, title = ?, kind = ?, sequence = ?, ${moved} ${one}`)
   }
 
-  apply(no: number, { planMoved, state, tasks, attempts }: Changes): void {
+  apply(no: number, { planMoved, state, tasks, added, attempts }: Changes): void {
     this.#wrote()
-    if (planMoved) this.#movePlan(no, state)
     const all = tasks === 'all'
-    if (all) this.#replaceTasks(no, state)
+    if (planMoved) this.#movePlan(no, state)
+    if (all) {
+      this.#definePlan(no, state)
+      this.#replaceTasks(no, state)
+    }
+    if (added.length > 0) {
+      for (const task of added) this.#add(no, taskRecord(task))
+      this.#sql.prepare('UPDATE plans SET tasks = ? WHERE plan_no = ?').run(state.order.length, no)
+    }
     const byTask = changesByTask(attempts)
     if (!all) {
       for (const task of tasks) {
@@ -79,13 +86,21 @@ export class SqliteProjections {
     }
   }
 
+  /** Only what moves: SQLite writes every index anew that holds a column it is told to set, changed or not. */
   #movePlan(no: number, state: PlanState): void {
-    const { name, title, goalText, goal, session, status, revision, tasks, archived, startedAt, endedAt } =
-      planRecord(state)
+    const { status, archived, startedAt, endedAt } = planRecord(state)
     this.#sql
-      .prepare(`UPDATE plans SET name = ?, title = ?, goal_text = ?, goal = ?, session = ?, status = ?, revision = ?, tasks = ?,
-        archived = ?, started_at = ?, ended_at = ? WHERE plan_no = ?`)
-      .run(name, title, goalText, goal, session, status, revision, tasks, Number(archived), startedAt, endedAt, no)
+      .prepare('UPDATE plans SET status = ?, started_at = ?, ended_at = ? WHERE plan_no = ?')
+      .run(status, startedAt, endedAt, no)
+    this.#sql.prepare('UPDATE plans SET archived = ?1 WHERE plan_no = ?2 AND archived <> ?1').run(Number(archived), no)
+  }
+
+  #definePlan(no: number, state: PlanState): void {
+    const { name, title, goalText, goal, session, revision, tasks } = planRecord(state)
+    this.#sql
+      .prepare(`UPDATE plans SET name = ?, title = ?, goal_text = ?, goal = ?, session = ?, revision = ?, tasks = ?
+        WHERE plan_no = ?`)
+      .run(name, title, goalText, goal, session, revision, tasks, no)
   }
 
   #move(no: number, task: TaskState): void {
@@ -103,15 +118,38 @@ export class SqliteProjections {
       const before = there.get(record.ordinal)
       there.delete(record.ordinal)
       if (before !== undefined && sameTask(before, record)) continue
-      const { ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt } = record
-      if (before === undefined)
-        this.#addTask.run(no, ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt)
-      else this.#renameTask.run(name, title, kind, status, visit, attempt, startedAt, endedAt, assignee, no, ordinal)
+      if (before === undefined) this.#add(no, record)
+      else this.#rename(no, record)
     }
     for (const ordinal of there.keys()) {
       this.#sql.prepare('DELETE FROM tasks WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
       this.#sql.prepare('DELETE FROM earlier_attempts WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
     }
+  }
+
+  #add(no: number, record: TaskRecord): void {
+    const { ordinal, name, title, kind, assignee, status, visit, attempt, startedAt, endedAt } = record
+    const { sequence, addedAt } = record
+    this.#addTask.run(
+      no,
+      ordinal,
+      name,
+      title,
+      kind,
+      assignee,
+      status,
+      visit,
+      attempt,
+      startedAt,
+      endedAt,
+      sequence,
+      addedAt,
+    )
+  }
+
+  #rename(no: number, record: TaskRecord): void {
+    const { ordinal, name, title, kind, sequence, assignee, status, visit, attempt, startedAt, endedAt } = record
+    this.#renameTask.run(name, title, kind, sequence, status, visit, attempt, startedAt, endedAt, assignee, no, ordinal)
   }
 
   /** The usual case in one statement: the task moves because its attempt began or ended. False when it is not that simple. */
@@ -194,6 +232,7 @@ export function planOf(row: Row): PlanRecord {
     goalText: row.goal_text as string | null,
     goal: row.goal as string | null,
     session: row.session as string | null,
+    agent: row.agent as string | null,
     status: row.status as PlanStatus,
     revision: row.revision as number,
     tasks: row.tasks as number,
@@ -209,6 +248,8 @@ export function planOf(row: Row): PlanRecord {
 export function taskOf(row: Row): TaskRecord {
   return {
     ordinal: row.ordinal as number,
+    sequence: row.sequence as number,
+    addedAt: row.added_at as number,
     name: row.name as TaskName,
     title: row.title as string | null,
     kind: row.kind as string | null,

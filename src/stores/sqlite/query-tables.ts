@@ -1,19 +1,16 @@
 // Questions to the query tables. Pages are cut by key, never by offset; every value is a parameter; what is searched for is
 // text, not a pattern.
 
-import { type PlanId, type TaskName, taskId } from '../../domain/id.ts'
+import type { TaskName } from '../../domain/id.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import { attemptRow } from '../projection.ts'
 import type { AttemptQuery, AttemptRow, MetricRow, Page, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { ProjectionTables } from '../tables.ts'
-import type { Connection, Row, Value } from './driver.ts'
-import { attemptOf, planOf, SqliteProjections, taskOf } from './projection-tables.ts'
-
-/** As `domain/views/summary.ts` says it: nothing can move until a person decides. */
-const SHOWN_STATUS = `CASE WHEN p.status = 'active'
-  AND EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'waiting')
-  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))
-  THEN 'blocked' ELSE p.status END`
+import { Conditions } from './conditions.ts'
+import type { Connection, Row } from './driver.ts'
+import { listPlans } from './plan-list.ts'
+import { attemptOf, SqliteProjections } from './projection-tables.ts'
+import { listTasks } from './task-list.ts'
 
 export class SqliteQueries extends SqliteProjections implements ProjectionTables {
   readonly #sql: Connection
@@ -33,44 +30,12 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     return row === undefined ? null : (row.ordinal as number)
   }
 
-  plans(query: PlanQuery): Page<PlanRow> {
-    const limit = limitOf(query.limit)
-    const where = new Conditions()
-    where.add('p.plan_no < ?', openCursor('plans', 1, query.cursor)?.[0])
-    where.add(`${SHOWN_STATUS} = ?`, query.status)
-    where.add('p.session = ?', query.session)
-    where.add('p.goal = ?', query.goal)
-    where.add('p.archived = ?', query.archived === undefined ? undefined : Number(query.archived))
-    if (query.text !== undefined) {
-      const pattern = `%${query.text.replaceAll(/[\\%_]/g, '\\$&')}%`
-      where.add(
-        `(p.name LIKE ? ESCAPE '\\' OR p.title LIKE ? ESCAPE '\\' OR p.goal_text LIKE ? ESCAPE '\\')`,
-        pattern,
-        pattern,
-        pattern,
-      )
-    }
-    const rows = this.#sql
-      .prepare(
-        `SELECT p.*, ${SHOWN_STATUS} AS status, e.at, e.done, e.version FROM plans p JOIN last_entries e USING (plan_no) ${where} ORDER BY p.plan_no DESC LIMIT ?`,
-      )
-      .all(...where.values, limit + 1)
-    return pageOf('plans', rows, limit, planRow, row => [row.plan_no as number])
+  plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
+    return listPlans(this.#sql, query, words)
   }
 
   tasks(query: TaskQuery, no: number | null): Page<TaskRow> {
-    const limit = limitOf(query.limit)
-    const where = new Conditions()
-    const after = openCursor('tasks', 2, query.cursor)
-    where.add('t.plan_no = ?', no ?? undefined)
-    if (after !== null) where.add('(t.plan_no < ? OR (t.plan_no = ? AND t.ordinal > ?))', after[0], after[0], after[1])
-    where.add('t.status = ?', query.status)
-    where.add('t.assignee = ?', query.assignee)
-    const rows = this.#sql
-      .prepare(`SELECT t.*, p.id AS plan_id FROM tasks t JOIN plans p USING (plan_no) ${where}
-        ORDER BY t.plan_no DESC, t.ordinal LIMIT ?`)
-      .all(...where.values, limit + 1)
-    return pageOf('tasks', rows, limit, taskRow, row => [row.plan_no as number, row.ordinal as number])
+    return listTasks(this.#sql, query, no)
   }
 
   attempts(query: AttemptQuery, no: number): Page<AttemptRow> {
@@ -102,31 +67,4 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
         durationMs: row.duration_ms as number,
       }))
   }
-}
-
-/** A WHERE clause that grows by what is asked; absent values ask nothing. */
-class Conditions {
-  readonly #terms: string[] = []
-  readonly values: Value[] = []
-
-  add(term: string, ...values: readonly (Value | undefined)[]): void {
-    if (values.includes(undefined)) return
-    this.#terms.push(term)
-    this.values.push(...(values as Value[]))
-  }
-
-  toString(): string {
-    return this.#terms.length === 0 ? '' : `WHERE ${this.#terms.join(' AND ')}`
-  }
-}
-
-function planRow(row: Row): PlanRow {
-  const { goalText, goal: _, ...record } = planOf(row)
-  return { id: row.id as PlanId, version: row.version as number, ...record, goal: goalText }
-}
-
-function taskRow(row: Row): TaskRow {
-  const { assignee: _, ...record } = taskOf(row)
-  const plan = row.plan_id as PlanId
-  return { id: taskId(plan, record.ordinal), plan, ...record }
 }

@@ -1,18 +1,28 @@
 // The schema as numbered steps, forward only. A step is never edited once released: a change is another step. Words that
 // are closed unions in the domain are closed here too.
 
+import type { TaskStatus } from '../../domain/status.ts'
+import type { BodyBlobs } from '../entry.ts'
+import type { Connection } from './driver.ts'
+import { fillTasks } from './fill-tasks.ts'
+
 export interface Migration {
   readonly number: number
   readonly name: string
   readonly statements: readonly string[]
+  /** What only the journal can tell, in the same transaction. */
+  readonly fill?: (connection: Connection, bodies: BodyBlobs) => void
 }
 
 /**
  * The value is one of these words. Said with `instr`, because SQLite builds a small index for every `IN` list each time it
  * checks one, which costs more than the write itself.
  */
-const oneOf = (column: string, ...words: readonly string[]): string =>
+export const oneOf = (column: string, ...words: readonly string[]): string =>
   `instr('|${words.join('|')}|', '|' || ${column} || '|') > 0`
+
+/** The statuses of tasks that a step of a healthy plan neither leaves nor enters. */
+export const OFF_COURSE: readonly TaskStatus[] = ['waiting', 'blocked', 'failed', 'skipped', 'abandoned', 'cancelled']
 
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -198,6 +208,103 @@ export const MIGRATIONS: readonly Migration[] = [
         at INTEGER NOT NULL
       ) STRICT`,
     ],
+  },
+  {
+    number: 2,
+    name: 'who is to carry it out, places in a sequence, keys, search, steps; lists in constant time',
+    statements: [
+      'ALTER TABLE plans ADD COLUMN agent TEXT',
+      'DROP INDEX plans_by_session',
+      'DROP INDEX plans_by_goal',
+      // Behind the columns of an index come the numbers of the plans, so that a page is one stretch of each combination.
+      'CREATE INDEX plans_by_status ON plans (status, archived)',
+      'CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL',
+      'CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL',
+      'CREATE INDEX plans_by_agent ON plans (agent, status, archived) WHERE agent IS NOT NULL',
+
+      'ALTER TABLE tasks ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0',
+      'ALTER TABLE tasks ADD COLUMN added_at INTEGER NOT NULL DEFAULT 0',
+      `UPDATE tasks SET sequence = ordinal,
+        added_at = (SELECT created_at FROM plans p WHERE p.plan_no = tasks.plan_no)`,
+      // None of these holds a column or a row that a step of a healthy plan changes.
+      'CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence)',
+      'CREATE INDEX tasks_by_time ON tasks (added_at)',
+      'CREATE INDEX tasks_by_assignee ON tasks (assignee, added_at) WHERE assignee IS NOT NULL',
+      `CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting'`,
+      `CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE ${oneOf('status', ...OFF_COURSE)}`,
+      // A stored fold does not say when a task came that a revision brought; the journal does.
+      'DELETE FROM folds WHERE plan_no IN (SELECT plan_no FROM plans WHERE revision > 1)',
+
+      'CREATE INDEX streams_by_kind ON streams (kind)',
+      `CREATE INDEX streams_by_status ON streams (kind, json_extract(row, '$.status'))`,
+      `CREATE INDEX streams_by_parent ON streams (kind, json_extract(row, '$.parent'))`,
+
+      `CREATE TABLE once (
+        actor TEXT NOT NULL,
+        key TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        kind TEXT NOT NULL CHECK (${oneOf('kind', 'plan', 'session', 'goal')}),
+        id TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        made INTEGER NOT NULL CHECK (made IN (0, 1)),
+        at INTEGER NOT NULL,
+        PRIMARY KEY (actor, key)
+      ) WITHOUT ROWID, STRICT`,
+      'CREATE INDEX once_by_time ON once (at)',
+
+      // What is caught up when somebody asks. All of it can be made again from entries and task_logs.
+      `CREATE TABLE caught_up (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        position INTEGER NOT NULL,
+        log INTEGER NOT NULL
+      ) STRICT`,
+      'INSERT INTO caught_up VALUES (1, 0, 0)',
+      `CREATE TABLE docs (
+        doc_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        task TEXT NOT NULL,
+        kind TEXT,
+        capabilities TEXT NOT NULL,
+        text TEXT NOT NULL,
+        UNIQUE (plan_no, task)
+      ) STRICT`,
+      `CREATE VIRTUAL TABLE doc_words USING fts5 (plan, task, content = '', contentless_delete = 1,
+        tokenize = 'unicode61 remove_diacritics 2')`,
+      `CREATE TABLE log_docs (
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (plan_no, ordinal)
+      ) WITHOUT ROWID, STRICT`,
+      `CREATE VIRTUAL TABLE log_words USING fts5 (text, content = '', contentless_delete = 1,
+        tokenize = 'unicode61 remove_diacritics 2')`,
+      `CREATE TABLE steps (
+        step_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        task TEXT NOT NULL,
+        visit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        started_at INTEGER NOT NULL,
+        agent TEXT NOT NULL,
+        kind TEXT,
+        capabilities TEXT NOT NULL,
+        ended_at INTEGER,
+        ms INTEGER,
+        outcome TEXT CHECK (${oneOf('outcome', 'succeeded', 'failed', 'lost')}),
+        files INTEGER,
+        bytes INTEGER,
+        tokens_in INTEGER,
+        tokens_out INTEGER,
+        tokens INTEGER,
+        cost REAL,
+        tools TEXT,
+        UNIQUE (plan_no, task, visit, attempt)
+      ) STRICT`,
+      'CREATE INDEX steps_by_plan ON steps (plan_no) WHERE ended_at IS NOT NULL',
+      'CREATE INDEX steps_by_time ON steps (ended_at) WHERE ended_at IS NOT NULL',
+      'CREATE INDEX steps_by_agent ON steps (agent, ended_at) WHERE ended_at IS NOT NULL',
+    ],
+    fill: fillTasks,
   },
 ]
 

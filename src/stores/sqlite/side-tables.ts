@@ -1,7 +1,7 @@
 // The tables beside the journal in SQLite: owners, claims, task output.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { LogChunk } from '../store.ts'
+import type { LogChunk, StoredLog } from '../store.ts'
 import type { ClaimTable, LogTable, OwnerRecord, OwnerTable } from '../tables.ts'
 import type { Connection, Row } from './driver.ts'
 
@@ -125,15 +125,26 @@ export function sqliteLogs(sql: Connection, wrote: () => void): LogTable {
         .prepare(`SELECT l.*, t.name FROM task_logs l JOIN tasks t USING (plan_no, ordinal)
           WHERE l.plan_no = ? ${ordinal === null ? '' : 'AND l.ordinal = ?'} AND l.seq > ? ORDER BY l.seq LIMIT ?`)
         .all(no, ...(ordinal === null ? [] : [ordinal]), after, limit)
-        .map(row => ({
-          plan,
-          task: row.name as TaskName,
-          visit: row.visit as number,
-          attempt: row.attempt as number,
-          stream: row.stream as LogChunk['stream'],
-          at: row.at as number,
-          text: row.text as string,
-          seq: row.seq as number,
-        })),
+        .map(row => logOf(plan, row)),
+    since: (after, limit) =>
+      sql
+        .prepare(`SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal)
+          JOIN plans p USING (plan_no) WHERE l.seq > ? ORDER BY l.seq LIMIT ?`)
+        .all(after, limit)
+        .map(row => logOf(row.plan as PlanId, row)),
+    last: () =>
+      sql.prepare("SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'task_logs'").get()!
+        .seq as number,
   }
 }
+
+const logOf = (plan: PlanId, row: Row): StoredLog => ({
+  plan,
+  task: row.name as TaskName,
+  visit: row.visit as number,
+  attempt: row.attempt as number,
+  stream: row.stream as LogChunk['stream'],
+  at: row.at as number,
+  text: row.text as string,
+  seq: row.seq as number,
+})

@@ -102,6 +102,28 @@ describe('a store that is only read', () => {
     expect(readdirSync(folder)).not.toContain('none')
   })
 
+  it('says when its search is not up to date, and finds what is', async () => {
+    const store = await StoreSqlite.open(options)
+    await make(store, 'one')
+    const found = async () => {
+      const reading = StoreReading.open(options)
+      const { items, complete } = await reading.search({ text: 'one two' })
+      const sums = await reading.steps({ by: 'kind' })
+      const names = (await reading.plans({ text: 'two' })).items.map(row => row.name)
+      await reading.close()
+      expect(sums.complete).toBe(complete)
+      return { found: items.map(hit => hit.name), complete, names }
+    }
+    expect(await found()).toEqual({ found: [], complete: false, names: [] })
+    await make(store, 'one-two')
+    await store.tidy()
+    expect(await found()).toEqual({ found: ['one-two'], complete: true, names: ['one-two'] })
+    await make(store, 'two-one')
+    // The list is right all the same: where words were not caught up, rows are looked through.
+    expect(await found()).toEqual({ found: ['one-two'], complete: false, names: ['two-one', 'one-two'] })
+    await store.close()
+  })
+
   it('of a newer schema is left alone', async () => {
     const store = await StoreSqlite.open(options)
     await make(store, 'one')

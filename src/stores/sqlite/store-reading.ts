@@ -22,9 +22,9 @@ const BUSY_MS = 1_000
 
 export class StoreReading extends StoreOnTables {
   private constructor(options: StoreSqliteOptions, opened: Opened) {
-    const { folder, clock, host, newId } = options
+    const { clock, host, newId } = options
     const { connection, isStill, leave } = opened
-    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now: () => clock.now(), newId })
+    const blobs = blobsOf(options)
     const tables = tablesOn(connection)
     super({
       clock,
@@ -100,7 +100,10 @@ function inPlace(path: string): Opened | null {
   }
 }
 
-function asCopy(path: string, { clock }: StoreSqliteOptions): Opened {
+const blobsOf = ({ folder, clock, newId }: StoreSqliteOptions): BlobsFiles =>
+  new BlobsFiles({ folder: join(folder, 'blobs'), now: () => clock.now(), newId })
+
+function asCopy(path: string, options: StoreSqliteOptions): Opened {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-reading-'))
   const leave = () => rmSync(folder, { recursive: true, force: true })
   try {
@@ -111,7 +114,7 @@ function asCopy(path: string, { clock }: StoreSqliteOptions): Opened {
     const writer = new Connection(copy, { readOnly: false, busyMs: BUSY_MS })
     try {
       applySettings(writer)
-      migrate(writer, { now: () => clock.now() })
+      migrate(writer, { now: () => options.clock.now(), bodies: blobsOf(options) })
     } finally {
       writer.close()
     }

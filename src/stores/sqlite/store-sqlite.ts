@@ -12,9 +12,11 @@ import type { Tables } from '../tables.ts'
 import { BlobsFiles, syncFolderNow } from './blobs.ts'
 import { Commits } from './commits.ts'
 import { Connection, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from './driver.ts'
+import { sqliteIndex } from './index-tables.ts'
 import { SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
 import { migrate } from './migrate.ts'
+import { sqliteOnce } from './once-table.ts'
 import { SqliteQueries } from './query-tables.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
 import { sqliteClaims, sqliteLogs, sqliteOwners } from './side-tables.ts'
@@ -45,15 +47,14 @@ const BUSY_MS = 30_000
 const READER_BUSY_MS = 100
 
 export class StoreSqlite extends StoreOnTables {
-  private constructor(options: StoreSqliteOptions, path: string, writer: Connection, reader: Connection) {
-    const { folder, clock, failpoint, newId, quotaBytes } = options
-    const blobs = new BlobsFiles({
-      folder: join(folder, 'blobs'),
-      now: () => clock.now(),
-      newId,
-      failpoint,
-      quotaBytes,
-    })
+  private constructor(
+    options: StoreSqliteOptions,
+    path: string,
+    blobs: BlobsFiles,
+    writer: Connection,
+    reader: Connection,
+  ) {
+    const { clock, failpoint } = options
     const states = new States(blobs)
     const changes = new Changes(pollOf(reader))
     const commits = new Commits({
@@ -83,7 +84,7 @@ export class StoreSqlite extends StoreOnTables {
   }
 
   static async open(options: StoreSqliteOptions): Promise<StoreSqlite> {
-    const { folder, clock, failpoint } = options
+    const { folder, clock, failpoint, newId, quotaBytes } = options
     const path = join(folder, 'planfold.db')
     makeFolder(folder)
     refuseNetworkFilesystem(folder, options.filesystemType)
@@ -92,13 +93,15 @@ export class StoreSqlite extends StoreOnTables {
       closeSync(openSync(path, 'a', 0o600))
       syncFolderNow(folder)
     }
+    const now = () => clock.now()
+    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId, failpoint, quotaBytes })
     const until = clock.monotonic() + (options.busyMs ?? BUSY_MS)
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       const writer = new Connection(path, { readOnly: false, busyMs: 0 })
       try {
         applySettings(writer)
-        migrate(writer, { now: () => clock.now(), failpoint })
-        return new StoreSqlite(options, path, writer, openReader(path))
+        migrate(writer, { now, failpoint, bodies: blobs })
+        return new StoreSqlite(options, path, blobs, writer, openReader(path))
       } catch (error) {
         writer.close()
         if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() >= until) throw explained(error, path)
@@ -127,6 +130,8 @@ export function tablesOn(connection: Connection): Tables & { readonly journal: S
     claims: sqliteClaims(connection, wrote),
     logs: sqliteLogs(connection, wrote),
     streams: sqliteStreams(connection, wrote),
+    once: sqliteOnce(connection, wrote),
+    index: sqliteIndex(connection, wrote),
     upkeep: sqliteUpkeep(connection, () => {
       wrote()
       journal.forget()

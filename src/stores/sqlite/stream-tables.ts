@@ -2,6 +2,7 @@
 
 import type { Actor } from '../../domain/id.ts'
 import type { StreamEntry, StreamHead, StreamTable } from '../tables.ts'
+import { Conditions } from './conditions.ts'
 import type { Connection, Row } from './driver.ts'
 import { bytes, hex } from './journal-table.ts'
 
@@ -12,11 +13,24 @@ export function sqliteStreams(sql: Connection, wrote: () => void): StreamTable {
   }
   return {
     head,
-    heads: (kind, before, limit) =>
-      sql
-        .prepare('SELECT * FROM streams WHERE kind = ? AND stream_no < ? ORDER BY stream_no DESC LIMIT ?')
-        .all(kind, before, limit)
-        .map(headOf),
+    heads(kind, before, limit, asked = {}) {
+      const where = new Conditions()
+      where.add('kind = ?', kind)
+      where.add('stream_no < ?', before)
+      where.add(`json_extract(row, '$.parent') IS ?`, asked.parent)
+      where.add(`json_extract(row, '$.status') = ?`, asked.status)
+      // Said, because a planner without statistics might go through all of them.
+      const index =
+        asked.parent !== undefined
+          ? 'INDEXED BY streams_by_parent'
+          : asked.status !== undefined
+            ? 'INDEXED BY streams_by_status'
+            : 'INDEXED BY streams_by_kind'
+      return sql
+        .prepare(`SELECT * FROM streams ${index} ${where} ORDER BY stream_no DESC LIMIT ?`)
+        .all(...where.values, limit)
+        .map(headOf)
+    },
     entries: (kind, id, after, limit) =>
       sql
         .prepare(`SELECT e.* FROM stream_entries e JOIN streams s USING (stream_no)

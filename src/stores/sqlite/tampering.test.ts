@@ -15,6 +15,7 @@ describe('sqlite: tampering is detected', () => {
     await carryOut(store, id, 1)
     await must(store, id, { type: 'note', text: 'n'.repeat(300_000) })
     await store.sessions.append('s', [{ type: 'session.opened', title: 'x' }], { actor: ana })
+    await store.tidy()
     expect((await store.check({ readData: true })).faults).toEqual([])
     return { ...harness, store, id }
   }
@@ -46,10 +47,19 @@ describe('sqlite: tampering is detected', () => {
     'a task deleted': 'DELETE FROM tasks WHERE ordinal = 3',
     'a task added':
       'INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt, started_at, ended_at) SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
+    'the place of a task': 'UPDATE tasks SET sequence = 7 WHERE ordinal = 2',
+    'when a task came': 'UPDATE tasks SET added_at = 7 WHERE ordinal = 2',
+    'who is to carry it out': "UPDATE plans SET agent = 'eve'",
+    'a text that can be found': "UPDATE docs SET text = 'eve' WHERE task = 'a'",
+    'a text taken away': "DELETE FROM docs WHERE task = 'a'",
+    'the words of a text taken away': 'DELETE FROM doc_words WHERE rowid = 1',
+    'words of output that is not there': "INSERT INTO log_words (rowid, text) VALUES (99, 'eve')",
+    'how a step ended': "UPDATE steps SET outcome = 'failed' WHERE task = 'a'",
+    'a step taken away': "DELETE FROM steps WHERE task = 'a'",
     'the end of an attempt': 'UPDATE tasks SET last_ended_at = 1 WHERE ordinal = 1',
     'an attempt deleted': 'UPDATE tasks SET last_attempt = NULL WHERE ordinal = 1',
     'a whole plan deleted':
-      'DELETE FROM entries; DELETE FROM heads; DELETE FROM tasks; DELETE FROM earlier_attempts; DELETE FROM plans',
+      'DELETE FROM entries; DELETE FROM heads; DELETE FROM tasks; DELETE FROM earlier_attempts; DELETE FROM docs; DELETE FROM steps; DELETE FROM plans',
     'a word in a session': "UPDATE stream_entries SET body = replace(body, 'x', 'y')",
     'the row of a session': "UPDATE streams SET row = replace(row, 'open', 'shut')",
   }
@@ -63,6 +73,16 @@ describe('sqlite: tampering is detected', () => {
       expect(report.faults[0]!.hint).not.toBe('')
     })
   }
+
+  it('search and steps that were altered are made again from the journal, when somebody asks for it', async () => {
+    const { store, raw } = await written()
+    const before = [await store.search({ text: 'first' }), await store.steps({ by: 'kind' })]
+    raw("UPDATE docs SET text = 'eve'; DELETE FROM steps; DELETE FROM doc_words")
+    expect((await store.check()).faults[0]!.hint).toMatch(/again from the journal/)
+    await store.tidy({ rebuild: true })
+    expect((await store.check()).faults).toEqual([])
+    expect([await store.search({ text: 'first' }), await store.steps({ by: 'kind' })]).toEqual(before)
+  })
 
   it('a plan whose chain is broken is not run', async () => {
     const { open, raw, id } = await written()

@@ -1,12 +1,13 @@
-// The analysis as the faces show it: the domain's rules, with what only other rooms know handed in.
+// The analysis as the faces show it: the domain's rules, with what the format and the path gate know handed in. It stands here
+// because this is the lowest room that sees both.
 
 import { type Analysis, type AnalyzeOptions, analyze } from '../domain/analysis/analyze.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { outputReads } from '../format/output-reads.ts'
-import { protectedBy } from '../safety/protected-path.ts'
-import { Refused } from '../safety/refused.ts'
-import { parseRelativePath } from '../safety/relative-path.ts'
-import { inScope, patternError } from '../safety/scope.ts'
+import { protectedBy } from './protected-path.ts'
+import { Refused } from './refused.ts'
+import { parseRelativePath } from './relative-path.ts'
+import { inScope, patternError } from './scope.ts'
 
 export function analyzed(
   definition: PlanDefinition,

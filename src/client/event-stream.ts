@@ -1,0 +1,149 @@
+// A subscription that survives: it reads an event stream over fetch, and whenever that is cut, by the network, by the service or by
+// silence, comes back with the id of the last event, so that each is seen once and in order.
+
+import { EventText, type StreamEvent } from './event-text.ts'
+
+export type { StreamEvent } from './event-text.ts'
+
+export interface Subscription {
+  readonly url: string
+  readonly signal: AbortSignal
+  readonly headers?: { readonly [name: string]: string }
+  /** Begin behind this id; without one, with what happens from now on. */
+  readonly after?: string
+  readonly fetch?: typeof globalThis.fetch
+  /** Waits grow up to this between tries that fail. */
+  readonly retryMaxMs?: number
+  /** Longer silence than this means that nobody is there; the service is never silent for more than 15 s. */
+  readonly silentMs?: number
+  /** From 0 to 1: so that not everybody comes back at the same moment. */
+  readonly random?: () => number
+  /** The stream stands, behind this id; called again each time it was taken up. */
+  readonly onOpen?: (id: string) => void
+  /** Why it was cut, and how long until it is taken up. */
+  readonly onCut?: (why: unknown, retryMs: number) => void
+}
+
+/** `refused`: the service does not want to answer, and asking again would not help. It is the last that comes. */
+export type Heard =
+  | ({ readonly type: 'event' } & StreamEvent)
+  | { readonly type: 'refused'; readonly status: number; readonly problem: unknown }
+
+const RETRY_MS = 1_000
+const RETRY_MAX_MS = 30_000
+const SILENT_MS = 45_000
+/** Worth another try, though the service answered. */
+const PASSING = new Set([408, 425, 429])
+
+/** Goes on until `signal` fires or it is refused. Whoever stops iterating ends it. */
+export async function* subscribe(options: Subscription): AsyncGenerator<Heard, void, undefined> {
+  const { signal, random = () => 0.5, retryMaxMs = RETRY_MAX_MS } = options
+  let id = options.after ?? ''
+  let hintMs = RETRY_MS
+  for (let failures = 0; !signal.aborted; ) {
+    let why: unknown = null
+    let waitMs = 0
+    const connection = connect(options, id)
+    try {
+      const opened = await connection.open()
+      if (opened.status !== 200) {
+        if (!isPassing(opened.status)) {
+          yield { type: 'refused', status: opened.status, problem: await opened.problem() }
+          return
+        }
+        why = new Error(`the service answered ${opened.status}`)
+        waitMs = opened.retryAfterMs
+        failures++
+      } else {
+        const text = new EventText(id)
+        for await (const piece of opened.pieces()) {
+          const events = text.read(piece)
+          if (failures > 0 && text.id !== '') failures = 0
+          hintMs = text.retryMs ?? hintMs
+          if (events.length === 0 && text.id !== '') id = text.id
+          for (const event of events) {
+            // Before it is handed over: whoever stops here has seen it.
+            id = event.id
+            yield { type: 'event', ...event }
+          }
+          if (text.id !== '') id = text.id
+        }
+      }
+    } catch (error) {
+      why = error
+      failures++
+    } finally {
+      connection.close()
+    }
+    if (signal.aborted) return
+    const grown = Math.min(retryMaxMs, hintMs * 2 ** Math.min(failures, 10))
+    waitMs = Math.min(retryMaxMs, Math.max(waitMs, failures === 0 ? hintMs : grown)) * (0.5 + random())
+    options.onCut?.(why, waitMs)
+    await pause(waitMs, signal)
+  }
+}
+
+interface Opened {
+  readonly status: number
+  readonly retryAfterMs: number
+  problem(): Promise<unknown>
+  pieces(): AsyncIterable<string>
+}
+
+/** One connection, cut when the subscription ends or nothing comes for too long. */
+function connect(options: Subscription, id: string): { open(): Promise<Opened>; close(): void } {
+  const { url, headers, signal, silentMs = SILENT_MS, fetch = globalThis.fetch, onOpen } = options
+  const cut = new AbortController()
+  const stop = () => cut.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const watch = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => cut.abort(new Error('nothing was heard for too long')), silentMs)
+  }
+  return {
+    open: async () => {
+      watch()
+      const response = await fetch(url, {
+        headers: { ...headers, accept: 'text/event-stream', ...(id === '' ? {} : { 'last-event-id': id }) },
+        signal: cut.signal,
+      })
+      if (response.status === 200) onOpen?.(id)
+      return {
+        status: response.status,
+        retryAfterMs: 1_000 * (Number(response.headers.get('retry-after') ?? 0) || 0),
+        problem: async () => await response.json().catch(() => null),
+        pieces: async function* () {
+          const decoder = new TextDecoder()
+          const reader = response.body?.getReader()
+          for (;;) {
+            const read = await reader?.read()
+            if (read === undefined || read.done) return
+            watch()
+            yield decoder.decode(read.value as Uint8Array, { stream: true })
+          }
+        },
+      }
+    },
+    close: () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      cut.abort()
+    },
+  }
+}
+
+const isPassing = (status: number): boolean => status >= 500 || PASSING.has(status)
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>(resolve => {
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

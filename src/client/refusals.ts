@@ -1,0 +1,31 @@
+// Refusals travel as problem documents and are refusals again here.
+
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { RemoteProblem } from './trouble.ts'
+
+/** Null for a problem that is none of the domain's. */
+export function refusalIn({ code, detail, hint, allowed }: RemoteProblem): Refusal | null {
+  if (!isCode(code)) return null
+  return {
+    code,
+    message: detail,
+    ...(hint === undefined ? {} : { hint }),
+    ...(allowed === undefined ? {} : { allowed }),
+  }
+}
+
+const CODES: { readonly [code in RefusalCode]: true } = {
+  'not-found': true,
+  exists: true,
+  conflict: true,
+  'illegal-transition': true,
+  invalid: true,
+  cycle: true,
+  'unknown-reference': true,
+  duplicate: true,
+  limit: true,
+  'not-supported': true,
+  'not-allowed': true,
+  'not-ready': true,
+}
+const isCode = (code: string): code is RefusalCode => Object.hasOwn(CODES, code)

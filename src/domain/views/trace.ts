@@ -1,0 +1,183 @@
+// The journal as a trace: a plan, its tasks, their attempts and what carried them out, as spans within one another. Ids are those
+// the plan has anyway, so that every process names the same span alike, and a child can be told its parent before it runs.
+
+import type { Event } from '../event.ts'
+import type { Millis, PlanId, TaskName } from '../id.ts'
+import type { PlanState, TaskState } from '../state.ts'
+
+export interface Span {
+  readonly trace: string
+  readonly id: string
+  /** Null for the plan itself. */
+  readonly parent: string | null
+  readonly name: string
+  readonly startedAt: Millis
+  readonly endedAt: Millis
+  readonly failed: string | null
+  readonly attributes: { readonly [name: string]: string | number | boolean }
+}
+
+/** What has begun and not ended, by what it will be called. */
+export class OpenSpans {
+  readonly #started = new Map<string, Millis>()
+
+  /** The spans that ended with these events. `state` may have moved on: only what never changes is read from it. */
+  endedBy(state: PlanState, events: readonly Event[], now: Millis): readonly Span[] {
+    return events.flatMap(event => this.#ended(state, event, events, now))
+  }
+
+  #ended(state: PlanState, event: Event, beside: readonly Event[], now: Millis): readonly Span[] {
+    switch (event.type) {
+      case 'plan.started':
+      case 'plan.reopened':
+        this.#begin(PLAN_SPAN, now)
+        return []
+      case 'plan.finished':
+        return [this.#plan(state, event.status, event.reason, now)]
+      case 'gate.opened': {
+        const task = state.tasks.get(event.task)
+        if (task !== undefined) this.#begin(taskSpan(task.ordinal, task.visit), now)
+        return []
+      }
+      case 'attempt.started': {
+        const task = state.tasks.get(event.task)
+        if (task === undefined) return []
+        this.#begin(taskSpan(task.ordinal, event.visit), now)
+        this.#begin(attemptSpan(task.ordinal, event.visit, event.attempt), now)
+        return []
+      }
+      case 'attempt.succeeded':
+      case 'attempt.failed':
+      case 'attempt.lost': {
+        const task = state.tasks.get(event.task)
+        if (task === undefined) return []
+        const spans = this.#attempt(state, task, event, now)
+        return isGoingOn(event.task, beside)
+          ? spans
+          : [...spans, this.#task(state, task, event.visit, failureOf(event), now)]
+      }
+      case 'task.skipped':
+      case 'task.abandoned':
+      case 'task.failed':
+      case 'gate.decided': {
+        const task = state.tasks.get(event.task)
+        if (task === undefined || !this.#started.has(taskSpan(task.ordinal, task.visit))) return []
+        const failed =
+          event.type === 'task.failed' ? event.reason : event.type === 'task.abandoned' ? event.reason : null
+        return [this.#task(state, task, task.visit, failed, now)]
+      }
+      default:
+        return []
+    }
+  }
+
+  #begin(id: string, now: Millis): void {
+    if (!this.#started.has(id)) this.#started.set(id, now)
+  }
+
+  #take(id: string, otherwise: Millis): Millis {
+    const at = this.#started.get(id) ?? otherwise
+    this.#started.delete(id)
+    return at
+  }
+
+  #plan(state: PlanState, status: string, reason: string, now: Millis): Span {
+    return {
+      trace: traceOf(state.id),
+      id: PLAN_SPAN,
+      parent: null,
+      name: `plan ${state.definition.name}`,
+      startedAt: this.#take(PLAN_SPAN, state.startedAt ?? now),
+      endedAt: now,
+      failed: status === 'completed' ? null : reason,
+      attributes: {
+        'planfold.plan.id': state.id,
+        'planfold.plan.name': state.definition.name,
+        'planfold.status': status,
+      },
+    }
+  }
+
+  #task(state: PlanState, { ordinal, definition }: TaskState, visit: number, failed: string | null, now: Millis): Span {
+    const id = taskSpan(ordinal, visit)
+    return {
+      trace: traceOf(state.id),
+      id,
+      parent: PLAN_SPAN,
+      name: `task ${definition.id}`,
+      startedAt: this.#take(id, now),
+      endedAt: now,
+      failed,
+      attributes: {
+        ...about(state, definition.id),
+        'planfold.task.kind': definition.kind ?? '',
+        'planfold.visit': visit,
+      },
+    }
+  }
+
+  #attempt(state: PlanState, { ordinal, definition }: TaskState, event: AttemptEnd, now: Millis): readonly Span[] {
+    const { visit, attempt } = event
+    const took = 'result' in event ? (event.result.durationMs ?? 0) : 0
+    const id = attemptSpan(ordinal, visit, attempt)
+    const startedAt = this.#take(id, now - took)
+    const failed = failureOf(event)
+    const common = { trace: traceOf(state.id), startedAt, endedAt: now, failed }
+    const exit = 'result' in event ? event.result.exit : undefined
+    return [
+      {
+        ...common,
+        id,
+        parent: taskSpan(ordinal, visit),
+        name: `attempt ${attempt}`,
+        attributes: { ...about(state, definition.id), 'planfold.visit': visit, 'planfold.attempt': attempt },
+      },
+      {
+        ...common,
+        id: capabilitySpan(ordinal, visit, attempt),
+        parent: id,
+        name: definition.action.type,
+        ...(took > 0 ? { endedAt: Math.min(now, startedAt + took) } : {}),
+        attributes: {
+          ...about(state, definition.id),
+          'planfold.capability': definition.action.type,
+          ...(exit === undefined ? {} : { 'process.exit.code': exit }),
+        },
+      },
+    ]
+  }
+}
+
+type AttemptEnd = Extract<Event, { readonly type: 'attempt.succeeded' | 'attempt.failed' | 'attempt.lost' }>
+
+/** The parent a child process is told, as W3C Trace Context writes it. */
+export function traceparent(plan: PlanId, ordinal: number, visit: number, attempt: number): string {
+  return `00-${traceOf(plan)}-${capabilitySpan(ordinal, visit, attempt)}-01`
+}
+
+/** A plan's UUID is as long as the id of a trace. */
+const traceOf = (plan: PlanId): string => plan.replaceAll('-', '')
+
+const PLAN_SPAN = '0000000000000001'
+const CAPABILITY_BIT = 0x8000_0000
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0').slice(-digits)
+const taskSpan = (ordinal: number, visit: number): string => attemptSpan(ordinal, visit, 0)
+const attemptSpan = (ordinal: number, visit: number, attempt: number): string =>
+  hex(ordinal, 8) + hex(visit, 4) + hex(attempt, 4)
+const capabilitySpan = (ordinal: number, visit: number, attempt: number): string =>
+  attemptSpan(CAPABILITY_BIT + ordinal, visit, attempt)
+
+/** It is tried again, asked about, or opened again in the same breath. */
+const isGoingOn = (task: TaskName, beside: readonly Event[]): boolean =>
+  beside.some(event => (event.type === 'retry.scheduled' || event.type === 'gate.opened') && event.task === task)
+
+function failureOf(event: AttemptEnd): string | null {
+  if (event.type === 'attempt.lost') return event.reason
+  return event.result.status === 'failed' ? event.result.failure.message : null
+}
+
+const about = (state: PlanState, task: TaskName) => ({
+  'planfold.plan.id': state.id,
+  'planfold.plan.name': state.definition.name as string,
+  'planfold.task.name': task as string,
+})

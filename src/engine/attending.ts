@@ -1,0 +1,245 @@
+// Drives plans inside a process that lives long: whatever has something to do and is held by nobody, at first and then as the journal
+// goes on. A plan that only waits for people or agents costs nothing until somebody writes to it.
+//
+//   journal ──► moved ──► has it work? ──► in line ──► driven (at most `max`) ──► looked at again
+//                          └─ only later: woken then          └─ held by others, or nothing came of it: at a later round
+
+import type { PlanId } from '../domain/id.ts'
+import { type NextActions, nextActions } from '../domain/next-actions.ts'
+import type { PlanState } from '../domain/state.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Position } from '../stores/store.ts'
+import { Bell } from './bell.ts'
+import type { AttendOptions, Driven, Worker } from './engine.ts'
+import { sweepClaims } from './janitor.ts'
+import type { Rooms } from './rooms.ts'
+
+const MAX_DEFAULT = 16
+const ROUND_MS = 5_000
+/** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
+const PATIENCE_MS = 2_000
+/** Whatever nothing came of is tried again later and later, up to this. */
+const BACK_OFF_MAX_MS = 60_000
+const TIDY_MS = 60_000
+const PAGE = 200
+const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
+
+interface PutOff {
+  readonly at: number
+  readonly waitMs: number
+  /** Null: whatever becomes of it meanwhile. */
+  readonly version: number | null
+}
+
+type Hand = Pick<Worker, 'drive' | 'orphans' | 'tell'>
+
+export async function attend(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store'>, options: AttendOptions): Promise<void> {
+  await new Attendant(hand, rooms, options).run()
+}
+
+class Attendant {
+  readonly #hand: Hand
+  readonly #rooms: Pick<Rooms, 'clock' | 'store'>
+  readonly #options: AttendOptions
+  readonly #bell = new Bell()
+  readonly #everyMs: number
+  readonly #max: number
+  /** Written to since they were looked at. */
+  readonly #moved = new Set<PlanId>()
+  /** Have work, and wait for their turn. */
+  readonly #line = new Set<PlanId>()
+  readonly #driving = new Map<PlanId, Promise<void>>()
+  /** When they have work next, on the wall clock. */
+  readonly #wakes = new Map<PlanId, number>()
+  /** Others hold them, or nothing came of driving them at this version: not before then, on the monotonic clock. */
+  readonly #later = new Map<PlanId, PutOff>()
+  /** The version up to which everybody was told. */
+  readonly #told = new Map<PlanId, number>()
+
+  constructor(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store'>, options: AttendOptions) {
+    this.#hand = hand
+    this.#rooms = rooms
+    this.#options = options
+    this.#everyMs = options.everyMs ?? ROUND_MS
+    this.#max = Math.max(1, options.max ?? MAX_DEFAULT)
+  }
+
+  async run(): Promise<void> {
+    const { stop } = this.#options
+    const { clock, store } = this.#rooms
+    const ring = () => this.#bell.ring()
+    stop.addEventListener('abort', ring)
+    const after = await this.#tried(() => store.position())
+    const following = this.#follow(after ?? 0)
+    await this.#tried(() => this.#findOpen())
+    let roundAt = clock.monotonic()
+    let tidyAt = roundAt + TIDY_MS
+    while (!stop.aborted) {
+      if (clock.monotonic() >= roundAt) {
+        await this.#tried(() => this.#round())
+        roundAt = clock.monotonic() + this.#everyMs
+      }
+      if (clock.monotonic() >= tidyAt) {
+        await this.#tried(() => store.tidy())
+        tidyAt = clock.monotonic() + TIDY_MS
+      }
+      this.#wakeDue()
+      await this.#lookAtMoved()
+      this.#fill()
+      if (this.#moved.size === 0 && !stop.aborted) await this.#bell.wait(clock, this.#untilNext(roundAt))
+    }
+    stop.removeEventListener('abort', ring)
+    await Promise.all([following, ...this.#driving.values()])
+  }
+
+  /** What is committed from now on, by anybody. */
+  async #follow(from: Position): Promise<void> {
+    const { stop } = this.#options
+    const { clock, store } = this.#rooms
+    const gone = new Bell()
+    const ring = () => gone.ring()
+    stop.addEventListener('abort', ring)
+    let after = from
+    while (!stop.aborted) {
+      await this.#tried(async () => {
+        for await (const entry of store.watch({ after, signal: stop })) {
+          after = entry.position
+          // Whoever drives it looks for itself, and it is looked at again afterwards.
+          if (this.#driving.has(entry.plan)) continue
+          this.#moved.add(entry.plan)
+          this.#bell.ring()
+        }
+      })
+      if (!stop.aborted) await gone.wait(clock, this.#everyMs)
+    }
+    stop.removeEventListener('abort', ring)
+  }
+
+  async #findOpen(): Promise<void> {
+    const { store } = this.#rooms
+    for (const status of OPEN) {
+      for (let cursor: string | null = ''; cursor !== null && !this.#options.stop.aborted; ) {
+        const page = await store.plans({ status, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
+        for (const { id } of page.items) this.#moved.add(id)
+        cursor = page.next
+      }
+    }
+  }
+
+  /** Claims that lapsed are given back, plans whose owner died are taken over, and what was put off is looked at again. */
+  async #round(): Promise<void> {
+    await sweepClaims(this.#rooms.store)
+    for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
+    const now = this.#rooms.clock.monotonic()
+    for (const [plan, { at }] of this.#later) if (at <= now) this.#moved.add(plan)
+  }
+
+  #wakeDue(): void {
+    const now = this.#rooms.clock.now()
+    for (const [plan, at] of this.#wakes) {
+      if (at > now) continue
+      this.#wakes.delete(plan)
+      this.#moved.add(plan)
+    }
+  }
+
+  async #lookAtMoved(): Promise<void> {
+    for (const plan of this.#moved) {
+      if (this.#options.stop.aborted) return
+      this.#moved.delete(plan)
+      if (!this.#driving.has(plan) && !this.#line.has(plan)) await this.#tried(() => this.#look(plan), plan)
+      // Whoever can be driven is, before all have been looked at.
+      this.#fill()
+    }
+  }
+
+  async #look(plan: PlanId): Promise<void> {
+    const { store, clock } = this.#rooms
+    const state = await store.state(plan)
+    this.#wakes.delete(plan)
+    if (state === null) return
+    const { version } = state
+    const next = nextActions(state, clock.now())
+    const later = this.#later.get(plan)
+    const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
+    if (!isPutOff && (hasWork(next) || this.#hasNews(state))) this.#line.add(plan)
+    else if (next.wakeAt !== null && !hasWork(next)) this.#wakes.set(plan, next.wakeAt)
+  }
+
+  /** Is there somebody whom the plan says to tell of what happened? */
+  #hasNews({ id, definition, status, version }: PlanState): boolean {
+    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#told.get(id) !== version
+  }
+
+  #fill(): void {
+    for (const plan of this.#line) {
+      if (this.#driving.size >= this.#max || this.#options.stop.aborted) return
+      this.#line.delete(plan)
+      const driven = this.#tried(() => this.#drive(plan), plan).finally(() => {
+        this.#driving.delete(plan)
+        this.#moved.add(plan)
+        this.#bell.ring()
+      })
+      this.#driving.set(plan, driven)
+    }
+  }
+
+  async #drive(plan: PlanId): Promise<void> {
+    const { stop, force, onDriven } = this.#options
+    const { store, clock } = this.#rooms
+    const state = await store.state(plan)
+    if (state === null) return
+    const { version } = state
+    const works = hasWork(nextActions(state, clock.now()))
+    if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
+    // Put off before it is tried: what throws is not tried again at once.
+    this.#putOff(plan, version)
+    if (works) {
+      const driven = await this.#hand.drive(plan, {
+        stop,
+        patienceMs: PATIENCE_MS,
+        ...(force === undefined ? {} : { force }),
+      })
+      onDriven?.(plan, driven)
+      if (isElsewhere(driven)) return this.#putOff(plan, null)
+    } else await this.#hand.tell(plan, { stop })
+    const after = (await store.state(plan))?.version ?? 0
+    this.#told.set(plan, after)
+    if (!works || after !== version) this.#later.delete(plan)
+  }
+
+  /** Longer each time nothing comes of it. Whoever holds it is asked again at each round. */
+  #putOff(plan: PlanId, version: number | null): void {
+    const before = this.#later.get(plan)
+    const isAgain = version !== null && before?.version === version
+    const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : this.#everyMs
+    this.#later.set(plan, { at: this.#rooms.clock.monotonic() + waitMs, waitMs, version })
+  }
+
+  #untilNext(roundAt: number): number {
+    const { clock } = this.#rooms
+    let wait = roundAt - clock.monotonic()
+    const now = clock.now()
+    for (const at of this.#wakes.values()) wait = Math.min(wait, at - now)
+    return Math.max(0, wait)
+  }
+
+  /** Trouble with the store or a plan is told, and the others go on. */
+  async #tried<T>(work: () => Promise<T>, plan: PlanId | null = null): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#options.onTrouble?.(error, plan)
+      return undefined
+    }
+  }
+}
+
+const isElsewhere = ({ status }: Driven): boolean => status === 'held' || status === 'lost'
+
+/** Is there something to be done now? What comes only later is no work yet. */
+function hasWork(next: NextActions): boolean {
+  const { prepare, compensate, commit, propose, rollback, turn } = next
+  const isUnderWay = [...next.perform].length > 0 || prepare.length > 0 || turn
+  return isUnderWay || compensate !== null || commit !== null || propose !== null || rollback !== null
+}

@@ -1,0 +1,118 @@
+// Orders of agents and people about external tasks: claim one, say that one is still at it, report how it ended. Files are looked at
+// around their work as around our own.
+
+import type { PlanId } from '../domain/id.ts'
+import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
+import { refuse } from '../domain/refusal.ts'
+import type { Result } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import { isClaimable } from '../domain/task-graph.ts'
+import { heldToEffects } from './effects.ts'
+import type { Order, Submitted } from './engine.ts'
+import { lookAfter, lookBeforeClaim } from './footprint.ts'
+import { sweepClaims } from './janitor.ts'
+import { roomsOf } from './places.ts'
+import { judgeReport } from './report.ts'
+import type { Rooms } from './rooms.ts'
+import { type Writing, write } from './submitting.ts'
+
+const CLAIM_TRIES_MAX = 20
+
+type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
+
+export async function claim(
+  rooms: Rooms,
+  plan: PlanId,
+  order: OrderOf<'claim'>,
+  writing: Writing,
+  tries = 1,
+): Promise<Submitted> {
+  const { store } = rooms
+  await sweepClaims(store, plan)
+  const state = await store.state(plan)
+  const wanted = order.task === undefined ? state?.claimable.peek(isClaimable) : state?.tasks.get(order.task)
+  const look = state === null || wanted === undefined ? {} : await lookBeforeClaim(roomsOf(rooms, state), state, wanted)
+  // Files are looked at for one task; when another is faster, the next try looks again.
+  const task = order.task ?? (Object.keys(look).length === 0 ? undefined : wanted?.definition.id)
+  const updated = await write(
+    rooms,
+    plan,
+    {
+      type: 'claim',
+      token: Buffer.from(rooms.random(16)).toString('base64url'),
+      by: writing.actor,
+      ...(task === undefined ? {} : { task }),
+      ...(order.alone === true ? { alone: true } : {}),
+      ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
+    },
+    writing,
+  )
+  if (!updated.ok && order.task === undefined && task !== undefined && tries < CLAIM_TRIES_MAX)
+    return await claim(rooms, plan, order, writing, tries + 1)
+  return await withClaim(rooms, order, updated)
+}
+
+/** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */
+export async function withClaim(rooms: Rooms, order: OrderOf<'claim'>, made: Submitted): Promise<Submitted> {
+  const started = made.ok ? made.events.find(event => event.type === 'attempt.started') : undefined
+  if (!made.ok || started?.claim === undefined) return made
+  const { token } = started.claim
+  const leaseMs = leaseOf(order.leaseMs)
+  await rooms.store.claims.touch(made.plan, started.task, token, leaseMs)
+  return { ...made, claim: { task: started.task, token, expiresInMs: leaseMs } }
+}
+
+export async function heartbeat(
+  rooms: Rooms,
+  plan: PlanId,
+  name: string,
+  order: OrderOf<'heartbeat'>,
+): Promise<Submitted> {
+  const { store } = rooms
+  const leaseMs = leaseOf(order.leaseMs)
+  const state = await store.state(plan)
+  const alive = await store.claims.touch(plan, order.task, order.token, leaseMs)
+  if (!alive || state === null)
+    return {
+      ok: false,
+      refusal: refuse(
+        'conflict',
+        `the claim on '${order.task}' is not held by this token`,
+        'it may have lapsed; claim it again',
+      ),
+    }
+  return {
+    ok: true,
+    plan,
+    name,
+    version: state.version,
+    events: [],
+    claim: { task: order.task, token: order.token, expiresInMs: leaseMs },
+  }
+}
+
+export async function report(
+  rooms: Rooms,
+  plan: PlanId,
+  order: OrderOf<'report'>,
+  writing: Writing,
+): Promise<Submitted> {
+  const state = await rooms.store.state(plan)
+  const result = state === null ? order.result : await reported(rooms, state, order)
+  return await write(rooms, plan, { ...order, by: writing.actor, result }, writing)
+}
+
+/** Judged like an attempt of ours, and what was written since the claim is seen. */
+async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>): Promise<Result> {
+  const task = state.tasks.get(order.task)
+  const look = task?.claim == null ? null : task.prepared
+  const own = roomsOf(rooms, state)
+  const [result, wrote] = [await judgeReport(own, state, order), await lookAfter(own, state, look)]
+  const whole = wrote === null ? result : { ...result, wrote }
+  return task === undefined ? whole : await heldToEffects(own, state, task, whole)
+}
+
+/** Zero, negative or absurd leases fall back to sane ones. */
+function leaseOf(ms: number | undefined): number {
+  return ms === undefined || !(ms > 0) ? CLAIM_LEASE_DEFAULT_MS : Math.min(ms, CLAIM_LEASE_MAX_MS)
+}

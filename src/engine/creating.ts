@@ -1,0 +1,50 @@
+// A new plan, under its own name or, when that is taken, under a numbered one.
+
+import { type PlanName, planId } from '../domain/id.ts'
+import { NAME_TRIES_MAX } from '../domain/limits.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { refuse } from '../domain/refusal.ts'
+import { definitionHash } from '../format/hash.ts'
+import type { Order, Submitted } from './engine.ts'
+import { placeFor } from './placing.ts'
+import type { Rooms } from './rooms.ts'
+import { submitted, type Writing } from './submitting.ts'
+
+export async function create(
+  rooms: Rooms,
+  order: Extract<Order, { readonly type: 'create' }>,
+  { actor, once }: Writing,
+): Promise<Submitted> {
+  const { store, clock, random } = rooms
+  for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
+    const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
+    const definition: PlanDefinition = { ...order.definition, name }
+    const { origin, session, goal, agent, source, imported } = order
+    const updated = await store.create(
+      {
+        type: 'create',
+        plan: planId(clock.now(), random(10)),
+        definition,
+        hash: definitionHash(definition),
+        ...(origin === undefined ? {} : { origin }),
+        ...(session === undefined ? {} : { session }),
+        ...(goal === undefined ? {} : { goal }),
+        ...(agent === undefined ? {} : { agent }),
+        ...(source === undefined ? {} : { source }),
+        ...(imported === undefined ? {} : { imported }),
+        ...(await placeFor(rooms, definition)),
+      },
+      actor,
+      once === undefined ? {} : { once },
+    )
+    if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)
+  }
+  return {
+    ok: false,
+    refusal: refuse(
+      'limit',
+      `no free name was found for '${order.definition.name}'`,
+      'choose another name, or prune old plans',
+    ),
+  }
+}

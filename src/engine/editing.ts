@@ -1,0 +1,184 @@
+// Orders of clients that keep a plan here task by task, made into commands: additions to a draft, revisions made from the definition
+// as it stands, annotations, evaluations, and the last word about a plan.
+
+import type { Command } from '../domain/command.ts'
+import { isOpenTo } from '../domain/decisions/drafting.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
+import { keepItems } from '../domain/items.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import { withSequence } from '../domain/sequence.ts'
+import type { PlanState } from '../domain/state.ts'
+import { suggest } from '../domain/suggest.ts'
+import { definitionHash } from '../format/hash.ts'
+import { stampOf } from './drift.ts'
+import type { KeepingOrder, RevisingOrder, TaskChanges } from './editing-orders.ts'
+import type { Submitted } from './engine.ts'
+import type { Rooms } from './rooms.ts'
+import { startOf } from './starting-order.ts'
+import { noPlan, type Writing, write } from './submitting.ts'
+
+/** Others may be at it as well; whoever is overtaken works it out again. */
+const TRIES_MAX = 50
+
+type OrderOf<T> = Extract<RevisingOrder, { readonly type: T }>
+
+export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writing: Writing): Promise<Submitted> {
+  const by: string = writing.actor
+  switch (order.type) {
+    case 'annotate':
+      return await write(rooms, plan, { ...order, by }, writing)
+    case 'evaluate':
+      return await write(
+        rooms,
+        plan,
+        { ...order, id: Buffer.from(rooms.random(12)).toString('base64url'), by },
+        writing,
+      )
+    case 'finish': {
+      const state = await rooms.store.state(plan)
+      const start = state?.status === 'draft' ? { start: await startOf(rooms, plan) } : {}
+      return await write(rooms, plan, { ...order, by, ...start }, writing)
+    }
+    default:
+      return order satisfies never
+  }
+}
+
+export async function edit(rooms: Rooms, plan: PlanId, order: RevisingOrder, writing: Writing): Promise<Submitted> {
+  const { expectedVersion } = writing
+  for (let tries = 1; ; tries++) {
+    const state = await rooms.store.state(plan)
+    if (state === null) return noPlan(plan)
+    const isAppended = order.type === 'add' && isOpenTo(state, order.tasks)
+    const made = isAppended
+      ? await write(rooms, plan, { type: 'add', tasks: order.tasks }, writing)
+      : await revise(rooms, state, order, writing)
+    const isOvertaken = !made.ok && made.refusal.code === 'conflict'
+    if (!isOvertaken || expectedVersion !== undefined || tries >= TRIES_MAX) return made
+  }
+}
+
+async function revise(rooms: Rooms, state: PlanState, order: RevisingOrder, writing: Writing): Promise<Submitted> {
+  const { id: plan, version } = state
+  const edited = editedBy(state, order)
+  if ('code' in edited) return { ok: false, refusal: edited }
+  const definition = keepItems(state.definition, edited)
+  const stamp = await stampOf(rooms, plan, 'begun')
+  const rationale = order.rationale ?? wordsOf(order)
+  const command: Command = { type: 'revise', definition, hash: definitionHash(definition), rationale, ...stamp }
+  return await write(rooms, plan, command, { expectedVersion: version, ...writing })
+}
+
+function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refusal {
+  const { definition } = state
+  switch (order.type) {
+    case 'add':
+      return { ...definition, tasks: [...definition.tasks, ...order.tasks] }
+    case 'change':
+      return changed(definition, order)
+    case 'remove':
+      return without(definition, order)
+    case 'reorder':
+      return reordered(definition, order)
+    default:
+      return order satisfies never
+  }
+}
+
+function changed(definition: PlanDefinition, { task: name, set }: OrderOf<'change'>): PlanDefinition | Refusal {
+  const tasks = changedIn(definition.tasks, name, set)
+  return tasks === null ? unknown(definition, name) : { ...definition, tasks }
+}
+
+/** Null when nobody wrote such a task: what was made of a list or a matrix is changed where that is written. */
+function changedIn(tasks: readonly TaskDefinition[], name: string, set: TaskChanges): readonly TaskDefinition[] | null {
+  const at = tasks.findIndex(
+    ({ id, action }) => id === name || (action.type === 'subplan' && name.startsWith(`${id}/`)),
+  )
+  const task = tasks[at]
+  if (task === undefined) return null
+  if (task.id === name) return tasks.with(at, withChanges(task, set))
+  const inner =
+    task.action.type === 'subplan' ? changedIn(task.action.tasks, name.slice(task.id.length + 1), set) : null
+  if (inner === null || task.action.type !== 'subplan') return null
+  return tasks.with(at, { ...task, action: { ...task.action, tasks: inner } })
+}
+
+function withChanges(task: TaskDefinition, set: TaskChanges): TaskDefinition {
+  const fields = new Map<string, unknown>(Object.entries(task))
+  for (const [key, value] of Object.entries(set)) {
+    if (value === undefined) continue
+    if (value === null) fields.delete(key)
+    else fields.set(key, value)
+  }
+  // Without an action of its own somebody claims it.
+  return { action: { type: 'external' }, ...Object.fromEntries(fields), id: task.id } as TaskDefinition
+}
+
+function without(definition: PlanDefinition, { tasks: gone }: OrderOf<'remove'>): PlanDefinition | Refusal {
+  const names = new Set<TaskName>(gone)
+  for (const name of names) if (!definition.tasks.some(({ id }) => id === name)) return unknown(definition, name)
+  const tasks = definition.tasks.filter(({ id }) => !names.has(id))
+  for (const task of tasks) {
+    const need = task.needs?.find(name => names.has(name))
+    if (need !== undefined)
+      return refuse(
+        'not-allowed',
+        `'${task.id}' needs '${need}', which would be gone`,
+        `remove '${task.id}' as well, or change what it needs first`,
+      )
+  }
+  return { ...definition, tasks }
+}
+
+function reordered(definition: PlanDefinition, { order }: OrderOf<'reorder'>): PlanDefinition | Refusal {
+  const byName = new Map(definition.tasks.map(task => [task.id, task]))
+  const first: TaskDefinition[] = []
+  for (const name of order) {
+    const task = byName.get(name)
+    if (task === undefined) {
+      const isTwice = definition.tasks.some(({ id }) => id === name)
+      return isTwice
+        ? refuse('duplicate', `'${name}' is in the order twice`, 'name each task once')
+        : unknown(definition, name)
+    }
+    byName.delete(name)
+    first.push(task)
+  }
+  // Lists follow the numbers of the tasks, so these follow the order.
+  const tasks = [...first, ...byName.values()].map((task, index) => withSequence(task, index + 1))
+  return { ...definition, tasks }
+}
+
+function unknown(definition: PlanDefinition, name: TaskName): Refusal {
+  const near = suggest(
+    name,
+    definition.tasks.map(({ id }) => id),
+  )
+  return refuse(
+    'not-found',
+    `the plan has no task '${name}' of its own`,
+    near === null
+      ? 'see `planfold show`; tasks that were made of others are changed with those'
+      : `did you mean '${near}'?`,
+  )
+}
+
+function wordsOf(order: RevisingOrder): string {
+  switch (order.type) {
+    case 'add':
+      return `added ${named(order.tasks.map(({ id }) => id))}`
+    case 'change':
+      return `changed ${Object.keys(order.set).join(', ') || 'nothing'} of ${order.task}`
+    case 'remove':
+      return `removed ${named(order.tasks)}`
+    case 'reorder':
+      return 'put its tasks in another order'
+    default:
+      return order satisfies never
+  }
+}
+
+const named = (tasks: readonly TaskName[]): string =>
+  tasks.length <= 3 ? tasks.join(', ') : `${tasks.slice(0, 2).join(', ')} and ${tasks.length - 2} more`

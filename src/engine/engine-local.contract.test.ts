@@ -1,0 +1,25 @@
+// The Engine of this process, held to the one contract.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compose } from '../compose.ts'
+import { engineContract } from './engine.contract.ts'
+
+engineContract('the local engine', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-engine-'))
+  const { engine, worker, close } = await compose({
+    cwd: folder,
+    environment: { PATH: process.env.PATH, HOME: folder },
+    dir: join(folder, '.planfold'),
+  })
+  return {
+    door: () => engine,
+    local: engine,
+    worker,
+    close: async () => {
+      await close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+})

@@ -1,0 +1,96 @@
+// A plan that is driven can be followed as a trace: plan, task, attempt and capability within one another, and a child process
+// knows the span it works under.
+
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { compose } from '../compose.ts'
+import { parsePlan } from '../format/parse.ts'
+
+interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly status: { readonly code: number; readonly message?: string }
+}
+
+const spans: Span[] = []
+const collector = createServer((request, response) => {
+  let text = ''
+  request.on('data', chunk => {
+    text += chunk
+  })
+  request.on('end', () => {
+    const { resourceSpans } = JSON.parse(text) as {
+      resourceSpans: { scopeSpans: { spans: Span[] }[] }[]
+    }
+    for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans)
+    response.end('{}')
+  })
+})
+const folder = mkdtempSync(join(tmpdir(), 'planfold-tracing-'))
+
+beforeAll(async () => {
+  collector.listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+})
+afterAll(() => {
+  collector.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const PLAN = `
+planfold: 1
+name: traced
+tasks:
+  - id: shaky
+    run: 'if [ -e been ]; then exit 0; fi; touch been; exit 75'
+    retry: {attempts: 3, backoff: 10ms}
+    effect: pure
+  - id: told
+    needs: [shaky]
+    run: 'echo $TRACEPARENT'
+    outputs: {parent: {stdout: text}}
+    effect: pure
+`
+
+test('plan, task, attempt and capability are spans within one another', async () => {
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, PLANFOLD_AS: 'me' }
+  const composed = await compose({ cwd: folder, environment })
+  const parsed = parsePlan(PLAN)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
+  const { engine, worker, actor } = composed
+  const made = await engine.submit(null, { type: 'create', definition: parsed.definition }, actor)
+  if (!made.ok) throw new Error(made.refusal.message)
+  await engine.submit(made.plan, { type: 'start' }, actor)
+  await worker.drive(made.plan, { stop: new AbortController().signal })
+  const card = await engine.ask({ type: 'task', plan: made.plan, task: 'told' })
+  await composed.close()
+
+  const byId = new Map(spans.map(span => [span.spanId, span]))
+  expect(byId.size).toBe(spans.length)
+  const path = ({ name, parentSpanId }: Span): string =>
+    parentSpanId === undefined ? name : `${path(byId.get(parentSpanId)!)} > ${name}`
+  expect(spans.map(span => `${path(span)} ${span.status.code}`).sort()).toEqual(
+    [
+      'plan traced 1',
+      'plan traced > task shaky 1',
+      'plan traced > task shaky > attempt 1 2',
+      'plan traced > task shaky > attempt 1 > run 2',
+      'plan traced > task shaky > attempt 2 1',
+      'plan traced > task shaky > attempt 2 > run 1',
+      'plan traced > task told 1',
+      'plan traced > task told > attempt 1 1',
+      'plan traced > task told > attempt 1 > run 1',
+    ].sort(),
+  )
+  expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([made.plan.replaceAll('-', '')]))
+  const run = spans.find(span => path(span) === 'plan traced > task told > attempt 1 > run')!
+  expect(JSON.stringify(card)).toContain(`00-${run.traceId}-${run.spanId}-01`)
+})

@@ -1,0 +1,48 @@
+// Parts that many bodies and queries share: pages, times, ids, documents. Only the wire rooms use them; routes see whole schemas.
+
+import { z } from 'zod'
+
+/** Query values are text; a number there is one that can be read as such. */
+export const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+export const limit = whole(1, 1_000).optional().meta({ description: 'How many at most.' })
+export const cursor = z.string().min(1).max(500).optional().meta({ description: '`next` of the page before.' })
+export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'Only what comes behind it.' })
+export const yes = z
+  .enum(['true', 'false', '1', '0'])
+  .transform(word => word === 'true' || word === '1')
+  .optional()
+
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/** An instant that is sent to us, in milliseconds. */
+export const instant = z
+  .string()
+  .refine(text => ISO.test(text) && !Number.isNaN(Date.parse(text)), {
+    message: 'is no time',
+    params: { hint: 'write it with its zone, for instance 2026-11-15T08:30:00Z' },
+  })
+  .transform(text => Date.parse(text))
+
+/** An instant that we tell. */
+export const time = z.iso.datetime()
+
+export const text = (max: number) => z.string().max(max)
+export const line = z.string().min(1).max(1_000)
+export const reason = text(10_000)
+export const json = z.json()
+export const map = z.record(z.string(), z.json())
+
+/** A plan document: as an object, or as text in any format that is understood. */
+export const document = z.union([map, z.string().min(1)])
+
+export const page = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ items: z.array(item), next: z.string().nullable() })
+
+/** Which plan it is about, after something was ordered. `replayed`: it was ordered before, under the same key. */
+export const moved = {
+  plan_id: z.string(),
+  name: z.string(),
+  state: z.string().meta({ description: 'How the plan stands now, in the words of Planfold.' }),
+  version: z.int(),
+  replayed: z.literal(true).optional(),
+}

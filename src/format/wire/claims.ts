@@ -1,0 +1,132 @@
+// How agents and people take external tasks in hand: claim, heartbeat, report; and advancing one task by hand.
+
+import { z } from 'zod'
+import { json, map, moved, reason, yes } from './asking.ts'
+import { taskState } from './store-words.ts'
+import { wire } from './wire.ts'
+
+const agent = z.string().min(1).max(200).optional().meta({
+  description: 'Which agent it is for. The name of the token stays who acts; this is kept beside it.',
+})
+const lease = z
+  .number()
+  .positive()
+  .max(7 * 24 * 3_600)
+  .optional()
+  .meta({ description: 'How long it is yours without a heartbeat.' })
+const token = z.string().min(1).max(200)
+
+export const claimNextBody = wire(
+  z.strictObject({
+    plan_id: z.string().min(1).max(200).optional().meta({ description: 'Only of this plan.' }),
+    session_id: z.string().min(1).max(128).optional().meta({ description: 'Only of plans of this session.' }),
+    agent_id: agent,
+    kinds: z
+      .array(z.string().min(1).max(200))
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'Only work of these kinds.' }),
+    lease_seconds: lease,
+  }),
+  'ClaimNext',
+)
+export const claimBody = wire(z.strictObject({ agent_id: agent, lease_seconds: lease }))
+
+const taskShape = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  plan_id: z.string(),
+  status: z.string(),
+  state: taskState,
+})
+const briefingShape = z.looseObject({
+  task: z.string(),
+  title: z.string().nullable(),
+  description: z.string().nullable(),
+  instruction: z.string().nullable(),
+  inputs: map,
+  outputs: z.record(z.string(), z.looseObject({ from: z.string() })),
+  outcomes: z.record(z.string(), z.array(z.string())),
+})
+const claimed = {
+  token: z.string().meta({ description: 'For heartbeats and the report.' }),
+  expires_in_seconds: z.number(),
+  agent_id: z.string().nullable(),
+  place: z
+    .string()
+    .nullable()
+    .meta({ description: 'The folder to work in, relative to the workspace; null for the workspace.' }),
+  task: taskShape,
+  briefing: briefingShape.meta({ description: 'What to do, with what, and what to report.' }),
+  ...moved,
+}
+export const claim = wire(z.strictObject(claimed), 'Claim')
+
+export const heartbeatBody = wire(z.strictObject({ token, lease_seconds: lease }))
+export const heartbeat = wire(
+  z.strictObject({ task: z.string(), token: z.string(), expires_in_seconds: z.number(), ...moved }),
+)
+
+const failure = z.union([
+  reason,
+  z.strictObject({
+    message: reason,
+    hint: reason.optional(),
+    code: z.string().max(200).optional(),
+    class: z.enum(['transient', 'logic', 'policy', 'resource', 'unknown']).optional(),
+    retryable: z.boolean().optional(),
+    retry_after_seconds: z.number().min(0).optional(),
+  }),
+])
+const reported = z.strictObject({
+  status: z
+    .enum(['completed', 'succeeded', 'success', 'done', 'failed'])
+    .meta({ description: 'How it went; the first four are the same.' }),
+  token: token
+    .optional()
+    .meta({ description: 'Of the claim; without one, the claim must be yours, or there must be none.' }),
+  outputs: map.optional(),
+  output_data: map.optional().meta({ description: 'The same as `outputs`.' }),
+  outcome: z.string().min(1).max(200).optional().meta({ description: 'Which way the plan goes on.' }),
+  error: failure.optional().meta({ description: 'Why it failed.' }),
+  mode: z.string().min(1).max(200).optional().meta({ description: 'The failure mode it was recognised as.' }),
+})
+export const reportBody = wire(reported, 'Report')
+export type ReportBody = z.output<typeof reported>
+
+export const taskMoved = wire(
+  z.strictObject({ task: taskShape, ...moved }).meta({ description: 'The task as it stands now, and its plan.' }),
+)
+
+export const skipBody = wire(z.strictObject({ reason: z.string().min(1).max(10_000) }))
+export const retryBody = wire(z.strictObject({ reason: reason.optional() }))
+
+export const nextQuery = wire(
+  z.strictObject({ explain: yes.meta({ description: 'Also why every other task cannot.' }) }),
+)
+export const next = wire(
+  z.strictObject({
+    items: z.array(taskShape),
+    explained: z.array(z.strictObject({ task: z.string(), why: z.string() })),
+  }),
+)
+
+export const runBody = wire(
+  z.strictObject({
+    inputs: map.optional().meta({ description: 'Beside or instead of those it has; they become a revision.' }),
+    agent_id: agent,
+    lease_seconds: lease,
+  }),
+)
+export const run = wire(
+  z.union([
+    z.strictObject({ status: z.literal('claimed'), ...claimed }),
+    z.strictObject({
+      status: z.enum(['queued', 'running']).meta({ description: 'The service carries it out.' }),
+      task: taskShape,
+      outputs: json.optional(),
+      ...moved,
+    }),
+  ]),
+)

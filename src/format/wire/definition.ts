@@ -1,0 +1,75 @@
+// Definitions as they travel: canonical documents, read like those of people, so that nothing unchecked reaches the domain. The one
+// difference: a draft without tasks may be ordered, though nobody would write one.
+
+import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { parsePlan } from '../parse.ts'
+import { raisePlan, raiseTask } from '../raise.ts'
+import { ACTION_KEYS } from '../rules.ts'
+
+export type DefinitionRead<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly DefinitionFault[] }
+
+export interface DefinitionFault {
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+}
+
+const FAULTS_MAX = 20
+/** Stands where a draft has no tasks yet. */
+const NONE = { id: 'none' }
+
+export const writeDefinition: (definition: PlanDefinition) => JsonObject = raisePlan
+export const writeTask: (task: TaskDefinition) => JsonObject = raiseTask
+
+/** `known`: tasks that expressions may name although the document does not have them. */
+export function readDefinition(document: JsonObject, known: readonly string[] = []): DefinitionRead<PlanDefinition> {
+  const isEmpty = Array.isArray(document.tasks) && document.tasks.length === 0
+  const text = JSON.stringify({ planfold: 1, ...document, ...(isEmpty ? { tasks: [NONE] } : {}) })
+  const parsed = parsePlan(text, { known })
+  if (parsed.ok) return { ok: true, value: isEmpty ? { ...parsed.definition, tasks: [] } : parsed.definition }
+  const faults = parsed.diagnostics.slice(0, FAULTS_MAX).map(({ path = '', message, hint }) => ({
+    path,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  }))
+  return { ok: false, faults }
+}
+
+export function readTasks(
+  documents: readonly JsonObject[],
+  known: readonly string[] = [],
+): DefinitionRead<readonly TaskDefinition[]> {
+  if (documents.length === 0) return { ok: true, value: [] }
+  const read = readDefinition({ name: 'tasks', tasks: documents }, known)
+  return read.ok ? { ok: true, value: read.value.tasks } : read
+}
+
+/** Does it say how the task is carried out? */
+export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key => Object.hasOwn(document, key))
+
+export const planDocument = z
+  .looseObject({ planfold: z.literal(1), tasks: z.array(z.looseObject({ id: z.string() })) })
+  .transform((document, context): PlanDefinition => {
+    const read = readDefinition(document as JsonObject)
+    if (read.ok) return read.value
+    for (const { path, message, hint } of read.faults)
+      context.issues.push({
+        code: 'custom',
+        input: document,
+        message: path === '' ? message : `${path}: ${message}`,
+        ...(hint === undefined ? {} : { params: { hint } }),
+      })
+    return z.NEVER
+  })
+  .meta({
+    description: 'A plan document in the canonical format; `planfold schema` prints all of its keys.',
+  })
+
+export const taskDocument = z
+  .record(z.string(), z.unknown())
+  .transform(value => value as JsonObject)
+  .meta({ description: 'A task as it is written in a plan document.' })

@@ -1,0 +1,16 @@
+// From where, and of which plan, entries are wanted.
+
+import { z } from 'zod'
+import { wire } from './wire.ts'
+
+export const entriesQuery = wire(
+  z.strictObject({
+    after: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .meta({ description: 'The position behind which to begin; 0 for all there is.' }),
+    plan: z.string().min(1).max(200).optional().meta({ description: 'Only this one: its UUID or name.' }),
+  }),
+)

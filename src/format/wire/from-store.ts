@@ -1,0 +1,124 @@
+// From the bodies of the PlanStore to definitions. Steps stay an outline, word for word, until somebody starts a plan that has no
+// tasks; a task is external, and its sequence orders it among the others. Keys that mean nothing here are kept in `extra`.
+
+import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { slug } from '../dialects/naming.ts'
+import { planSteps } from '../dialects/plan-steps.ts'
+import { type Parsed, type ParseOptions, parsePlan } from '../parse.ts'
+import type { PlanOfStore } from './plans.ts'
+import type { NewTask } from './tasks.ts'
+
+/** Is it a body of the PlanStore, and not a document of its own? */
+export function isStorePlan(body: Json): body is JsonObject {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return false
+  const has = (key: string): boolean => Object.hasOwn(body, key)
+  if (has('planfold') || has('nodes') || has('tasks') || has('planfold-template')) return false
+  return (
+    has('goal_id') ||
+    has('agent_id') ||
+    has('plan_type') ||
+    has('current_step') ||
+    Array.isArray((body as JsonObject).steps)
+  )
+}
+
+/** A draft without tasks. `mark` makes the name its own when the body does not say one. */
+export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
+  const {
+    goal_id: _,
+    agent_id: __,
+    session_id: ___,
+    status: ____,
+    name,
+    title,
+    description,
+    owner,
+    labels,
+    ...rest
+  } = body
+  const { plan_type, steps, current_step, ...others } = rest
+  const written = name ?? null
+  const isName = written !== null && isPlanName(written)
+  const words = written ?? title ?? description ?? firstWords(steps ?? []) ?? 'plan'
+  const made = `${slug(words) ?? 'plan'}-${mark}`
+  return {
+    name: (isName ? written : made) as PlanName,
+    ...(title == null ? (written !== null && !isName ? { title: written } : {}) : { title }),
+    ...(description == null ? {} : { goal: description }),
+    ...(owner == null ? {} : { owner }),
+    ...(labels == null ? {} : { labels }),
+    tasks: [],
+    extra: {
+      plan_type: plan_type ?? 'sequential',
+      steps: steps ?? [],
+      ...(current_step == null ? {} : { current_step }),
+      ...(written !== null && !isName && title != null ? { name: written } : {}),
+      ...(others as JsonObject),
+    },
+  }
+}
+
+/** The steps of a plan as its tasks, by the rules of the format they are written in. */
+export function tasksFromSteps(definition: PlanDefinition, check: NonNullable<ParseOptions['check']>): Parsed | null {
+  const steps = definition.extra?.steps
+  if (!Array.isArray(steps) || steps.length === 0) return null
+  const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
+  return parsePlan(text, { dialect: planSteps, fallbackName: definition.name, check })
+}
+
+/** `needs`: the names of what it depends on, found by whoever knows the plan. */
+export function taskFromStore(body: NewTask, needs: readonly TaskName[], mark: string): TaskDefinition {
+  const {
+    plan_id: _,
+    status: __,
+    depends_on: ___,
+    dependencies: ____,
+    name,
+    title,
+    description,
+    task_type,
+    ...rest
+  } = body
+  const { agent_id, input_data, sequence_order, labels, ...others } = rest
+  const made = `${slug(name ?? title ?? description ?? task_type ?? '') ?? 'task'}-${mark}`
+  const isName = typeof name === 'string' && isTaskName(name)
+  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
+  const extra: JsonObject = {
+    ...(sequence_order == null ? {} : { sequence_order }),
+    ...inputs.extra,
+    ...(typeof name === 'string' && !isName && title != null ? { name } : {}),
+    ...(others as JsonObject),
+  }
+  return {
+    id: (isName ? name : made) as TaskName,
+    ...(title == null ? (typeof name === 'string' && !isName ? { title: name } : {}) : { title }),
+    ...(description == null ? {} : { description }),
+    ...(task_type == null ? {} : { kind: task_type }),
+    action: { type: 'external' },
+    ...(needs.length === 0 ? {} : { needs }),
+    // What comes first in the sequence is offered first.
+    ...(sequence_order == null || sequence_order === 0 ? {} : { priority: -sequence_order }),
+    ...inputs.inputs,
+    ...(agent_id == null ? {} : { assignee: agent_id }),
+    ...(labels == null ? {} : { labels }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
+}
+
+/** Data that looks like an expression of ours is data all the same: it is kept where nobody evaluates it. */
+export function inputsOf(data: JsonObject): {
+  readonly inputs?: { readonly inputs: JsonObject }
+  readonly extra?: JsonObject
+} {
+  return JSON.stringify(data).includes('${{') ? { extra: { input_data: data } } : { inputs: { inputs: data } }
+}
+
+function firstWords([first]: readonly Json[]): string | null {
+  if (typeof first === 'string') return first
+  if (first === null || typeof first !== 'object' || Array.isArray(first)) return null
+  const { action, title, name, description } = first as JsonObject
+  const words = [action, title, name, description].find(one => typeof one === 'string' && one !== '')
+  return (words as string | undefined) ?? null
+}

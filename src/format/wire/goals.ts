@@ -1,0 +1,75 @@
+// Goals on the wire: what somebody wants, under which other goal, and how far its plans and sub-goals have come.
+
+import { z } from 'zod'
+import * as part from './asking.ts'
+import { plans, reference } from './plans.ts'
+import { wire } from './wire.ts'
+
+const status = z.enum(['open', 'achieved', 'dropped'])
+const fields = {
+  title: part.line,
+  parent_id: reference.nullish().meta({ description: 'The goal it is a part of.' }),
+  priority: z.int().min(1).max(10).optional().meta({ description: 'From 1 to 10; 5 when not said.' }),
+  success_criteria: z.array(part.line).max(100).optional(),
+}
+
+export const newGoal = wire(
+  z.strictObject({
+    id: reference.optional().meta({ description: 'Made when not said; plans may have named it already.' }),
+    ...fields,
+  }),
+)
+const patch = z.strictObject({
+  ...fields,
+  title: part.line.optional(),
+  status: status.optional(),
+  reason: part.reason.optional(),
+  expected_version: z.int().min(0).optional(),
+})
+export const goalPatch = wire(patch, 'GoalPatch')
+export type GoalPatch = z.output<typeof patch>
+
+export const listQuery = wire(
+  z.strictObject({
+    status: status.optional(),
+    parent_id: reference.optional(),
+    limit: part.limit,
+    cursor: part.cursor,
+  }),
+)
+export const plansQuery = wire(z.strictObject({ limit: part.limit, cursor: part.cursor }))
+
+const own = {
+  id: z.string(),
+  title: z.string().nullable(),
+  parent_id: z.string().nullable(),
+  priority: z.int(),
+  status,
+  success_criteria: z.array(z.string()),
+  version: z.int(),
+  created_at: part.time.nullable(),
+  updated_at: part.time.nullable(),
+}
+const item = z.strictObject(own)
+export const goals = wire(part.page(item), 'GoalPage')
+export type GoalItem = z.input<typeof item>
+
+const one = z.strictObject({
+  ...own,
+  known: z.boolean().meta({ description: 'False when plans name it and nobody has set it.' }),
+  children: z.array(item),
+  plans: z.array(z.strictObject({ id: z.string(), name: z.string(), status: z.string(), state: z.string() })),
+  progress: z.strictObject({
+    ratio: z
+      .number()
+      .meta({ description: 'The mean of its plans and sub-goals, from 0 to 1; what was given up does not count.' }),
+    plans: z.record(z.string(), z.int()).meta({ description: 'How many there are, by state, sub-goals included.' }),
+    tasks: z.int(),
+    done: z.int(),
+    goals: z.int().meta({ description: 'Sub-goals below it, at any depth.' }),
+    complete: z.boolean().meta({ description: 'False when there were too many to look at all of them.' }),
+  }),
+})
+export const goal = wire(one, 'Goal')
+export type GoalBody = z.input<typeof one>
+export { plans as goalPlans }

@@ -1,0 +1,203 @@
+// Plans on the wire: what makes one, what changes one, how one is shown. The fields of the PlanStore keep their names; whatever a
+// client sends beside them is kept and shown again under `extra`.
+
+import { z } from 'zod'
+import * as part from './asking.ts'
+import * as word from './store-words.ts'
+import { wire } from './wire.ts'
+
+export const reference = z.string().min(1).max(200)
+/** As the client wrote it; one without a zone is kept all the same. */
+export const told = z
+  .string()
+  .max(40)
+  .refine(text => /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && isDate(text), {
+    message: 'is no time',
+    params: { hint: 'write it like 2026-01-24T10:00:00Z' },
+  })
+const isDate = (text: string): boolean => !Number.isNaN(Date.parse(text.slice(0, 10)))
+
+/** The body of the PlanStore, by which a plan is told from a document. */
+const storePlan = z.looseObject({
+  goal_id: reference.nullish(),
+  agent_id: reference.nullish(),
+  plan_type: part.line.nullish().meta({ description: '`sequential` when not said, or `parallel`.' }),
+  steps: z.array(part.json).nullish().meta({ description: 'The outline, kept word for word.' }),
+  session_id: reference.nullish(),
+  name: part.line.nullish(),
+  title: part.line.nullish(),
+  description: part.text(100_000).nullish(),
+  owner: part.line.nullish(),
+  labels: z.array(part.line).nullish(),
+  status: word.planStatus.nullish(),
+  current_step: z.int().min(0).nullish(),
+})
+export const planOfStore = wire(storePlan, 'PlanStorePlan')
+export type PlanOfStore = z.output<typeof storePlan>
+
+/** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */
+export const planBody = wire(
+  z.union([part.map, z.array(part.json)]).meta({
+    description:
+      'A plan of the PlanStore `{goal_id, agent_id, plan_type, steps}`, a document `{planfold: 1, tasks}`, a plan of nodes `{title, nodes, artifacts, gates}`, or any other format that `planfold formats` lists.',
+  }),
+)
+
+const make = z.strictObject({
+  start: part.yes.meta({ description: 'Start it at once.' }),
+  session_id: reference.optional(),
+  goal_id: reference.optional(),
+  agent_id: reference.optional(),
+  name: reference.optional(),
+  from: reference.optional().meta({ description: 'Read it as this format, whatever it looks like.' }),
+})
+export const makeQuery = wire(make)
+export type MakeQuery = z.output<typeof make>
+
+export const listQuery = wire(
+  z.strictObject({
+    goal_id: reference.optional(),
+    agent_id: reference.optional(),
+    session_id: reference.optional(),
+    status: word.planStatus.optional(),
+    q: part.line.optional().meta({ description: 'Words of its name, title, goal or labels.' }),
+    archived: part.yes.meta({ description: 'Only those that were deleted.' }),
+    limit: part.limit,
+    cursor: part.cursor,
+  }),
+)
+export const oneQuery = wire(
+  z.strictObject({ as: reference.optional().meta({ description: 'Print it in this format instead.' }) }),
+)
+export const deleteQuery = wire(
+  z.strictObject({
+    purge: part.yes.meta({ description: 'Also take its history away; needs the right to administer.' }),
+  }),
+)
+
+const patch = z.looseObject({
+  status: word.planStatus.optional(),
+  current_step: z.int().min(0).nullish(),
+  started_at: told.nullish(),
+  completed_at: told.nullish(),
+  title: part.line.nullish(),
+  description: part.text(100_000).nullish(),
+  owner: part.line.nullish(),
+  labels: z.array(part.line).nullish(),
+  plan_type: part.line.nullish(),
+  steps: z.array(part.json).nullish(),
+  reason: part.reason.nullish().meta({ description: 'Why its status changes.' }),
+  expected_revision: z.int().min(1).optional().meta({ description: 'Refused when the plan has another by now.' }),
+})
+export const planPatch = wire(patch, 'PlanPatch')
+export type PlanPatch = z.output<typeof patch>
+
+export const manyPlans = wire(z.strictObject({ ids: z.array(reference).min(1).max(1_000) }))
+export const newOrder = wire(
+  z.strictObject({
+    order: z.array(reference).min(1).meta({ description: 'Tasks by id or name; those left out follow as they stood.' }),
+    expected_revision: z.int().min(1).optional(),
+  }),
+)
+
+// ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const own = {
+  id: z.string(),
+  name: z.string(),
+  title: z.string().nullable(),
+  goal_id: z.string().nullable(),
+  agent_id: z.string().nullable(),
+  session_id: z.string().nullable(),
+  status: word.planWords.meta({ description: 'In the words of the PlanStore.' }),
+  state: word.planState.meta({ description: 'In the words of Planfold.' }),
+  revision: z.int(),
+  version: z.int().meta({ description: 'Counts what happened to it; its ETag.' }),
+  archived: z.boolean(),
+  created_at: part.time,
+  updated_at: part.time,
+  started_at: part.time.nullable(),
+  completed_at: part.time.nullable(),
+}
+
+const progress = z.strictObject({
+  total: z.int(),
+  done: z.int().meta({ description: 'Completed or skipped.' }),
+  ended: z.int(),
+  ratio: z.number(),
+  success_rate: z.number().nullable(),
+  counts: z.record(z.string(), z.int()),
+})
+
+const one = z.strictObject({
+  ...own,
+  description: z.string().nullable(),
+  owner: z.string().nullable(),
+  labels: z.array(z.string()),
+  plan_type: z.string().meta({ description: 'Of a plan that does not say: `parallel`, only its needs order it.' }),
+  steps: z.array(part.json).meta({ description: 'The outline as it was sent; the work itself is in its tasks.' }),
+  current_step: z.int(),
+  client: z
+    .strictObject({ started_at: z.string().nullable(), completed_at: z.string().nullable() })
+    .meta({ description: 'What clients said; the times beside it are ours.' }),
+  reason: z.string().nullable(),
+  origin: z.string().nullable().meta({ description: 'The plan it was made from.' }),
+  progress,
+  extra: part.map.meta({ description: 'Whatever else was sent.' }),
+})
+export const plan = wire(one, 'Plan')
+export type PlanBody = z.input<typeof one>
+
+const made = z.strictObject({
+  ...one.shape,
+  replayed: z.literal(true).optional(),
+  warnings: z
+    .array(
+      z.strictObject({
+        message: z.string(),
+        hint: z.string().optional(),
+        path: z.string().optional(),
+        line: z.int(),
+        column: z.int(),
+      }),
+    )
+    .optional(),
+})
+export const planMade = wire(made, 'PlanMade')
+
+const item = z.strictObject({ ...own, description: z.string().nullable(), tasks: z.int(), done: z.int() })
+export const plans = wire(part.page(item), 'PlanPage')
+export type PlanItem = z.input<typeof item>
+
+export const archivedPlans = wire(
+  z.strictObject({
+    archived: z.array(z.string()),
+    missing: z.array(z.string()).meta({ description: 'There is no such plan.' }),
+    refused: z.array(z.strictObject({ id: z.string(), detail: z.string(), hint: z.string().nullable() })),
+  }),
+  'PlansArchived',
+)
+
+export const planOrdered = wire(
+  z.strictObject({ plan_id: z.string(), revision: z.int(), version: z.int(), order: z.array(z.string()) }),
+)
+
+const numbers = {
+  attempts: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  lost: z.int(),
+  retries: z.int(),
+  success_rate: z.number().nullable().meta({ description: 'Succeeded out of those that succeeded or failed.' }),
+  duration_ms: z.int(),
+}
+export const planMetrics = wire(
+  z.strictObject({
+    plan_id: z.string(),
+    progress,
+    ...numbers,
+    elapsed_ms: z.number().nullable(),
+    kinds: z.array(z.strictObject({ kind: z.string().nullable(), ...numbers })),
+  }),
+  'PlanMetrics',
+)

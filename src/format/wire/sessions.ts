@@ -1,0 +1,47 @@
+// Sessions and their messages, as they are sent and told.
+
+import { z } from 'zod'
+import { after, cursor, json, limit, page, time } from './asking.ts'
+import { wire } from './wire.ts'
+
+const id = z
+  .string()
+  .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._:@-]{0,126}[A-Za-z0-9])?$/)
+  .meta({ description: 'Letters and digits, with dots, dashes, colons and the like between them.' })
+const role = z.enum(['user', 'agent', 'system'])
+
+const sessionShape = z.strictObject({
+  id: z.string(),
+  title: z.string(),
+  status: z.enum(['open', 'closed']),
+  messages: z.int(),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+
+export const sessionId = wire(id)
+export const session = wire(sessionShape, 'Session')
+export const sessions = wire(page(sessionShape))
+export const sessionQuery = wire(z.strictObject({ status: z.enum(['open', 'closed']).optional(), limit, cursor }))
+export const newSession = wire(
+  z.strictObject({ id: id.optional(), title: z.string().max(1_000).optional() }),
+  'NewSession',
+)
+
+const messageShape = z.strictObject({
+  id: z.int().meta({ description: 'Rises with every message of the session; hand it back as `after`.' }),
+  session_id: z.string(),
+  role,
+  text: z.string(),
+  data: json.optional(),
+  by: z.string(),
+  at: time,
+})
+export const message = wire(messageShape, 'Message')
+export const messages = wire(page(messageShape))
+export const messageQuery = wire(z.strictObject({ after, limit, cursor: z.coerce.number().int().min(0).optional() }))
+export const newMessage = wire(
+  z.strictObject({ role: role.default('user'), text: z.string().min(1).max(200_000), data: json.optional() }),
+  'NewMessage',
+)

@@ -1,0 +1,162 @@
+// Tasks on the wire: what adds some, what changes one, how one is shown; what is said of its work. The fields of the PlanStore keep
+// their names; whatever a client sends beside them is kept and shown again under `extra`.
+
+import { z } from 'zod'
+import * as part from './asking.ts'
+import { reference, told } from './plans.ts'
+import * as word from './store-words.ts'
+import { wire } from './wire.ts'
+
+const needs = z.union([reference, z.array(reference)]).nullish()
+
+const fields = {
+  agent_id: reference.nullish(),
+  title: part.line.nullish(),
+  description: part.text(100_000).nullish(),
+  task_type: part.line.nullish(),
+  input_data: part.map.nullish(),
+  sequence_order: z.int().min(-1_000_000).max(1_000_000).nullish(),
+  depends_on: needs.meta({ description: 'Tasks it needs, by id or name.' }),
+  dependencies: needs.meta({ description: 'The same as `depends_on`.' }),
+  labels: z.array(part.line).nullish(),
+}
+
+const newTask = z.looseObject({
+  plan_id: reference.meta({ description: 'Its plan, by id or name.' }),
+  name: part.line.nullish().meta({ description: 'Unique in its plan; made from the description when not said.' }),
+  ...fields,
+  status: word.taskStatus.nullish(),
+})
+
+const TASKS_AT_ONCE = 1_000
+const many = z.array(newTask).min(1).max(TASKS_AT_ONCE)
+/** Its plan may be said beside it. */
+const inside = newTask.partial({ plan_id: true })
+export type NewTask = z.output<typeof inside>
+const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)
+const single = newTask.refine(body => !Object.hasOwn(body, 'tasks'), {
+  message: "has both the fields of a task and a list 'tasks'",
+  params: { hint: 'send one task, or {plan_id, tasks: [...]}' },
+})
+const several = z
+  .union([z.strictObject({ plan_id: reference.optional(), tasks: ofOne }), many, single])
+  .meta({ description: 'One task, or several of one plan: then all of them are added, or none.' })
+export const newTasks = wire(several)
+export type NewTasks = z.output<typeof several>
+
+const patch = z.looseObject({
+  ...fields,
+  status: word.taskStatus.optional(),
+  output_data: part.map.nullish(),
+  started_at: told.nullish(),
+  completed_at: told.nullish(),
+  error: part.reason.nullish().meta({ description: 'Why it failed.' }),
+  reason: part.reason.nullish().meta({ description: 'Why it is skipped.' }),
+  token: part.line.optional().meta({ description: 'Of the claim, when another actor made it.' }),
+  expected_revision: z.int().min(1).optional().meta({ description: 'Refused when the plan has another by now.' }),
+})
+export const taskPatch = wire(patch, 'TaskPatch')
+export type TaskPatch = z.output<typeof patch>
+
+const list = z.strictObject({
+  plan_id: reference.optional(),
+  agent_id: reference.optional(),
+  status: word.taskStates.optional(),
+  limit: part.whole(1, 500).optional(),
+  cursor: part.cursor,
+})
+export const listQuery = wire(list)
+export type TaskList = z.output<typeof list>
+
+// ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const one = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  plan_id: z.string(),
+  plan_name: z.string(),
+  agent_id: z.string().nullable(),
+  title: z.string().nullable(),
+  description: z.string().nullable(),
+  task_type: z.string().nullable(),
+  action: z.string().meta({ description: 'How it is carried out; `external`: somebody claims it and reports.' }),
+  input_data: part.map,
+  output_data: part.json.nullable(),
+  status: word.taskWords.meta({ description: 'In the words of the PlanStore.' }),
+  state: word.taskState.meta({ description: 'In the words of Planfold.' }),
+  sequence_order: z.int(),
+  depends_on: z.array(z.string()).meta({ description: 'Names of the tasks it needs.' }),
+  priority: z.int(),
+  labels: z.array(z.string()),
+  optional: z.boolean(),
+  claimed_by: z.string().nullable(),
+  reason: z.string().nullable(),
+  visit: z.int(),
+  attempt: z.int(),
+  created_at: part.time,
+  started_at: part.time.nullable(),
+  completed_at: part.time.nullable(),
+  client: z
+    .strictObject({ started_at: z.string().nullable(), completed_at: z.string().nullable() })
+    .meta({ description: 'What clients said; the times beside it are ours.' }),
+  extra: part.map.meta({ description: 'Whatever else was sent.' }),
+})
+export const task = wire(one, 'Task')
+export type TaskBody = z.input<typeof one>
+
+export const taskChanged = wire(
+  z.strictObject({
+    ...one.shape,
+    claim: z
+      .strictObject({ token: z.string(), expires_in_seconds: z.number() })
+      .optional()
+      .meta({ description: 'Of a task that was set running: for heartbeats, and for reports by others.' }),
+  }),
+  'TaskChanged',
+)
+export const tasksMade = wire(z.union([one, z.array(one)]))
+export const tasks = wire(part.page(one), 'TaskPage')
+
+const near = z.strictObject({ id: z.string(), name: z.string(), status: word.taskWords, state: word.taskState })
+export const dependencies = wire(
+  z.strictObject({
+    task_id: z.string(),
+    name: z.string(),
+    depends_on: z.array(near),
+    needed_by: z.array(near),
+    unmet: z.array(z.string()).meta({ description: 'Names of those it still waits for.' }),
+  }),
+  'TaskDependencies',
+)
+
+// ── evaluations ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+const said = z.strictObject({
+  score: z.number().optional(),
+  passed: z.boolean().optional(),
+  metrics: part.map.optional(),
+  notes: part.text(10_000).optional(),
+  evaluator: part.line.optional().meta({ description: 'Who or what judged it, when it is not the caller.' }),
+})
+export const newEvaluation = wire(
+  said.refine(body => Object.keys(body).length > 0, {
+    message: 'says nothing',
+    params: { hint: 'give it a score, passed, metrics or notes' },
+  }),
+)
+
+const evaluated = z.strictObject({
+  id: z.string(),
+  task_id: z.string(),
+  visit: z.int(),
+  score: z.number().nullable(),
+  passed: z.boolean().nullable(),
+  metrics: part.map,
+  notes: z.string().nullable(),
+  evaluator: z.string(),
+  by: z.string().meta({ description: 'The actor who said it.' }),
+  created_at: part.time,
+})
+export const evaluation = wire(evaluated, 'Evaluation')
+export const evaluations = wire(part.page(evaluated))
+export type EvaluationBody = z.input<typeof evaluated>

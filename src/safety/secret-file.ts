@@ -1,0 +1,104 @@
+// Files that hold secrets: only their owner may read them, and what is looked at is what is read. A link is not followed, and a file
+// that others may read is refused instead of used, because whoever read it has the secret already.
+
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { chmod, link, lstat, open, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf } from './refused.ts'
+
+export type SecretRead =
+  | { readonly ok: true; readonly text: string }
+  /** There is none of this name. */
+  | { readonly ok: false; readonly missing: true; readonly message: string; readonly hint: string }
+  | { readonly ok: false; readonly missing: false; readonly message: string; readonly hint: string }
+
+const SECRET_MAX_BYTES = 64 * 1024
+const OTHERS = 0o077
+const PRIVATE_FOLDER = 0o700
+const PRIVATE_FILE = 0o600
+
+/** At once, because the service asks while somebody waits at its door. */
+export function readSecretFileNow(path: string): SecretRead {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT')
+      return { ok: false, missing: true, message: `there is no '${path}'`, hint: 'it is made when the service starts' }
+    const isLink = codeOf(error) === 'ELOOP'
+    return unusable(isLink ? `'${path}' is a symbolic link` : `'${path}' cannot be read`, `look at it: ls -l ${path}`)
+  }
+  try {
+    const stat = fstatSync(file)
+    if (!stat.isFile() || stat.size > SECRET_MAX_BYTES) return unusable(`'${path}' is no file of ours`, 'move it away')
+    if (typeof process.getuid === 'function' && stat.uid !== process.getuid())
+      return unusable(`'${path}' belongs to somebody else`, 'move it away; a new one is made')
+    if ((stat.mode & OTHERS) !== 0)
+      return unusable(
+        `'${path}' may be read or changed by others (mode ${(stat.mode & 0o777).toString(8)})`,
+        `whoever read it has the secret: remove it (a new one is made), or if nobody did: chmod 600 ${path}`,
+      )
+    return { ok: true, text: readFileSync(file, 'utf8') }
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** False when there is a file of this name already; it is never written over. Durable and whole, or not there. */
+export async function makeSecretFile(path: string, text: string): Promise<boolean> {
+  const folder = dirname(path)
+  const temporary = join(folder, `.planfold-${process.pid}-${++made}.tmp`)
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE)
+  try {
+    await file.chmod(PRIVATE_FILE)
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    await link(temporary, path)
+    await syncFolder(folder)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  } finally {
+    await unlink(temporary)
+  }
+}
+
+let made = 0
+
+/** True when it was there. */
+export async function removeSecretFile(path: string): Promise<boolean> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+  await syncFolder(dirname(path))
+  return true
+}
+
+/** A folder only its owner may enter; one that is there and wider is narrowed, one that is a link is refused. */
+export async function makeSecretFolder(path: string): Promise<void> {
+  mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER })
+  const stat = await lstat(path)
+  if (!stat.isDirectory())
+    throw Object.assign(new Error(`'${path}' is no folder`), { code: 'ENOTDIR', syscall: 'lstat' })
+  if ((stat.mode & OTHERS) !== 0) await chmod(path, PRIVATE_FOLDER)
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    await folder.sync().catch(() => {})
+  } finally {
+    await folder.close()
+  }
+}
+
+const unusable = (message: string, hint: string): SecretRead => ({ ok: false, missing: false, message, hint })

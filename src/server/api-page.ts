@@ -1,0 +1,114 @@
+// The OpenAPI document as a page for people. Made on the server, without a script and without anything from elsewhere, so that it
+// can be read offline and nothing can run in it.
+
+import { createHash } from 'node:crypto'
+import { schemaTree } from './api-page-schema.ts'
+import { type Html, html } from './html.ts'
+import type { OpenApi, Operation, Parameter, Response } from './openapi.ts'
+import { resolved } from './openapi.ts'
+import { sample } from './openapi-sample.ts'
+
+export interface Page {
+  readonly text: string
+  /** What the page may load: its own style, and nothing else. */
+  readonly policy: string
+}
+
+export function apiPage(document: OpenApi, { origin }: { readonly origin: string }): Page {
+  const nouns = document.tags.map(({ name }) => name)
+  const operations = operationsOf(document)
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Planfold: routes</title>
+<style>${{ html: STYLE }}</style></head><body>
+<header><h1>Planfold <small>${String(document.info.version)}</small></h1><p>${String(document.info.description)}</p>
+<p>For programs: <a href="openapi.json">openapi.json</a>. Send a token as <code>Authorization: Bearer …</code>; a browser that opened the printed link is known by its cookie.</p></header>
+<nav>${nouns.map(noun => html`<a href="#${noun}">${noun}</a> `)}<a href="#schemas">schemas</a></nav>
+<main>${nouns.map(
+    noun =>
+      html`<section id="${noun}"><h2>${noun}</h2>${operations
+        .filter(({ operation }) => operation.tags.includes(noun))
+        .map(each => operationBlock(document, each, origin))}</section>`,
+  )}
+<section id="schemas"><h2>schemas</h2>${Object.entries(document.components.schemas ?? {}).map(
+    ([name, schema]) =>
+      html`<details id="schema-${name}"><summary><code>${name}</code></summary><div>${schemaTree(schema as never)}</div></details>`,
+  )}</section></main></body></html>
+`
+  return { text: page.html, policy: POLICY }
+}
+
+interface Listed {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
+
+function operationsOf({ paths }: OpenApi): readonly Listed[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  )
+}
+
+const RIGHTS: { readonly [right: string]: string } = {
+  nothing: 'anybody',
+  read: 'viewer',
+  operate: 'operator',
+  decide: 'approver',
+  administer: 'admin',
+}
+
+function operationBlock(document: OpenApi, listed: Listed, origin: string): Html {
+  const { method, path, operation } = listed
+  const { parameters = [], requestBody, responses } = operation
+  return html`<details id="${operation.operationId}"><summary><b class="${method}">${method}</b> <code>${path}</code> <span>${operation.summary}</span></summary><div>
+<p>For: ${RIGHTS[operation['x-right']] ?? operation['x-right']}</p>
+${parameters.length === 0 ? '' : html`<h3>Parameters</h3><ul>${parameters.map(parameterLine)}</ul>`}
+${
+  requestBody === undefined
+    ? ''
+    : html`<h3>Body${requestBody.required ? '' : ' (may be left out)'}</h3>${Object.entries(requestBody.content).map(
+        ([type, { schema = {} }]) => html`<p><code>${type}</code> ${schemaTree(schema)}</p>`,
+      )}`
+}
+<h3>Answers</h3><ul>${Object.entries(responses).map(([status, response]) => responseLine(document, status, response))}</ul>
+<h3>Try it</h3><pre>${curl(document, listed, origin)}</pre></div></details>`
+}
+
+const parameterLine = ({ name, in: place, required, description = '', schema }: Parameter): Html =>
+  html`<li><code class="name">${name}</code>${required ? html`<b title="required">*</b>` : ''} <small>${place}</small> ${schemaTree(schema)} <span>${description}</span></li>`
+
+function responseLine(document: OpenApi, status: string, response: Response): Html {
+  const { description = '', content = {} } = resolved(document, response)
+  const bodies = Object.entries(content).map(
+    ([type, { schema = {} }]) => html`<p><code>${type}</code> ${schemaTree(schema)}</p>`,
+  )
+  return html`<li><b>${status}</b> <span>${description}</span>${bodies}</li>`
+}
+
+function curl(document: OpenApi, { method, path, operation }: Listed, origin: string): string {
+  const { parameters = [], requestBody } = operation
+  const asked = parameters
+    .filter(({ in: place, required }) => place === 'query' && required)
+    .map(({ name, schema }) => `${name}=${encodeURIComponent(String(sample(document, schema)))}`)
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.replaceAll(/\W/g, '_').toUpperCase()}`)
+  const schema = requestBody?.content['application/json']?.schema
+  const words = [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} "${origin}${filled}${asked.length === 0 ? '' : `?${asked.join('&')}`}"`,
+    ...(operation['x-right'] === 'nothing' ? [] : [`-H "Authorization: Bearer $TOKEN"`]),
+    ...(schema === undefined
+      ? []
+      : [
+          `-H 'Content-Type: application/json'`,
+          `-d '${JSON.stringify(sample(document, schema)).replaceAll("'", "'\\''")}'`,
+        ]),
+  ]
+  return words.join(' \\\n  ')
+}
+
+const STYLE = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:0 1rem 4rem}
+h1 small{font-weight:400;font-size:.6em}h2{margin:2rem 0 .5rem;border-bottom:1px solid #8886}h3{margin:.8rem 0 .2rem;font-size:1em}
+nav{position:sticky;top:0;padding:.5rem 0;background:Canvas}nav a{margin-right:.6rem}details{margin:.2rem 0}details>div{margin:.2rem 0 1rem 1.2rem}
+summary{cursor:pointer}summary span,small,li>span{opacity:.75}code,pre{font-family:ui-monospace,monospace;font-size:.92em}pre{padding:.6rem;overflow:auto;border:1px solid #8886;border-radius:4px}
+ul{margin:.1rem 0;padding-left:1.2rem}p{margin:.2rem 0}b.GET{color:#2a7}b.POST{color:#27c}b.PATCH,b.PUT{color:#a60}b.DELETE{color:#c33}.name{font-weight:600}`
+
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`

@@ -1,0 +1,75 @@
+// Where the service may listen. What leaves this machine needs TLS, here or at a proxy that is named; what asks for no token
+// never leaves it. Asked before anything is opened.
+
+import { isIP } from 'node:net'
+
+export interface Binding {
+  readonly host: string
+  readonly auth: boolean
+  readonly tls: boolean
+  /** `--trusted-proxy`, as it was written. */
+  readonly proxy: string | null
+  /** `--allow-host`, as they were written. */
+  readonly hosts: readonly string[]
+}
+
+export type BindingChecked =
+  | { readonly ok: true; readonly proxy: string | null; readonly hosts: readonly string[] }
+  | { readonly ok: false; readonly is: 'usage' | 'refused'; readonly message: string; readonly hint: string }
+
+export function checkBinding({ host, auth, tls, proxy, hosts }: Binding): BindingChecked {
+  const isHere = isLoopback(host)
+  const public_ = proxy === null ? null : originOf(proxy)
+  if (proxy !== null && public_ === null)
+    return usage(
+      `'${proxy}' is not the origin of a proxy`,
+      'write the address people see, with https and without a path: --trusted-proxy https://plans.example.org',
+    )
+  const odd = hosts.find(name => !isHostName(name))
+  if (odd !== undefined)
+    return usage(`'${odd}' is not the name of a host`, 'write it as in --allow-host plans.example.org')
+  if (!isHere && !isHostName(host)) return usage(`'${host}' is not an address to listen on`, 'write an IP address')
+  if (!auth && !isHere)
+    return refused(
+      `without tokens the service listens only on this machine, not on ${host}`,
+      'leave out --no-auth, or use --host 127.0.0.1',
+    )
+  if (!auth && public_ !== null)
+    return refused(
+      'behind a proxy everybody could do everything without a token',
+      'leave out --no-auth, or --trusted-proxy',
+    )
+  if (!isHere && !tls && public_ === null)
+    return refused(
+      `on ${host} others could read tokens on the way`,
+      'add --tls-cert and --tls-key, or --trusted-proxy with the https address of a proxy in front; or use --host 127.0.0.1',
+    )
+  const own = isHere || isAnyAddress(host) ? [] : [bracketed(host)]
+  return {
+    ok: true,
+    proxy: public_,
+    hosts: [...own, ...(isHere && isIP(host) !== 0 ? [bracketed(host)] : []), ...hosts],
+  }
+}
+
+/** 127.0.0.0/8, ::1 and the name for them. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+
+const isAnyAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+/** As it stands in an address. */
+export const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
+
+function originOf(text: string): string | null {
+  if (!URL.canParse(text)) return null
+  const { origin, protocol, href } = new URL(text)
+  return protocol === 'https:' && (text === origin || text === href) && href === `${origin}/` ? origin : null
+}
+
+const isHostName = (text: string): boolean =>
+  isIP(text) !== 0 ||
+  (text.length <= 255 && /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9._-]*[a-z0-9])?)(:\d{1,5})?$/i.test(text))
+
+const usage = (message: string, hint: string) => ({ ok: false, is: 'usage', message, hint }) as const
+const refused = (message: string, hint: string) => ({ ok: false, is: 'refused', message, hint }) as const

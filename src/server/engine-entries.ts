@@ -1,0 +1,77 @@
+// Whole entries of the journal as they are committed, one JSON value a line: what `watch` of the Engine door is over a wire. Blank
+// lines tell that the line stands. It is read as fast as the client takes it; one that takes nothing is cut off and comes back.
+
+import type { PlanId } from '../domain/id.ts'
+import type { Call } from './call.ts'
+import { findPlan, isInScope } from './look-up.ts'
+import { isProblem, problem } from './problem.ts'
+import type { Answer, Outlet } from './route.ts'
+
+export interface EntriesQuery {
+  readonly after: number
+  readonly plan?: string | undefined
+}
+
+const HEADERS = {
+  'content-type': 'application/x-ndjson; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+export async function streamEntries(call: Call<EntriesQuery>): Promise<Answer> {
+  const { rooms, who, query, signal } = call
+  const found = query.plan === undefined ? null : await findPlan(call, query.plan)
+  if (found !== null && isProblem(found)) return found
+  const release = rooms.live.admit(who.token)
+  if (release === null)
+    return problem(429, 'streams', `${rooms.limits.streams} streams of this token are open already`, {
+      hint: 'close one of them',
+      headers: { 'retry-after': '5' },
+    })
+  // Fires however the answer ends, also when nothing of it is sent.
+  signal.addEventListener('abort', release, { once: true })
+  return { stream: out => send(call, found?.plan, out) }
+}
+
+async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Outlet): Promise<void> {
+  const { rooms, query } = call
+  const { streamSilentMs, heartbeatMs } = rooms.limits
+  const isSeen = seeing(call)
+  const cut = new AbortController()
+  out.begin(200, HEADERS)
+  out.write('\n')
+  const heart = setInterval(() => out.buffered() === 0 && out.write('\n'), heartbeatMs)
+  const watching = rooms.engine.watch({
+    after: query.after,
+    signal: AbortSignal.any([out.gone, cut.signal]),
+    ...(plan === undefined ? {} : { plan }),
+  })
+  try {
+    for await (const entry of watching) {
+      if (!(await isSeen(entry.plan)) || out.write(`${JSON.stringify(entry)}\n`)) continue
+      const silent = setTimeout(() => cut.abort(), streamSilentMs)
+      await Promise.race([out.drained(), fired(cut.signal)])
+      clearTimeout(silent)
+    }
+  } finally {
+    clearInterval(heart)
+  }
+  if (cut.signal.aborted) out.destroy()
+  else out.end()
+}
+
+/** Asked once a plan: what belongs to a session stays there. */
+function seeing(call: Call<EntriesQuery>): (plan: PlanId) => Promise<boolean> {
+  const known = new Map<PlanId, boolean>()
+  return async plan => {
+    const answer = known.get(plan) ?? (await isInScope(call, plan))
+    known.set(plan, answer)
+    return answer
+  }
+}
+
+const fired = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -1,0 +1,53 @@
+// For tests: a guard that asks for tokens, with one of every kind, and a clock that can be set on.
+
+import { randomBytes } from 'node:crypto'
+import type { Actor } from '../domain/id.ts'
+import { type Browsers, openBrowsers } from './browsers.ts'
+import type { Guard } from './guard.ts'
+import { LOOPBACK_ONLY, type OriginsOptions, openOrigins } from './origins.ts'
+import { newSecret, sha256Of, type Token } from './token-book.ts'
+import { tokenGuard } from './token-guard.ts'
+import { openTries } from './tries.ts'
+import type { Role, Scope } from './who.ts'
+
+export interface Guarded {
+  readonly guard: Guard
+  readonly browsers: Browsers
+  /** A token of this name and role; the header that shows it. */
+  token(name: string, role: Role, options?: { readonly scope?: Scope; readonly expiresAt?: number }): Bearer
+  revoke(name: string): void
+  hashOf(name: string): string
+  advance(ms: number): void
+  now(): number
+}
+
+export type Bearer = {
+  readonly authorization: string
+}
+
+export function guarded(options: Partial<OriginsOptions> = {}): Guarded {
+  let tokens: readonly Token[] = []
+  let ahead = 0
+  const now = (): number => Date.now() + ahead
+  const tries = openTries(now)
+  const browsers = openBrowsers({ now, random: randomBytes, tries, take: () => null })
+  const origins = openOrigins({ ...LOOPBACK_ONLY, ...options })
+  return {
+    guard: tokenGuard({ origins, tokens: () => tokens, browsers, tries, now }),
+    browsers,
+    token: (name, role, { scope = null, expiresAt = null } = {}) => {
+      const secret = newSecret(randomBytes)
+      const token = { name: name as Actor, role, sha256: sha256Of(secret), scope, createdAt: now(), expiresAt }
+      tokens = [...tokens, token]
+      return { authorization: `Bearer ${secret}` }
+    },
+    revoke: name => {
+      tokens = tokens.filter(token => token.name !== name)
+    },
+    hashOf: name => tokens.find(token => token.name === name)!.sha256,
+    advance: ms => {
+      ahead += ms
+    },
+    now,
+  }
+}

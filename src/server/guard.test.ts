@@ -1,0 +1,278 @@
+// Who comes in: tokens and their roles, browsers and their cookies, and nobody on behalf of another site.
+
+import { request } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guarded } from './guard.fixture.ts'
+import { type Served, served } from './server.fixture.ts'
+
+const house = guarded()
+const admin = house.token('ada', 'admin')
+let service: Served
+let ours: string
+beforeAll(async () => {
+  service = await served({ guard: house.guard })
+  ours = service.url
+})
+afterAll(() => service.close())
+
+/** A request whose every header is ours to choose, Host and Sec-Fetch-Site too. */
+function call(
+  method: string,
+  path: string,
+  headers: { readonly [name: string]: string | readonly string[] },
+  body?: string,
+): Promise<{ readonly status: number; readonly headers: NodeJS.Dict<string | string[]>; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(ours)
+    const sent = { host: `127.0.0.1:${port}`, connection: 'close', ...headers }
+    const asking = request(
+      { host: '127.0.0.1', port, method, path, headers: sent as never, setHost: false },
+      response => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (part: string) => {
+          text += part
+        })
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
+      },
+    )
+    asking.on('error', reject)
+    asking.end(body)
+  })
+}
+
+describe('a token', () => {
+  test('its name is who acts', async () => {
+    const { status, body } = await service.ask('GET', '/auth', undefined, admin)
+    expect({ status, body }).toEqual({ status: 200, body: { actor: 'ada', role: 'admin', scope: null } })
+  })
+
+  test('without one nobody is let in, also where there is nothing', async () => {
+    for (const path of ['/auth', '/nowhere', '/plans', '/health/x']) {
+      const { status, headers, body } = await service.ask('GET', path)
+      expect([path, status, body.type]).toEqual([path, 401, 'urn:planfold:problem:no-token'])
+      expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
+      expect(body.hint).toMatch(/Authorization: Bearer/)
+    }
+  })
+
+  test.each(['Bearer nonsense', 'Bearer', 'Basic YTpi', 'bearer  x y', `Bearer ${'x'.repeat(600)}`])(
+    'one that is not known is refused: %s',
+    async authorization => {
+      const { status, headers, body } = await service.ask('GET', '/auth', undefined, { authorization })
+      expect([status, body.type]).toEqual([401, 'urn:planfold:problem:unknown-token'])
+      expect(headers.get('www-authenticate')).toMatch(/invalid_token/)
+    },
+  )
+
+  test('one that expired is refused, and the answer says so', async () => {
+    const old = house.token('old', 'admin', { expiresAt: house.now() - 1_000 })
+    const { status, body } = await service.ask('GET', '/auth', undefined, old)
+    expect([status, body.type]).toEqual([401, 'urn:planfold:problem:expired-token'])
+    expect(body.detail).toMatch(/'old' expired at 20/)
+  })
+
+  test('one that was revoked is refused at once', async () => {
+    const bo = house.token('bo', 'viewer')
+    expect((await service.ask('GET', '/auth', undefined, bo)).status).toBe(200)
+    house.revoke('bo')
+    expect((await service.ask('GET', '/auth', undefined, bo)).status).toBe(401)
+  })
+
+  test('a role that lacks the right is refused, and the answer names the role that has it', async () => {
+    const viewer = house.token('vi', 'viewer')
+    const { status, body } = await service.ask('GET', '/tokens', undefined, viewer)
+    expect([status, body.type, body.needs]).toEqual([403, 'urn:planfold:problem:not-allowed', ['admin']])
+    expect(body.hint).toBe('use one with the role admin')
+  })
+
+  test('is never taken from the address', async () => {
+    const secret = admin.authorization.slice('Bearer '.length)
+    expect((await service.ask('GET', `/auth?token=${secret}`)).status).toBe(401)
+    expect((await service.ask('GET', `/auth?access_token=${secret}`)).status).toBe(401)
+  })
+
+  test('wrong ones by the hundred are slowed down, while the right one comes in', async () => {
+    const own = guarded()
+    const right = own.token('ada', 'admin')
+    const other = await served({ guard: own.guard })
+    try {
+      const statuses: number[] = []
+      for (let at = 0; at < 100; at++)
+        statuses.push((await other.ask('GET', '/auth', undefined, { authorization: `Bearer ${at}` })).status)
+      expect(statuses.slice(0, 30)).toEqual(Array(30).fill(401))
+      expect(statuses.slice(30)).toEqual(Array(70).fill(429))
+      expect((await other.ask('GET', '/auth', undefined, right)).status).toBe(200)
+      own.advance(60_000)
+      expect((await other.ask('GET', '/auth', undefined, { authorization: 'Bearer x' })).status).toBe(401)
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+describe('a browser', () => {
+  const json = { 'content-type': 'application/json' }
+  const enter = async (code: string, origin: string = ours) =>
+    await service.ask('POST', '/auth/code', { code }, { origin })
+
+  async function signedIn(): Promise<string> {
+    const { status, headers } = await enter(house.browsers.invite(house.hashOf('ada')).code)
+    expect(status).toBe(204)
+    return headers.get('set-cookie')!.split(';')[0]!
+  }
+
+  test('gets a cookie for a code, once', async () => {
+    const { code } = house.browsers.invite(house.hashOf('ada'))
+    const { status, headers } = await enter(code)
+    expect(status).toBe(204)
+    expect(headers.get('set-cookie')).toMatch(
+      /^planfold_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    )
+    const again = await enter(code)
+    expect([again.status, again.headers.get('set-cookie'), again.body.type]).toEqual([
+      401,
+      null,
+      'urn:planfold:problem:bad-code',
+    ])
+  })
+
+  test('a code that is ten minutes old gets nothing', async () => {
+    const { code } = house.browsers.invite(house.hashOf('ada'))
+    house.advance(10 * 60_000)
+    expect((await enter(code)).status).toBe(401)
+  })
+
+  test('a code sent by anything but a page of ours gets nothing, and stays unused', async () => {
+    const { code } = house.browsers.invite(house.hashOf('ada'))
+    expect((await service.ask('POST', '/auth/code', { code })).status).toBe(403)
+    expect((await enter(code, 'http://evil.example')).status).toBe(403)
+    expect((await enter(code)).status).toBe(204)
+  })
+
+  test('is known by its cookie until twelve hours are over', async () => {
+    const cookie = await signedIn()
+    expect((await service.ask('GET', '/auth', undefined, { cookie })).body).toMatchObject({ actor: 'ada' })
+    expect((await service.ask('GET', '/auth', undefined, { cookie: `a=b; ${cookie}; c=d` })).status).toBe(200)
+    house.advance(12 * 60 * 60_000)
+    expect((await service.ask('GET', '/auth', undefined, { cookie })).status).toBe(401)
+  })
+
+  test('a forged cookie of the same name beside the right one changes nothing', async () => {
+    const cookie = await signedIn()
+    const both = { cookie: `planfold_session=forged; ${cookie}` }
+    expect((await service.ask('GET', '/auth', undefined, both)).status).toBe(200)
+  })
+
+  test('changes something only for a page of ours', async () => {
+    const cookie = await signedIn()
+    const asking = (headers: { readonly [name: string]: string }) =>
+      call('POST', '/auth/codes', { cookie, ...headers }).then(({ status }) => status)
+    expect(await asking({})).toBe(403)
+    expect(await asking({ 'sec-fetch-site': 'none' })).toBe(403)
+    expect(await asking({ 'sec-fetch-site': 'cross-site' })).toBe(403)
+    expect(await asking({ origin: 'null' })).toBe(403)
+    expect(await asking({ 'sec-fetch-site': 'same-origin' })).toBe(201)
+    expect(await asking({ origin: ours })).toBe(201)
+  })
+
+  test('signs out: its cookie opens nothing any more', async () => {
+    const cookie = await signedIn()
+    const left = await service.ask('POST', '/auth/logout', undefined, { cookie, origin: ours })
+    expect([left.status, left.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])
+    expect((await service.ask('GET', '/auth', undefined, { cookie })).status).toBe(401)
+  })
+
+  test('goes with the token it came in by', async () => {
+    house.token('cy', 'viewer')
+    const { headers } = await enter(house.browsers.invite(house.hashOf('cy')).code)
+    const cookie = headers.get('set-cookie')!.split(';')[0]!
+    expect((await service.ask('GET', '/auth', undefined, { cookie })).body.actor).toBe('cy')
+    house.revoke('cy')
+    expect((await service.ask('GET', '/auth', undefined, { cookie })).status).toBe(401)
+  })
+
+  test('under TLS its cookie is bound to the host', () => {
+    const from = { origin: 'https://plans.example.org', source: '', isOurPage: true }
+    const entered = house.browsers.enter(house.browsers.invite(house.hashOf('ada')).code, from)
+    expect(entered).toEqual({
+      cookie: expect.stringMatching(
+        /^__Host-planfold_session=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/,
+      ),
+    })
+  })
+
+  test('whoever has a token gets a link of their own', async () => {
+    const made = await service.ask('POST', '/auth/codes', undefined, admin)
+    expect([made.status, made.body.link]).toEqual([201, `${ours}/#code=${made.body.code}`])
+    expect(
+      (await call('POST', '/auth/code', { ...json, origin: ours }, JSON.stringify({ code: made.body.code }))).status,
+    ).toBe(204)
+  })
+})
+
+describe('the page', () => {
+  test('loads nothing from anywhere and cannot be framed', async () => {
+    const { status, headers, body } = await service.ask('GET', '/')
+    expect(status).toBe(200)
+    const policy = headers.get('content-security-policy')!
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(body).not.toMatch(/(src|href)="(?!\/)/)
+    expect(body).toContain('history.replaceState')
+  })
+})
+
+describe('another site', () => {
+  const port = (): string => new URL(ours).port
+  const status = async (headers: { readonly [name: string]: string | readonly string[] }, path = '/auth') =>
+    (await call('GET', path, { ...admin, ...headers })).status
+
+  test('is not ours by any other name', async () => {
+    for (const host of [
+      'evil.example',
+      `evil.example:${port()}`,
+      `127.0.0.1`,
+      `127.0.0.1:1`,
+      '',
+      `localhost.evil.example:${port()}`,
+    ])
+      for (const path of ['/auth', '/health', '/', '/nowhere'])
+        expect([host, path, await status({ host }, path)]).toEqual([host, path, 421])
+    for (const host of [`127.0.0.1:${port()}`, `localhost:${port()}`, `LOCALHOST:${port()}`, `[::1]:${port()}`])
+      expect([host, await status({ host })]).toEqual([host, 200])
+  })
+
+  test('cannot ask in the name of a page', async () => {
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      `http://localhost:${port()}`,
+      `https://127.0.0.1:${port()}`,
+      'http://127.0.0.1',
+      `http://127.0.0.1:${port()}/`,
+    ])
+      for (const path of ['/auth', '/health', '/', '/nowhere'])
+        expect([origin, path, await status({ origin }, path)]).toEqual([origin, path, 403])
+    expect(await status({ origin: ours })).toBe(200)
+  })
+
+  test('cannot have a browser fetch, embed or submit', async () => {
+    for (const site of ['cross-site', 'same-site', 'nonsense'])
+      expect(await status({ 'sec-fetch-site': site })).toBe(403)
+    for (const site of ['same-origin', 'none']) expect(await status({ 'sec-fetch-site': site })).toBe(200)
+  })
+
+  test('gets no CORS, whatever it asks', async () => {
+    const asked = await call('OPTIONS', '/plans', {
+      origin: 'http://evil.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type, authorization',
+    })
+    expect(asked.status).toBe(403)
+    for (const headers of [asked.headers, (await call('OPTIONS', '/auth', { ...admin, origin: ours })).headers])
+      expect(Object.keys(headers).filter(name => name.startsWith('access-control'))).toEqual([])
+    expect((await call('OPTIONS', '/auth', { ...admin })).status).toBe(405)
+  })
+})

@@ -1,0 +1,26 @@
+// HTML whose texts cannot become anything else: what is put into a template is escaped, unless it was made by one.
+
+export interface Html {
+  readonly html: string
+}
+
+type Piece = string | number | Html | readonly Html[]
+
+export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+  return { html: strings.reduce((made, text, at) => made + shown(pieces[at - 1]!) + text) }
+}
+
+function shown(piece: Piece): string {
+  if (typeof piece === 'string' || typeof piece === 'number') return escaped(String(piece))
+  return 'html' in piece ? piece.html : piece.map(({ html }) => html).join('')
+}
+
+const ENTITIES: { readonly [char: string]: string } = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, char => ENTITIES[char]!)

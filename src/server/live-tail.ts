@@ -1,0 +1,80 @@
+// The newest entries of all plans in memory, told in text once for everybody: who is up to date reads here, and costs no query.
+// Bounded in number and size; whoever falls behind its beginning reads from the store.
+
+import type { PlanFacts } from '../domain/views/announcement.ts'
+import type { Entry, Position } from '../stores/store.ts'
+import { DOTTED, entryFrames, type Naming } from './sse-frame.ts'
+
+const ITEMS_MAX = 1_000
+const CHARS_MAX = 4_000_000
+
+/** An entry with what everybody who hears of it must know. */
+export class LiveEntry {
+  readonly entry: Entry
+  readonly facts: PlanFacts
+  readonly chars: number
+  readonly #frames = new Map<string, readonly string[]>()
+
+  constructor(entry: Entry, facts: PlanFacts) {
+    this.entry = entry
+    this.facts = facts
+    this.chars = this.frames(DOTTED).reduce((sum, text) => sum + text.length, 0)
+  }
+
+  frames(naming: Naming): readonly string[] {
+    const known = this.#frames.get(naming.key)
+    if (known !== undefined) return known
+    const made = entryFrames(naming, this.entry, this.facts)
+    this.#frames.set(naming.key, made)
+    return made
+  }
+}
+
+export class LiveTail {
+  readonly #items = new Map<Position, LiveEntry>()
+  #chars = 0
+  #begin: Position
+  #end: Position
+
+  constructor(end: Position) {
+    this.#end = end
+    this.#begin = end + 1
+  }
+
+  /** The last position that is known to be there. */
+  get end(): Position {
+    return this.#end
+  }
+
+  /** The first position that can be had here; behind the end when there is none. */
+  get begin(): Position {
+    return this.#begin
+  }
+
+  /** Null when it has to be read from the store, or is not there yet. */
+  at(position: Position): LiveEntry | null {
+    return this.#items.get(position) ?? null
+  }
+
+  push(item: LiveEntry): void {
+    const { position } = item.entry
+    if (position <= this.#end) return
+    // A plan was pruned before anybody saw its last entries: positions are missing, and the tail begins anew behind them.
+    if (position !== this.#end + 1) this.forget(position - 1)
+    this.#end = position
+    this.#items.set(position, item)
+    this.#chars += item.chars
+    while (this.#items.size > ITEMS_MAX || this.#chars > CHARS_MAX) {
+      this.#chars -= this.#items.get(this.#begin)!.chars
+      this.#items.delete(this.#begin++)
+    }
+  }
+
+  /** Nothing up to this position can be had here any more. */
+  forget(end: Position): void {
+    this.#items.clear()
+    this.#chars = 0
+    this.#end = end
+    this.#begin = end + 1
+  }
+}

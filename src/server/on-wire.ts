@@ -1,0 +1,46 @@
+// The engine's views as they go over the wire: keys in snake_case, times as ISO strings. What people, agents and programs wrote
+// themselves goes as it is, whatever its keys look like.
+
+import type { Json } from '../domain/json.ts'
+
+export const iso = (at: number): string => new Date(at).toISOString()
+export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
+
+/** Keys whose values somebody else wrote. */
+const AS_WRITTEN: ReadonlySet<string> = new Set([
+  'actual',
+  'after',
+  'annotations',
+  'answers',
+  'before',
+  'bound',
+  'command',
+  'data',
+  'default',
+  'definition',
+  'detail',
+  'events',
+  'expected',
+  'facts',
+  'form',
+  'inputs',
+  'outputs',
+  'said',
+])
+const TIMES = /^(?:at|since|until|now|lastAt|[a-z]+At)$/
+
+export function onWire(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(onWire)
+  if (value === null || typeof value !== 'object') return (value ?? null) as Json
+  const told: [string, Json][] = []
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === undefined) continue
+    const isTime = typeof inner === 'number' && TIMES.test(key)
+    told.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
+  }
+  return Object.fromEntries(told)
+}
+
+/** Names of tasks and other words are keys, too: only what looks like one of our own is changed. */
+const snake = (key: string): string =>
+  /^[a-z]+(?:[A-Z][a-z]+)+$/.test(key) ? key.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) : key

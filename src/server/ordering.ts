@@ -1,0 +1,60 @@
+// Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
+// happened is told the same way everywhere.
+
+import type { Order, Submitted } from '../engine/engine.ts'
+import { type Call, options } from './call.ts'
+import { type FoundPlan, findPlan, findTask } from './look-up.ts'
+import { isProblem, notFound, type Problem, refused } from './problem.ts'
+import type { Answer } from './route.ts'
+
+export type Accepted = Extract<Submitted, { readonly ok: true }>
+export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | 'once' | 'expectedVersion'>
+
+export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
+  const submitted = await call.rooms.engine.submit(plan, what, call.who.actor, options(call))
+  return submitted.ok ? submitted : refused(submitted.refusal)
+}
+
+/** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
+export async function orderAlso(call: Asking, plan: string, what: Order, part: string): Promise<Accepted | Problem> {
+  const { rooms, who, once } = call
+  const key = once === undefined ? {} : { once: `${once}/${part}` }
+  const submitted = await rooms.engine.submit(plan, what, who.actor, key)
+  return submitted.ok ? submitted : refused(submitted.refusal)
+}
+
+/** What every order tells: the plan, and how it stands now. */
+export async function movedOf(
+  { rooms }: Asking,
+  { plan, name, version, replayed }: Accepted,
+): Promise<{ readonly plan_id: string; readonly name: string; readonly state: string; readonly version: number }> {
+  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  return {
+    plan_id: plan,
+    name,
+    state: summary?.status ?? 'archived',
+    version,
+    ...(replayed === undefined ? {} : { replayed }),
+  }
+}
+
+/** The plan of the path; goes on with it, or answers that there is none. */
+export async function withPlan<C extends Asking>(
+  call: C,
+  goOn: (found: FoundPlan) => Promise<Answer>,
+): Promise<Answer> {
+  const found = await findPlan(call, call.params.plan!)
+  return isProblem(found) ? found : await goOn(found)
+}
+
+/** The task of the path, with or without its plan before it. */
+export async function withTask<C extends Asking>(
+  call: C,
+  goOn: (found: Exclude<Awaited<ReturnType<typeof findTask>>, Problem>) => Promise<Answer>,
+): Promise<Answer> {
+  const found = await findTask(call, call.params.task!, call.params.plan)
+  return isProblem(found) ? found : await goOn(found)
+}
+
+/** A plan that was there a moment ago and is not any more: somebody purged it. */
+export const gone = (): Problem => notFound('the plan has gone', 'list them: GET /plans')

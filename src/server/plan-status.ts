@@ -1,0 +1,106 @@
+// What a client means when it says what a plan's status shall be: which order that is, and what is allowed from here. To ask for what
+// is so already changes nothing.
+//
+//   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
+
+import { checkGraph } from '../domain/graph.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { AnswerOf } from '../engine/engine.ts'
+import { tasksFromSteps } from '../format/wire/from-store.ts'
+import { planWord } from '../format/wire/store-words.ts'
+import { faulty } from './document.ts'
+import { type Accepted, type Asking, gone, orderAlso } from './ordering.ts'
+import { isProblem, type Problem, problem } from './problem.ts'
+
+type Summary = NonNullable<AnswerOf<'summary'>>
+
+const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
+  draft: ['active', 'completed', 'failed', 'cancelled'],
+  active: ['paused', 'completed', 'failed', 'cancelled'],
+  blocked: ['paused', 'completed', 'failed', 'cancelled'],
+  paused: ['active', 'completed', 'failed', 'cancelled'],
+  completed: [],
+  failed: [],
+  cancelled: [],
+}
+
+/** Null when it may be asked for. */
+export function refuseStatus({ name, status }: Summary, wanted: PlanStatus): Problem | null {
+  if (isAlready(status, wanted) || FROM[status].includes(wanted)) return null
+  const allowed = FROM[status].map(planWord)
+  return problem(409, 'illegal-transition', `'${name}' is ${planWord(status)} and cannot become ${planWord(wanted)}`, {
+    hint: allowed.length === 0 ? 'it has ended; POST /plans makes a new one' : `it can become ${allowed.join(', ')}`,
+    allowed,
+  })
+}
+
+/** Null when there was nothing to do. */
+export async function becomes(
+  call: Asking,
+  { id, status }: Summary,
+  wanted: PlanStatus,
+  reason: string | null,
+): Promise<Accepted | null | Problem> {
+  if (isAlready(status, wanted)) return null
+  const said = reason === null ? {} : { reason }
+  switch (wanted) {
+    case 'active':
+      return status === 'paused' ? await inWords(call, id, { type: 'resume' }) : await startPlan(call, id)
+    case 'paused':
+      return await inWords(call, id, { type: 'pause', ...said })
+    case 'cancelled':
+      return await inWords(call, id, { type: 'cancel', ...said })
+    case 'completed':
+    case 'failed': {
+      const filled = status === 'draft' ? await withTasks(call, id) : null
+      if (filled !== null && isProblem(filled)) return filled
+      return await inWords(call, id, { type: 'finish', as: wanted, reason: reason ?? `said to be ${wanted}` })
+    }
+    default:
+      return gone()
+  }
+}
+
+/** A plan that is only an outline becomes the tasks of its steps first. */
+export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
+  const filled = await withTasks(call, plan)
+  return filled !== null && isProblem(filled) ? filled : await inWords(call, plan, { type: 'start' })
+}
+
+/** Null when it has tasks, or no steps to make some of. */
+async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
+  const current = await call.rooms.engine.ask({ type: 'definition', plan })
+  if (current === null) return gone()
+  const { definition, revision } = current
+  if (definition.tasks.length > 0) return null
+  const made = tasksFromSteps(definition, checkGraph)
+  if (made === null) return null
+  if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
+  return await orderAlso(
+    call,
+    plan,
+    {
+      type: 'revise',
+      definition: { ...definition, tasks: made.definition.tasks },
+      rationale: 'its steps were made into tasks',
+      expectedRevision: revision,
+    },
+    'steps',
+  )
+}
+
+/** What is allowed is told in the words of whoever asked. */
+async function inWords(call: Asking, plan: string, what: Parameters<typeof orderAlso>[2]): Promise<Accepted | Problem> {
+  const { rooms } = call
+  const done = await orderAlso(call, plan, what, what.type)
+  if (!isProblem(done) || done.problem.allowed === undefined) return done
+  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  const allowed = summary === null ? [] : FROM[summary.status].map(planWord).filter(word => word !== wordOf(what))
+  const hint = allowed.length === 0 ? 'see its tasks: GET /tasks?plan_id=…' : `it can become ${allowed.join(', ')}`
+  return { ...done, problem: { ...done.problem, hint, allowed } }
+}
+
+const wordOf = (what: { readonly type: string; readonly as?: string }): string | undefined => what.as
+
+const isAlready = (status: PlanStatus, wanted: PlanStatus): boolean =>
+  status === wanted || (status === 'blocked' && wanted === 'active') || (status === 'active' && wanted === 'blocked')

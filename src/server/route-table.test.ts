@@ -1,0 +1,131 @@
+// Every route of the table, with every kind of token (A60, A69): made from the table itself, so that no route can be forgotten.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Actor } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { external, gate, plan } from '../testing/plan.ts'
+import { documentOf } from './answers.fixture.ts'
+import { type Bearer, guarded } from './guard.fixture.ts'
+import { sample } from './openapi-sample.ts'
+import type { AnyRoute } from './route.ts'
+import { ROUTES } from './routes/all.ts'
+import { type Served, served } from './server.fixture.ts'
+import { RIGHTS, type Role } from './who.ts'
+
+/** Anybody may call these; whatever is not named here needs a token. */
+const PUBLIC = ['GET /', 'GET /health', 'GET /ready', 'POST /auth/code', 'POST /auth/logout']
+const ROLES = Object.keys(RIGHTS) as readonly Role[]
+const MARK = 'zq7secretzq7'
+const named = (route: AnyRoute): string => `${route.method} ${route.path}`
+const guardedRoutes = ROUTES.filter(route => route.right !== 'nothing')
+
+const house = guarded()
+let service: Served
+let secret: { readonly [parameter: string]: string }
+const tokens = {} as Record<Role, Bearer>
+
+beforeAll(async () => {
+  service = await served({ guard: house.guard })
+  for (const role of ROLES) tokens[role] = house.token(`the-${role}`, role)
+  const { engine } = service.composed
+  const actor = 'ada' as Actor
+  const make = async (name: string, session: string) => {
+    const tasks = [external(`${name}-work`, { title: `work of ${name}` }), gate(`${name}-gate`)]
+    const definition = plan(name, ...tasks, { title: `title of ${name}` })
+    const made = await engine.submit(null, { type: 'create', definition, session }, actor)
+    if (!made.ok) throw new Error(made.refusal.message)
+    await engine.submit(made.plan, { type: 'start' }, actor)
+    return made.plan
+  }
+  const hidden = await make(MARK, `session-${MARK}`)
+  const { items } = await engine.ask({ type: 'tasks', plan: hidden })
+  const work = items.find(({ name }) => name === `${MARK}-work`)!
+  secret = { plan: hidden, task: work.id, gate: `${MARK}-gate`, session: `session-${MARK}`, goal: `goal-${MARK}` }
+  const shown = await make('shown', 'session-shown')
+  for (const role of ['viewer', 'operator', 'approver'] as const)
+    scoped[role] = house.token(`scoped-${role}`, role, { scope: { plans: [shown] } })
+})
+afterAll(() => service.close())
+const scoped = {} as Record<Exclude<Role, 'admin'>, Bearer>
+
+describe('the table', () => {
+  test('what anybody may call is on the list of what is public, and nothing else', () => {
+    expect(
+      ROUTES.filter(route => route.right === 'nothing')
+        .map(named)
+        .sort(),
+    ).toEqual([...PUBLIC].sort())
+  })
+
+  test('is large enough to be the real one', () => {
+    expect(ROUTES.length).toBeGreaterThan(20)
+  })
+})
+
+describe.each(guardedRoutes.map(route => [named(route), route] as const))('%s', (_, route) => {
+  test('is closed to whoever has no token, a wrong, an expired or a revoked one', async () => {
+    const expired = house.token('late', RIGHTS.admin.has(route.right as never) ? 'admin' : 'viewer', {
+      expiresAt: house.now() - 1,
+    })
+    const revoked = house.token('gone', 'admin')
+    house.revoke('gone')
+    const wrong = { authorization: `Bearer planfold_${'x'.repeat(43)}` }
+    expect((await call(route, {})).status).toBe(401)
+    expect([401, 429]).toContain((await call(route, wrong)).status)
+    expect([401, 429]).toContain((await call(route, revoked)).status)
+    const late = await call(route, expired)
+    house.revoke('late')
+    expect([late.status, JSON.parse(late.text).type]).toEqual([401, 'urn:planfold:problem:expired-token'])
+  })
+
+  test('is closed to every role that lacks the right, and says which role has it', async () => {
+    for (const role of ROLES.filter(one => !RIGHTS[one].has(route.right as never))) {
+      const { status, text } = await call(route, tokens[role])
+      const body = JSON.parse(text)
+      expect([role, status, body.type]).toEqual([role, 403, 'urn:planfold:problem:not-allowed'])
+      expect(body.needs).toContain('admin')
+    }
+  })
+
+  test.runIf(route.right !== 'administer')('shows nothing of a plan outside the scope of the token', async () => {
+    const role = (['viewer', 'operator', 'approver'] as const).find(one => RIGHTS[one].has(route.right as never))!
+    const { status, text } = await call(route, scoped[role])
+    expect(text.replaceAll(/'[^']*' |"instance":"[^"]*"/g, '')).not.toContain(`title of ${MARK}`)
+    expect(status).toBeLessThan(500)
+    if (/:(plan|task|session)\b/.test(route.path)) {
+      // What is asked for is named in the answer; what is known of it is not.
+      expect([route.path, status, text]).toEqual([route.path, expect.toSatisfy(is => is === 404 || is === 422), text])
+    } else expect(text).not.toContain(MARK)
+  })
+})
+
+/** With a body that fits, as far as one can be made up, so that the handler is reached. */
+async function call(
+  route: AnyRoute,
+  headers: Bearer | object,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(secret[name] ?? `${name}-x`))
+  const body = bodyFor(route)
+  const stop = new AbortController()
+  const response = await fetch(service.url + path, {
+    method: route.method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: stop.signal,
+  })
+  if ((response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
+    // A stream that was begun has said what it says without being asked.
+    const first = await response.body!.getReader().read()
+    stop.abort()
+    return { status: response.status, text: Buffer.from(first.value ?? []).toString() }
+  }
+  return { status: response.status, text: await response.text() }
+}
+
+function bodyFor(route: AnyRoute): unknown {
+  const document = documentOf(ROUTES)
+  const template = route.path.replaceAll(/:(\w+)/g, '{$1}')
+  const schema =
+    document.paths[template]?.[route.method.toLowerCase()]?.requestBody?.content['application/json']?.schema
+  return schema === undefined ? undefined : sample(document, schema as JsonObject)
+}

@@ -1,0 +1,363 @@
+// Agents and people at work over HTTP: claims, reports, gates, and single tasks advanced by hand.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import type { Guard } from '../guard.ts'
+import { type Served, served } from '../server.fixture.ts'
+import type { Who } from '../who.ts'
+import { claimRoutes } from './claims.ts'
+import { runRoutes } from './claims-run.ts'
+import { gateRoutes } from './gates.ts'
+import { planVerbRoutes } from './plan-verbs.ts'
+import { sessionPlanRoutes } from './session-plans.ts'
+import { sessionRoutes } from './sessions.ts'
+
+let service: Served
+/** `x-who` says who calls; `x-plan` and `x-session` what they may see. */
+const guard: Guard = {
+  admit: ({ headers }) => {
+    const [plan, session] = [headers['x-plan'], headers['x-session']]
+    const scope =
+      plan === undefined && session === undefined
+        ? null
+        : {
+            ...(plan === undefined ? {} : { plans: [plan as PlanId] }),
+            ...(session === undefined ? {} : { sessions: [String(session)] }),
+          }
+    return { actor: (headers['x-who'] ?? 'anyone') as Actor, role: 'admin', scope, token: '' } satisfies Who
+  },
+  takesAnyType: () => true,
+}
+
+beforeAll(async () => {
+  const routes = [
+    ...sessionRoutes,
+    ...sessionPlanRoutes,
+    ...planVerbRoutes,
+    ...claimRoutes,
+    ...runRoutes,
+    ...gateRoutes,
+  ]
+  service = await served({ routes, guard })
+})
+afterAll(async () => {
+  expect(service.errors).toEqual([])
+  await service.close()
+})
+
+let count = 0
+const make = async (
+  tasks: readonly object[],
+  { start = true, ...more }: { start?: boolean; session?: string; [key: string]: unknown } = {},
+) => {
+  const { session = `c${++count}`, ...rest } = more
+  const document = { planfold: 1, name: `work-${++count}`, tasks, ...rest }
+  const { status, body } = await service.ask('POST', `/session/${session}/plan`, { document, auto_execute: start })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return { id: body.id as PlanId, name: body.name as string, session }
+}
+const drive = (plan: PlanId) => service.composed.worker.drive(plan, { stop: new AbortController().signal })
+
+describe('claims', () => {
+  test('the next ready task is claimed with its briefing, kept, and reported', async () => {
+    const { id, session } = await make([
+      {
+        id: 'a',
+        title: 'First',
+        instruction: 'do it well',
+        kind: 'research',
+        inputs: { x: 1 },
+        outputs: { answer: { report: true } },
+      },
+      { id: 'b', instruction: 'then this', needs: ['a'] },
+    ])
+    const next = await service.ask('GET', `/plans/${id}/next?explain=true`)
+    expect(next.body).toMatchObject({
+      items: [{ name: 'a', state: 'ready' }],
+      explained: [{ task: 'a' }, { task: 'b' }],
+    })
+    const claimed = await service.ask(
+      'POST',
+      '/tasks/claim',
+      { session_id: session, agent_id: 'bot-1', kinds: ['research'], lease_seconds: 60 },
+      { 'x-who': 'ana' },
+    )
+    expect(claimed.status).toBe(200)
+    expect(claimed.body).toMatchObject({
+      plan_id: id,
+      agent_id: 'bot-1',
+      expires_in_seconds: 60,
+      place: null,
+      task: { name: 'a', state: 'running', claimed_by: 'ana' },
+      briefing: {
+        task: 'a',
+        title: 'First',
+        instruction: 'do it well',
+        inputs: { x: 1 },
+        outputs: { answer: { from: 'report' } },
+      },
+    })
+    const { token, task } = claimed.body
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session })).status).toBe(204)
+    expect((await service.ask('POST', `/tasks/${task.id}/heartbeat`, { token, lease_seconds: 90 })).body).toMatchObject(
+      { expires_in_seconds: 90 },
+    )
+    expect((await service.ask('POST', `/tasks/${task.id}/heartbeat`, { token: 'other' })).status).toBe(409)
+    expect((await service.ask('POST', `/tasks/${task.id}/report`, { status: 'done' }, { 'x-who': 'ben' })).status).toBe(
+      422,
+    )
+    expect(
+      (
+        await service.ask(
+          'POST',
+          `/tasks/${task.id}/report`,
+          { status: 'done', outputs: { answer: 1 } },
+          { 'x-who': 'ben' },
+        )
+      ).status,
+    ).toBe(409)
+    const done = await service.ask('POST', `/tasks/${task.id}/report`, {
+      status: 'completed',
+      token,
+      output_data: { answer: 42 },
+    })
+    expect(done.body).toMatchObject({ state: 'active', task: { state: 'completed', output_data: { answer: 42 } } })
+    const rest = await service.ask('POST', `/tasks/${id}:b/report`, {
+      status: 'failed',
+      error: { message: 'no way', hint: 'x' },
+    })
+    expect(rest.body).toMatchObject({ state: 'failed', task: { state: 'failed', reason: 'no way' } })
+  })
+
+  test('regression 6 over HTTP: a report that is not accepted is an error, though it is recorded', async () => {
+    const { id } = await make([
+      { id: 'a', instruction: 'x', outputs: { n: { report: true } }, accept: [{ expect: 'outputs.n > 3' }] },
+    ])
+    const { status, body } = await service.ask('POST', `/tasks/${id}:a/report`, { status: 'done', outputs: { n: 1 } })
+    expect(status).toBe(422)
+    expect(body).toMatchObject({
+      type: 'urn:planfold:problem:not-accepted',
+      task: { state: 'failed' },
+      verdicts: [{ holds: false }],
+      hint: expect.any(String),
+    })
+  })
+
+  test('of many at once, each task is claimed by one', async () => {
+    const { session } = await make([1, 2, 3, 4, 5].map(n => ({ id: `t${n}`, instruction: 'x' })))
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        service.ask('POST', '/tasks/claim', { session_id: session }, { 'x-who': `agent-${n}` }),
+      ),
+    )
+    const names = all.flatMap(({ status, body }) => (status === 200 ? [body.task.name] : []))
+    expect(names.sort()).toEqual(['t1', 't2', 't3', 't4', 't5'])
+    expect(all.filter(({ status }) => status === 204)).toHaveLength(3)
+  })
+
+  test('under one key, one task is claimed, with the same token', async () => {
+    const { session } = await make([1, 2].map(n => ({ id: `t${n}`, instruction: 'x' })))
+    const ask = () =>
+      service.ask(
+        'POST',
+        '/tasks/claim',
+        { session_id: session },
+        { 'idempotency-key': `claim-${session}`, 'x-who': 'keyed' },
+      )
+    const [a, b] = [await ask(), await ask()]
+    expect([b.body.token, b.body.task.name, b.body.replayed]).toEqual([a.body.token, a.body.task.name, true])
+    await service.ask('POST', `/tasks/${a.body.task.id}/report`, { status: 'done', token: a.body.token })
+    expect((await ask()).status).toBe(409)
+  })
+
+  test('work with a name on it is offered to that agent only; steps of a sequential plan come one after the other', async () => {
+    const { session } = await make([{ id: 'hers', instruction: 'x', assignee: 'bot-2' }])
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session })).status).toBe(204)
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session, agent_id: 'bot-2' })).body.task.name).toBe(
+      'hers',
+    )
+    const other = await make(
+      [1, 2].map(n => ({ id: `t${n}`, instruction: 'x' })),
+      { extra: { plan_type: 'sequential' } },
+    )
+    const first = await service.ask('POST', '/tasks/claim', { plan_id: other.name })
+    expect(first.body.task.name).toBe('t1')
+    expect((await service.ask('POST', '/tasks/claim', { plan_id: other.name })).status).toBe(204)
+    await service.ask('POST', `/tasks/${first.body.task.id}/report`, { status: 'done' })
+    expect((await service.ask('POST', '/tasks/claim', { plan_id: other.name })).body.task.name).toBe('t2')
+  })
+
+  test('a task is skipped with a reason, and tried again', async () => {
+    const { id } = await make([
+      { id: 'a', instruction: 'x' },
+      { id: 'b', instruction: 'y', needs: ['a'] },
+    ])
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/skip`, {})).status).toBe(422)
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/skip`, { reason: 'not needed' })).body.task).toMatchObject({
+      state: 'skipped',
+    })
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/retry`)).body.task).toMatchObject({
+      state: 'ready',
+      visit: 2,
+    })
+    expect((await service.ask('POST', `/plans/${id}/tasks/nobody/retry`)).status).toBe(404)
+  })
+
+  test('what is outside the scope of a token is not offered, not found and not claimed (A69)', async () => {
+    const mine = await make([{ id: 'a', instruction: 'x' }])
+    const theirs = await make([{ id: 'a', instruction: 'x' }])
+    const scoped = { 'x-session': mine.session }
+    expect((await service.ask('POST', '/tasks/claim', {}, scoped)).body.plan_id).toBe(mine.id)
+    expect((await service.ask('POST', '/tasks/claim', {}, scoped)).status).toBe(204)
+    for (const path of ['claim', 'retry', 'run'])
+      expect((await service.ask('POST', `/tasks/${theirs.id}:a/${path}`, {}, scoped)).status).toBe(404)
+    expect((await service.ask('GET', `/plans/${theirs.name}/gates`, undefined, scoped)).status).toBe(404)
+    expect((await service.ask('POST', `/session/${theirs.session}/plan`, { description: 'x' }, scoped)).status).toBe(
+      404,
+    )
+    expect((await service.ask('POST', '/sessions', { id: 'new-one' }, scoped)).status).toBe(403)
+  })
+})
+
+describe('advancing one task by hand', () => {
+  test('an external task is claimed for the caller; the draft is started for it, with the inputs that were given', async () => {
+    const { id } = await make(
+      [
+        { id: 'a', instruction: 'x', inputs: { p: 1, q: 2 } },
+        { id: 'b', instruction: 'y', needs: ['a'] },
+      ],
+      { start: false },
+    )
+    const early = await service.ask('POST', `/plans/${id}/tasks/b/run`, { inputs: {} })
+    expect(early.status).toBe(409)
+    expect(early.body).toMatchObject({ missing: [{ task: 'a', status: 'pending' }] })
+    expect(await service.rooms.engine.ask({ type: 'summary', plan: id })).toMatchObject({ status: 'draft' })
+    const { status, body } = await service.ask('POST', `/plans/${id}/tasks/a/run`, { inputs: { q: 3 } })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      status: 'claimed',
+      token: expect.any(String),
+      state: 'active',
+      briefing: { inputs: { p: 1, q: 3 } },
+    })
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/run`)).status).toBe(409)
+    await service.ask('POST', `/plans/${id}/tasks/a/report`, { status: 'done' })
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/run`)).body).toMatchObject({ allowed: ['retry'] })
+    expect((await service.ask('POST', `/plans/${id}/tasks/b/run`)).status).toBe(200)
+  })
+
+  test('what the engine carries out is left to it', async () => {
+    const { id } = await make([{ id: 'a', run: 'true' }], { start: false })
+    const { status, body } = await service.ask('POST', `/plans/${id}/tasks/a/run`, {})
+    expect(status).toBe(202)
+    expect(body).toMatchObject({ status: 'queued', task: { name: 'a' }, state: 'active' })
+    await drive(id)
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/run`, {})).status).toBe(409)
+  })
+})
+
+describe('gates', () => {
+  test('a gate is listed with its hash, refused for another one, approved by the name of the token', async () => {
+    const { id } = await make([
+      { id: 'ok', gate: 'approval' },
+      { id: 'after', instruction: 'x', needs: ['ok'] },
+    ])
+    const { body } = await service.ask('GET', `/plans/${id}/gates`)
+    expect(body.items).toMatchObject([
+      { gate: 'ok', asks: 'approval', answers: ['approve', 'reject', 'push-back'], plan_id: id },
+    ])
+    const [{ hash }] = body.items
+    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`, { hash: 'f'.repeat(64) })).status).toBe(409)
+    const done = await service.ask(
+      'POST',
+      `/plans/${id}/gates/ok/approve`,
+      { rationale: 'looks good', hash },
+      { 'x-who': 'boss' },
+    )
+    expect(done.status).toBe(200)
+    expect(done.body).toMatchObject({
+      gate: 'ok',
+      verdict: 'approved',
+      by: 'boss',
+      counts: true,
+      task_state: 'completed',
+    })
+    const entries = (await service.rooms.engine.ask({ type: 'entries', plan: id })) ?? []
+    expect(entries.flatMap(({ events }) => events)).toContainEqual(
+      expect.objectContaining({ type: 'gate.decided', rationale: 'looks good', by: 'boss' }),
+    )
+    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`)).status).toBe(409)
+    expect((await service.ask('POST', `/plans/${id}/gates/nobody/approve`)).status).toBe(404)
+  })
+
+  test('rejecting, sending back, choosing and answering say what they mean', async () => {
+    const no = await make([{ id: 'ok', gate: 'approval' }])
+    expect((await service.ask('POST', `/plans/${no.id}/gates/ok/reject`, { rationale: 'no' })).body).toMatchObject({
+      verdict: 'rejected',
+      state: 'failed',
+    })
+    const back = await make([
+      { id: 'draft', instruction: 'write' },
+      { id: 'ok', gate: 'approval', needs: ['draft'] },
+    ])
+    await service.ask('POST', `/tasks/${back.id}:draft/report`, { status: 'done' })
+    expect((await service.ask('POST', `/plans/${back.id}/gates/ok/push-back`, {})).status).toBe(422)
+    expect(
+      (await service.ask('POST', `/plans/${back.id}/gates/ok/push-back`, { rationale: 'shorter', to: 'draft' })).body,
+    ).toMatchObject({ verdict: 'pushed-back' })
+    const choose = await make([
+      {
+        id: 'which',
+        gate: {
+          type: 'decision',
+          options: [
+            { id: 'x', title: 'X' },
+            { id: 'y', title: 'Y' },
+          ],
+        },
+      },
+    ])
+    expect((await service.ask('POST', `/plans/${choose.id}/gates/which/choose`, { option: 'z' })).status).toBe(422)
+    expect((await service.ask('POST', `/plans/${choose.id}/gates/which/choose`, { option: 'y' })).body).toMatchObject({
+      verdict: 'chosen',
+      task_state: 'completed',
+    })
+    const question = await make([
+      { id: 'q', gate: { type: 'question', question: 'How many?', form: [{ name: 'n', type: 'number' }] } },
+    ])
+    expect((await service.ask('GET', `/plans/${question.id}/gates`)).body.items[0].asked).toMatchObject({
+      form: [{ name: 'n', type: 'number' }],
+    })
+    expect((await service.ask('POST', `/plans/${question.id}/gates/q/answer`, { answers: { n: 'x' } })).status).toBe(
+      422,
+    )
+    expect(
+      (await service.ask('POST', `/plans/${question.id}/gates/q/answer`, { answers: { n: 3 } })).body,
+    ).toMatchObject({ verdict: 'answered' })
+  })
+
+  test('a gate may be approved with edits, which become a revision', async () => {
+    const { id, name } = await make([
+      { id: 'ok', gate: 'approval' },
+      { id: 'after', instruction: 'x', needs: ['ok'] },
+    ])
+    const document = {
+      planfold: 1,
+      name,
+      tasks: [
+        { id: 'ok', gate: 'approval' },
+        { id: 'after', instruction: 'y', needs: ['ok'] },
+      ],
+    }
+    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`, { document })).status).toBe(200)
+    expect(await service.rooms.engine.ask({ type: 'summary', plan: id })).toMatchObject({ revision: 2 })
+  })
+
+  test('approving twice under one key decides once', async () => {
+    const { id } = await make([{ id: 'ok', gate: 'approval' }])
+    const ask = () =>
+      service.ask('POST', `/plans/${id}/gates/ok/approve`, { rationale: 'y' }, { 'idempotency-key': `g-${id}` })
+    expect((await ask()).body).toMatchObject({ verdict: 'approved' })
+    expect((await ask()).body).toMatchObject({ verdict: 'approved', replayed: true })
+  })
+})

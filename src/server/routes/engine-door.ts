@@ -1,0 +1,128 @@
+// The Engine door over HTTP, for `planfold/client`: orders, queries, the kill switch, sessions and goals, as typed values. Everything
+// is checked by its schema first; what somebody may do is asked by the type of what they want.
+
+import type { Order, QueryType } from '../../engine/engine.ts'
+import { entriesQuery } from '../../format/wire/entries.ts'
+import { haltAnswer, haltBody, haltedAnswer, liftAnswer } from '../../format/wire/halt.ts'
+import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
+import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
+import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
+import { streamEntries } from '../engine-entries.ts'
+import { lowered } from '../engine-order.ts'
+import {
+  type AnyQuery,
+  orderOutOfReach,
+  orderRight,
+  queryOutOfReach,
+  queryRight,
+  refuseRight,
+} from '../engine-rights.ts'
+import { answerStream } from '../engine-streams.ts'
+import { isProblem, refused } from '../problem.ts'
+import { LIMITS } from '../rooms.ts'
+import { ok, route } from '../route.ts'
+import { refuseScoped } from '../scope.ts'
+
+const noun = 'engine'
+
+// Whatever the door takes can travel; the compiler says what has been forgotten.
+ORDERS satisfies { readonly [T in Order['type']]: unknown }
+QUERIES satisfies { readonly [T in QueryType]: unknown }
+
+export const engineDoorRoutes = [
+  route({
+    method: 'POST',
+    path: '/engine/orders',
+    right: 'read',
+    noun,
+    about: 'One order of the Engine door; the right it needs depends on its type. For `planfold/client`.',
+    body: orderBody,
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: { 200: { about: 'what happened', body: orderAnswer } },
+    handle: async call => {
+      const { rooms, who, body, once } = call
+      const { plan, order: asked, expected_version: said } = body
+      const objection = refuseRight(who, orderRight(asked.type)) ?? (await orderOutOfReach(call, plan, asked))
+      if (objection !== null) return objection
+      const order = await lowered(rooms.engine, plan, asked)
+      if (isProblem(order)) return order
+      const expectedVersion = said ?? call.expectedVersion
+      const submitted = await rooms.engine.submit(plan, order, who.actor, {
+        ...(once === undefined ? {} : { once }),
+        ...(expectedVersion === undefined ? {} : { expectedVersion }),
+      })
+      if (!submitted.ok) return refused(submitted.refusal)
+      const { ok: _, ...told } = submitted
+      return ok(told)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/engine/queries',
+    right: 'read',
+    noun,
+    about: 'One query of the Engine door. Changes nothing, but for `prune`. For `planfold/client`.',
+    body: queryBody,
+    answers: { 200: { about: 'the answer', body: queryAnswer } },
+    handle: async call => {
+      const { rooms, who, body } = call
+      const query: AnyQuery = body.query
+      const objection = refuseRight(who, queryRight(query.type))
+      if (objection !== null) return objection
+      const reach = await queryOutOfReach(call, query)
+      if (reach !== null) return isProblem(reach) ? reach : ok(reach)
+      const answer = await rooms.engine.ask(query)
+      if (!(answer instanceof Uint8Array)) return ok({ answer })
+      return ok({ bytes: Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('base64') })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/engine/streams',
+    right: 'read',
+    noun,
+    about: 'Sessions and goals as the Engine door has them: append, read, get, list. For `planfold/client`.',
+    body: streamBody,
+    answers: { 200: { about: 'the answer', body: streamAnswer } },
+    handle: answerStream,
+  }),
+  route({
+    method: 'GET',
+    path: '/engine/entries',
+    right: 'read',
+    noun,
+    about: 'Whole entries of the journal, one a line, behind a position and then live. For `planfold/client`.',
+    query: entriesQuery,
+    answers: { 200: { about: 'entries until it is cut', type: 'application/x-ndjson' } },
+    handle: streamEntries,
+  }),
+  route({
+    method: 'GET',
+    path: '/engine/halt',
+    right: 'read',
+    noun,
+    about: 'Is everything halted, and by whom?',
+    answers: { 200: { about: 'who halted it; null when nobody did', body: haltAnswer } },
+    handle: async ({ rooms }) => ok({ halt: await rooms.engine.killSwitch.halted() }),
+  }),
+  route({
+    method: 'POST',
+    path: '/engine/halt',
+    right: 'operate',
+    noun,
+    about: 'The kill switch: all work ends, and nothing begins until it is lifted.',
+    body: haltBody,
+    answers: { 200: { about: 'what was paused', body: haltedAnswer } },
+    handle: async call =>
+      refuseScoped(call) ?? ok(await call.rooms.engine.killSwitch.halt(call.body.reason, call.who.actor)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/engine/halt',
+    right: 'administer',
+    noun,
+    about: 'Lifts the halt. Plans stay paused until somebody resumes them.',
+    answers: { 200: { about: 'who had halted it; null when nobody had', body: liftAnswer } },
+    handle: async call => refuseScoped(call) ?? ok({ lifted: await call.rooms.engine.killSwitch.lift() }),
+  }),
+]

@@ -1,0 +1,105 @@
+// What happens, as it happens: all plans, one plan, or the plans of a session, as streams of events that can be taken up again
+// anywhere.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { PlanFacts } from '../../domain/views/announcement.ts'
+import { eventsQuery } from '../../format/wire/events.ts'
+import type { Call } from '../call.ts'
+import type { Wish } from '../live-subscriber.ts'
+import { findPlan } from '../look-up.ts'
+import { isProblem, problem } from '../problem.ts'
+import { type Answer, route } from '../route.ts'
+import { isSessionInScope, noSession } from '../session-look-up.ts'
+import { sendEvents } from '../sse.ts'
+import { DOTTED, parseCursor, UNDERSCORE } from '../sse-frame.ts'
+import type { Scope } from '../who.ts'
+
+type Query = { after?: string | undefined; names: 'dotted' | 'underscore'; progress: 'true' | 'false' }
+type EventsCall = Call<Query>
+
+const shape = {
+  method: 'GET',
+  right: 'read',
+  noun: 'events',
+  query: eventsQuery,
+  answers: { 200: { about: 'a stream of events that goes on until it is cut', type: 'text/event-stream' } },
+} as const
+
+export const eventRoutes = [
+  route<Query>({
+    ...shape,
+    path: '/events',
+    about: 'What happens in all plans.',
+    handle: async call => stream(call, null, () => true),
+  }),
+  route<Query>({
+    ...shape,
+    path: '/plans/:plan/events',
+    about: 'What happens in one plan.',
+    handle: async call => {
+      const found = await findPlan(call, call.params.plan!)
+      if (isProblem(found)) return found
+      return stream(call, found.plan, plan => plan === found.plan)
+    },
+  }),
+  ...['/session/:session/events', '/sessions/:session/events'].map(path =>
+    route<Query>({
+      ...shape,
+      path,
+      about: 'What happens in the plans of a session, which need not have any yet.',
+      handle: async call => {
+        const session = call.params.session!
+        if (!isSessionInScope(call, session)) return noSession(session)
+        return stream(call, null, (_, facts) => facts.session === session)
+      },
+    }),
+  ),
+]
+
+function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): Answer {
+  const { rooms, who, query, headers, signal } = call
+  const { live, limits, log, stopping } = rooms
+  const release = live.admit(who.token)
+  if (release === null)
+    return problem(429, 'streams', `${limits.streams} streams of this token are open already`, {
+      hint: 'close one of them, or listen to all plans with one: GET /events',
+      headers: { 'retry-after': '5' },
+    })
+  // Fires however the answer ends, also when nothing of it is sent.
+  signal.addEventListener('abort', release, { once: true })
+  const isWithin = within(who.scope)
+  const wish: Wish = {
+    naming: query.names === 'underscore' ? UNDERSCORE : DOTTED,
+    plan,
+    wants: (id, facts) => wants(id, facts) && isWithin(id, facts),
+    from: beginning(headers['last-event-id'], query.after),
+    ticks: query.progress === 'true',
+  }
+  return {
+    stream: async out => {
+      const subscriber = await live.subscribe(wish)
+      try {
+        const how = await sendEvents(out, subscriber, {
+          bytesMax: limits.streamBytes,
+          silentMs: limits.streamSilentMs,
+          stopping,
+        })
+        if (how === 'cut') log.info({ actor: who.actor }, 'a stream was cut: its client does not read')
+      } finally {
+        live.leave(subscriber)
+      }
+    },
+  }
+}
+
+/** A client that comes back says where it was; what its address says was for the first time. */
+function beginning(last: string | string[] | undefined, after: string | undefined): Wish['from'] {
+  const said = typeof last === 'string' && last !== '' ? last : after
+  return said === undefined ? 'now' : (parseCursor(said) ?? 'unknown')
+}
+
+function within(scope: Scope | null): (plan: PlanId, facts: PlanFacts) => boolean {
+  if (scope === null) return () => true
+  const [plans, sessions] = [new Set<string>(scope.plans ?? []), new Set(scope.sessions ?? [])]
+  return (plan, { session }) => plans.has(plan) || (session !== null && sessions.has(session))
+}

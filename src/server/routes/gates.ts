@@ -1,0 +1,201 @@
+// Gates over HTTP: what waits for a decision in a plan, and deciding. The name of the token is who decided.
+
+import type { GateAsks, GateVerdict } from '../../domain/event.ts'
+import type { Sha256, TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { GateEdits } from '../../engine/engine.ts'
+import {
+  answerBody,
+  approveBody,
+  chooseBody,
+  decideBody,
+  decided,
+  gates,
+  pushBackBody,
+} from '../../format/wire/gates.ts'
+import type { Schema } from '../../format/wire/wire.ts'
+import { findTask } from '../look-up.ts'
+import { iso, onWire } from '../on-wire.ts'
+import { type Asking, gone, movedOf, order, withPlan } from '../ordering.ts'
+import { isProblem } from '../problem.ts'
+import { readRevision } from '../revision-text.ts'
+import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+
+const noun = 'gates'
+const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {
+  approval: ['approve', 'reject', 'push-back'],
+  consent: ['approve', 'reject', 'push-back'],
+  verdict: ['approve', 'reject'],
+  'unknown-outcome': ['done', 'again', 'reject'],
+  decision: ['choose', 'reject'],
+  question: ['answer', 'reject'],
+  recovery: ['again', 'skip', 'reject'],
+  replan: ['again', 'skip', 'reject'],
+}
+
+interface Said {
+  readonly verdict: GateVerdict
+  readonly rationale: string
+  readonly hash: string | undefined
+  readonly until?: number
+  readonly option?: string
+  readonly answers?: JsonObject
+  readonly to?: string
+  readonly edits?: GateEdits
+}
+
+export const gateRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/gates',
+    right: 'read',
+    noun,
+    about: 'What waits for a decision in the plan, with everything an answer is bound to.',
+    answers: { 200: { about: 'the gates that are open', body: gates } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { engine } = call.rooms
+        const [summary, board] = [
+          await engine.ask({ type: 'summary', plan }),
+          await engine.ask({ type: 'board', plan }),
+        ]
+        if (summary === null || board === null) return gone()
+        const cards = new Map(board.map(card => [card.name, card]))
+        const items = summary.waiting.map(({ task, asks, since, hash = null, ...more }) => ({
+          gate: task,
+          plan_id: plan,
+          task_id: cards.get(task)?.id ?? '',
+          title: cards.get(task)?.title ?? null,
+          asks: asks.type,
+          asked: onWire(asks),
+          answers: ANSWERS[asks.type],
+          since: iso(since),
+          hash,
+          ...(onWire(more) as object),
+        }))
+        return ok({ items, next: null }, summary.version)
+      }),
+  }),
+  answering('approve', approveBody, 'Yes: to a gate, go on; to criteria, they hold.', async (call, body) => {
+    const { rationale = '', hash, until, document } = body
+    const edits = document === undefined ? null : await editsOf(call, document)
+    if (edits !== null && isProblem(edits)) return edits
+    return {
+      verdict: 'approved',
+      rationale,
+      hash,
+      ...(until === undefined ? {} : { until }),
+      ...(edits === null ? {} : { edits }),
+    }
+  }),
+  answering('reject', decideBody, 'No.', async (_, { rationale = '', hash }) => ({
+    verdict: 'rejected',
+    rationale,
+    hash,
+  })),
+  answering(
+    'push-back',
+    pushBackBody,
+    'Sends work back to an earlier task, with what is to be changed.',
+    async (_, body) => {
+      const { rationale, hash, to } = body
+      return { verdict: 'pushed-back', rationale, hash, ...(to === undefined ? {} : { to }) }
+    },
+  ),
+  answering('choose', chooseBody, 'Takes one of the options.', async (_, { rationale = '', hash, option }) => ({
+    verdict: 'chosen',
+    rationale,
+    hash,
+    option,
+  })),
+  answering('answer', answerBody, 'Fills in the form of a question.', async (_, { rationale = '', hash, answers }) => ({
+    verdict: 'answered',
+    rationale,
+    hash,
+    answers: answers as JsonObject,
+  })),
+  answering('done', decideBody, 'Of a task whose outcome nobody knows: it happened.', async (_, body) => ({
+    verdict: 'done',
+    rationale: body.rationale ?? '',
+    hash: body.hash,
+  })),
+  answering(
+    'again',
+    decideBody,
+    'Of a task that failed, or whose outcome nobody knows: try it again.',
+    async (_, body) => ({
+      verdict: 'again',
+      rationale: body.rationale ?? '',
+      hash: body.hash,
+    }),
+  ),
+  answering('skip', decideBody, 'Of a task that failed: go on without it.', async (_, body) => ({
+    verdict: 'skipped',
+    rationale: body.rationale ?? '',
+    hash: body.hash,
+  })),
+]
+
+function answering<B>(
+  word: string,
+  body: Schema<B>,
+  about: string,
+  said: (call: Asking, body: B) => Promise<Said | Extract<Answer, { readonly problem: unknown }>>,
+): AnyRoute {
+  return route<undefined, B>({
+    method: 'POST',
+    path: `/plans/:plan/gates/:gate/${word}`,
+    right: 'decide',
+    noun,
+    about,
+    body,
+    answers: { 200: { about: 'it is decided', body: decided } },
+    handle: async call => {
+      const found = await findTask(call, call.params.gate!, call.params.plan)
+      if (isProblem(found)) return found
+      const meant = await said(call, call.body)
+      if (isProblem(meant)) return meant
+      return await decide(call, found, await asUnderstood(call, found, meant))
+    },
+  })
+}
+
+/** Yes to "did it happen?" says that it did. */
+async function asUnderstood({ rooms }: Asking, { plan, task }: Gate, said: Said): Promise<Said> {
+  if (said.verdict !== 'approved') return said
+  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks.type
+  return asks === 'unknown-outcome' ? { ...said, verdict: 'done' } : said
+}
+
+interface Gate {
+  readonly plan: string
+  readonly task: TaskName
+}
+
+async function decide(
+  call: Asking,
+  { plan, task }: Gate,
+  { verdict, rationale, hash, to, ...more }: Said,
+): Promise<Answer> {
+  const done = await order(call, plan, {
+    type: 'decide',
+    task,
+    verdict,
+    rationale,
+    ...(hash === undefined ? {} : { hash: hash as Sha256 }),
+    ...(to === undefined ? {} : { to: to as TaskName }),
+    ...more,
+  })
+  if (isProblem(done)) return done
+  const card = await call.rooms.engine.ask({ type: 'task', plan, task })
+  const counts = !done.events.some(event => event.type === 'gate.voted')
+  const moved = await movedOf(call, done)
+  const body = { gate: task, verdict, by: call.who.actor, counts, task_state: card?.status ?? 'gone', ...moved }
+  return ok(body, moved.version)
+}
+
+async function editsOf(call: Asking, document: Parameters<typeof readRevision>[2]) {
+  const found = await readRevision(call, call.params.plan!, document, 'replace')
+  return isProblem(found) ? found : { definition: found.definition, source: found.source }
+}

@@ -1,0 +1,242 @@
+// Goals: set, changed, closed, listed; shown with their sub-goals, their plans and how far all that has come.
+
+import { createHash } from 'node:crypto'
+import type { Sha256 } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { canonicalJson } from '../../format/hash.ts'
+import * as wire from '../../format/wire/goals.ts'
+import { planWord } from '../../format/wire/store-words.ts'
+import type { GoalEvent, GoalRow, PlanRow } from '../../stores/store.ts'
+import type { Call } from '../call.ts'
+import { given } from '../given.ts'
+import { goalProgress } from '../goal-progress.ts'
+import { iso } from '../on-wire.ts'
+import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { type Answer, created, ok, route } from '../route.ts'
+import { pageInScope, refuseScoped } from '../scope.ts'
+import { planItem } from '../show-plan.ts'
+
+const PRIORITY_DEFAULT = 5
+const SHOWN_MAX = 100
+const PARENTS_MAX = 1_000
+
+export const goalRoutes = [
+  route({
+    method: 'POST',
+    path: '/goals',
+    right: 'operate',
+    noun: 'goals',
+    about: 'Sets a goal.',
+    body: wire.newGoal,
+    answers: { 201: { about: 'the goal', body: wire.goal } },
+    handle: async call => {
+      const { id, title, parent_id, priority = PRIORITY_DEFAULT, success_criteria: criteria = [] } = call.body
+      const refusal = refuseScoped(call) ?? (await refuseParent(call.rooms.engine, id ?? null, parent_id ?? null))
+      if (refusal !== null) return refusal
+      const once = onceOf(call)
+      const made = id ?? newId(call)
+      const event: GoalEvent = { type: 'goal.set', title, parent: parent_id ?? null, priority, criteria }
+      const set = await call.rooms.engine.goals.append(made, [event], {
+        actor: call.who.actor,
+        expectedVersion: 0,
+        ...once,
+      })
+      if (!set.ok) {
+        const isThere = set.refusal.code === 'conflict' && id !== undefined
+        if (!isThere || (await call.rooms.engine.goals.get(id)) === null) return refused(set.refusal)
+        return problem(409, 'exists', `there is a goal '${id}' already`, { hint: 'PATCH it, or leave the id out' })
+      }
+      const shown = await showGoal(call, set.id)
+      return isProblem(shown) ? shown : created(shown, `/goals/${set.id}`, shown.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/goals',
+    right: 'read',
+    noun: 'goals',
+    about: 'Goals, newest first.',
+    query: wire.listQuery,
+    answers: { 200: { about: 'a page of them', body: wire.goals } },
+    handle: async call => {
+      const refusal = refuseScoped(call)
+      if (refusal !== null) return refusal
+      const { status, parent_id: parent, limit, cursor } = call.query
+      const page = await call.rooms.engine.goals.list({ where: given({ status, parent }), ...given({ limit, cursor }) })
+      return ok({ items: page.items.map(goalItem), next: page.next })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/goals/:goal',
+    right: 'read',
+    noun: 'goals',
+    about: 'One goal, with its sub-goals, its plans and how far they have come.',
+    answers: { 200: { about: 'the goal', body: wire.goal } },
+    handle: async call => {
+      const shown = refuseScoped(call) ?? (await showGoal(call, call.params.goal!))
+      return isProblem(shown) ? shown : ok(shown, shown.version)
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/goals/:goal',
+    right: 'operate',
+    noun: 'goals',
+    about: 'Changes a goal; a status closes it or opens it again.',
+    body: wire.goalPatch,
+    answers: { 200: { about: 'the goal as it is now', body: wire.goal } },
+    handle: async call => refuseScoped(call) ?? (await change(call)),
+  }),
+  route({
+    method: 'GET',
+    path: '/goals/:goal/plans',
+    right: 'read',
+    noun: 'goals',
+    about: 'The plans of a goal, newest first; also of one that nobody has set.',
+    query: wire.plansQuery,
+    answers: { 200: { about: 'a page of them', body: wire.goalPlans } },
+    handle: async call => {
+      const { engine } = call.rooms
+      const goal = call.params.goal!
+      const { limit, cursor } = call.query
+      const page = await pageInScope(
+        call,
+        cursor,
+        (row: PlanRow) => row.id,
+        from => engine.ask({ type: 'plans', goal, archived: false, ...given({ limit, cursor: from }) }),
+      )
+      if (page.items.length === 0 && cursor === undefined && (await engine.goals.get(goal)) === null)
+        return unknown(goal)
+      return ok({ items: page.items.map(planItem), next: page.next })
+    },
+  }),
+]
+
+async function showGoal({ rooms: { engine } }: Pick<Call, 'rooms'>, id: string): Promise<wire.GoalBody | Problem> {
+  const row = await engine.goals.get(id)
+  const plans = await engine.ask({ type: 'plans', goal: id, archived: false, limit: SHOWN_MAX })
+  if (row === null && plans.items.length === 0) return unknown(id)
+  const children = row === null ? [] : (await engine.goals.list({ where: { parent: id }, limit: SHOWN_MAX })).items
+  return {
+    ...(row === null ? unset(id) : goalItem(row)),
+    known: row !== null,
+    children: children.map(goalItem),
+    plans: plans.items.map(({ id: plan, name, status }) => ({
+      id: plan,
+      name,
+      status: planWord(status),
+      state: status,
+    })),
+    progress: await goalProgress(engine, id, row?.status ?? 'open'),
+  }
+}
+
+function goalItem({
+  id,
+  title,
+  parent,
+  priority,
+  status,
+  criteria,
+  version,
+  createdAt,
+  updatedAt,
+}: GoalRow): wire.GoalItem {
+  return {
+    id,
+    title,
+    parent_id: parent,
+    priority,
+    status,
+    success_criteria: [...criteria],
+    version,
+    created_at: iso(createdAt),
+    updated_at: iso(updatedAt),
+  }
+}
+
+/** Plans name it; nobody has said what it is. */
+const unset = (id: string): wire.GoalItem => ({
+  id,
+  title: null,
+  parent_id: null,
+  priority: PRIORITY_DEFAULT,
+  status: 'open',
+  success_criteria: [],
+  version: 0,
+  created_at: null,
+  updated_at: null,
+})
+
+type PatchCall = Call<undefined, wire.GoalPatch>
+
+async function change(call: PatchCall): Promise<Answer> {
+  const { engine } = call.rooms
+  const id = call.params.goal!
+  const row = await engine.goals.get(id)
+  if (row === null) return unknown(id)
+  const { title, parent_id, priority, success_criteria, status, reason = '', expected_version } = call.body
+  const expectedVersion = expected_version ?? call.expectedVersion
+  const refusal = parent_id === undefined ? null : await refuseParent(engine, id, parent_id)
+  if (refusal !== null) return refusal
+  const changes = given({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
+  const events: GoalEvent[] = []
+  // Setting it again is what opens it.
+  if (status === 'open' && row.status !== 'open')
+    events.push({
+      type: 'goal.set',
+      title: row.title,
+      parent: row.parent,
+      priority: row.priority,
+      criteria: row.criteria,
+    })
+  if (Object.keys(changes).length > 0) events.push({ type: 'goal.changed', changes })
+  if (status !== undefined && status !== 'open' && status !== row.status)
+    events.push({ type: 'goal.closed', status, reason })
+  const done = await engine.goals.append(id, events, { actor: call.who.actor, ...given({ expectedVersion }) })
+  if (!done.ok) return refused(done.refusal)
+  const shown = await showGoal(call, id)
+  return isProblem(shown) ? shown : ok(shown, shown.version)
+}
+
+/** A goal is not a part of itself, however far up. */
+async function refuseParent(engine: Engine, id: string | null, parent: string | null): Promise<Problem | null> {
+  const path = id === null ? [] : [id]
+  for (let at = parent; at !== null; ) {
+    if (path.includes(at))
+      return problem(422, 'cycle', `a goal cannot be a part of itself: ${[...path, at].join(' → ')}`, {
+        hint: 'choose another parent',
+      })
+    path.push(at)
+    const row: GoalRow | null = await engine.goals.get(at)
+    if (row === null && at === parent)
+      return unfit('body', [
+        { path: 'parent_id', message: `there is no goal '${at.slice(0, 100)}'`, hint: 'set it first' },
+      ])
+    if (path.length > PARENTS_MAX)
+      return problem(422, 'limit', 'goals are nested too deeply', { hint: 'choose another parent' })
+    at = row?.parent ?? null
+  }
+  return null
+}
+
+function onceOf({ once, text }: Pick<Call<unknown, unknown>, 'once' | 'text'>): {
+  readonly once?: { key: string; hash: Sha256 }
+} {
+  if (once === undefined) return {}
+  const hash = createHash('sha256')
+    .update(canonicalJson(JSON.parse(text === '' ? '{}' : text)))
+    .digest('hex') as Sha256
+  return { once: { key: once, hash } }
+}
+
+/** A UUID, by lot. */
+function newId({ rooms }: Pick<Call<unknown, unknown>, 'rooms'>): string {
+  const hex = Buffer.from(rooms.random(16)).toString('hex')
+  const variant = '89ab'[Number.parseInt(hex[16]!, 16) & 3]
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+const unknown = (id: string): Problem => notFound(`there is no goal '${id.slice(0, 100)}'`, 'list them: GET /goals')

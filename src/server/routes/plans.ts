@@ -1,0 +1,178 @@
+// Plans: made, listed, shown, printed in another format, measured.
+
+import type { PlanId } from '../../domain/id.ts'
+import { isPlanName } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import { printYaml } from '../../format/print.ts'
+import { isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
+import type { PlanOfStore } from '../../format/wire/plans.ts'
+import * as wire from '../../format/wire/plans.ts'
+import type { MetricRow, PlanRow } from '../../stores/store.ts'
+import type { Call } from '../call.ts'
+import { formatCalled, readPlanDocument } from '../document.ts'
+import { given } from '../given.ts'
+import { findPlan } from '../look-up.ts'
+import { makePlan, type Wanted } from '../make-plan.ts'
+import { markOf } from '../mark.ts'
+import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
+import { LIMITS } from '../rooms.ts'
+import { type Answer, ok, route } from '../route.ts'
+import { pageInScope } from '../scope.ts'
+import { planItem, showPlan, showProgress } from '../show-plan.ts'
+
+export const planRoutes = [
+  route({
+    method: 'POST',
+    path: '/plans',
+    right: 'operate',
+    noun: 'plans',
+    about:
+      'Makes a plan of a body of the PlanStore or of a document in any format; which one it is shows in its shape.',
+    query: wire.makeQuery,
+    body: wire.planBody,
+    texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: { 201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade } },
+    handle: make,
+  }),
+  route({
+    method: 'GET',
+    path: '/plans',
+    right: 'read',
+    noun: 'plans',
+    about: 'Plans, newest first.',
+    query: wire.listQuery,
+    answers: { 200: { about: 'a page of them', body: wire.plans } },
+    handle: async call => {
+      const { goal_id: goal, agent_id: agent, session_id: session, q: text, status, limit, cursor } = call.query
+      const query = given({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
+      const page = await pageInScope(
+        call,
+        cursor,
+        (row: PlanRow) => row.id,
+        from => call.rooms.engine.ask({ type: 'plans', ...query, ...given({ cursor: from }) }),
+      )
+      return ok({ items: page.items.map(planItem), next: page.next })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan',
+    right: 'read',
+    noun: 'plans',
+    about: 'One plan, by id or name.',
+    query: wire.oneQuery,
+    answers: { 200: { about: 'the plan; its document as text when a format was asked for', body: wire.plan } },
+    handle: async call => {
+      const found = await findPlan(call, call.params.plan!)
+      if (isProblem(found)) return found
+      if (call.query.as !== undefined) return await printPlan(call, found.plan, call.query.as)
+      const shown = await showPlan(call, found.plan)
+      return shown === null ? notFound('the plan has gone') : ok(shown.body, shown.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/metrics',
+    right: 'read',
+    noun: 'plans',
+    about: 'How long its attempts took and how they ended, by kind of work.',
+    answers: { 200: { about: 'its metrics', body: wire.planMetrics } },
+    handle: async call => {
+      const found = await findPlan(call, call.params.plan!)
+      if (isProblem(found)) return found
+      const { engine, now } = call.rooms
+      const summary = await engine.ask({ type: 'summary', plan: found.plan })
+      const rows = await engine.ask({ type: 'metrics', plan: found.plan })
+      if (summary === null || rows === null) return notFound('the plan has gone')
+      const { startedAt, endedAt } = summary
+      return ok({
+        plan_id: found.plan,
+        progress: showProgress(summary.progress),
+        ...summed(rows),
+        elapsed_ms: startedAt === null ? null : (endedAt ?? now()) - startedAt,
+        kinds: rows.map(row => ({ kind: row.kind, ...summed([row]) })),
+      })
+    },
+  }),
+]
+
+type MakeCall = Call<wire.MakeQuery, unknown>
+
+function asked(call: MakeCall): Wanted | Problem {
+  const { body, text, query } = call
+  if (typeof body !== 'string' && query.from === undefined && isStorePlan(body as Json)) {
+    const read = wire.planOfStore.read(body)
+    return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
+  }
+  const document = readPlanDocument(text === '' ? '{}' : text, { name: `plan-${markOf(call)}`, from: query.from })
+  if (isProblem(document)) return document
+  const { definition, warnings } = document
+  return { definition, document, warnings, start: query.start === true, ...beside(call, body as Json) }
+}
+
+function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
+  const status = body.status ?? 'draft'
+  if (status !== 'draft' && status !== 'active')
+    return unfit('body', [
+      { path: 'status', message: `a plan cannot begin as '${status}'`, hint: 'make it, then PATCH its status' },
+    ])
+  const definition = planFromStore(body, markOf(call))
+  return { definition, start: call.query.start ?? status === 'active', ...beside(call, body as Json) }
+}
+
+/** A goal, an agent and a session may be said in the address or, where a document has room for them, in the body. */
+function beside({ query }: MakeCall, body: Json): Pick<Wanted, 'goal' | 'agent' | 'session'> {
+  const said =
+    body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as { [key: string]: Json }) : {}
+  const own = (key: string): string | undefined =>
+    typeof said[key] === 'string' && said[key] !== '' ? (said[key] as string) : undefined
+  return {
+    goal: query.goal_id ?? own('goal_id'),
+    agent: query.agent_id ?? own('agent_id'),
+    session: query.session_id ?? own('session_id'),
+  }
+}
+
+async function make(call: MakeCall): Promise<Answer> {
+  const wanted = asked(call)
+  if (isProblem(wanted)) return wanted
+  const { name } = call.query
+  if (name === undefined) return await makePlan(call, wanted)
+  if (isPlanName(name)) return await makePlan(call, { ...wanted, definition: { ...wanted.definition, name } })
+  const hint = 'use letters, digits and - _ . between them'
+  return unfit('query', [{ path: 'name', message: 'cannot be a name', hint }])
+}
+
+async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise<Answer> {
+  const dialect = formatCalled(as)
+  if (isProblem(dialect)) return dialect
+  const { engine } = call.rooms
+  const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
+  if (current === null || board === null) return notFound('the plan has gone')
+  if (dialect.name === 'planfold')
+    return { status: 200, raw: { type: 'application/yaml', data: printYaml(current.definition) } }
+  if (dialect.print === undefined)
+    return problem(422, 'not-supported', `'${as}' can be read here, but not written`, {
+      hint: 'ask for another format',
+    })
+  const statuses = new Map(board.map(card => [card.name, card.status]))
+  const printed = dialect.print(current.definition, task => statuses.get(task) ?? 'pending')
+  if (printed.refused !== undefined)
+    return problem(422, 'not-supported', printed.refused.message, { hint: printed.refused.hint })
+  return { status: 200, raw: { type: 'text/plain; charset=utf-8', data: printed.text } }
+}
+
+function summed(rows: readonly MetricRow[]) {
+  const sum = (key: Exclude<keyof MetricRow, 'kind'>): number => rows.reduce((all, row) => all + row[key], 0)
+  const [succeeded, failed] = [sum('succeeded'), sum('failed')]
+  return {
+    attempts: sum('attempts'),
+    succeeded,
+    failed,
+    lost: sum('lost'),
+    retries: sum('retries'),
+    success_rate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+    duration_ms: sum('durationMs'),
+  }
+}

@@ -1,0 +1,243 @@
+// The plans of a session: made from a description or a document, listed, and looked back on.
+
+import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Order } from '../../engine/engine.ts'
+import { slug } from '../../format/dialects/naming.ts'
+import {
+  history,
+  historyQuery,
+  madeSessionPlan,
+  newSessionPlan,
+  sessionPlanList,
+  sessionPlanPage,
+  sessionPlanQuery,
+} from '../../format/wire/session-plans.ts'
+import type { PlanRow } from '../../stores/store.ts'
+import { given } from '../given.ts'
+import { iso, isoOrNull } from '../on-wire.ts'
+import { type Asking, gone, order, orderAlso } from '../ordering.ts'
+import { readPlanText } from '../plan-text.ts'
+import { isProblem, type Problem, unfit } from '../problem.ts'
+import { type AnyRoute, created, ok, route } from '../route.ts'
+import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
+import { findSession, isSessionInScope, noSession, sessionIdFault } from '../session-look-up.ts'
+import { descriptionOf, meantBy, planWord, showSessionPlan } from '../show-session-plan.ts'
+
+const LISTED = 50
+const ON_A_PAGE = 20
+
+const make = {
+  method: 'POST',
+  right: 'operate',
+  noun: 'sessions',
+  about:
+    'Makes a plan in a session: of a description, or of a whole document. A session that is not there is opened by it.',
+  body: newSessionPlan,
+  answers: { 201: { about: 'the plan', body: madeSessionPlan } },
+} as const
+
+export const sessionPlanRoutes: readonly AnyRoute[] = [
+  ...['/session/:session/plan', '/sessions/:session/plans'].map(path =>
+    route({
+      ...make,
+      path,
+      handle: async call => {
+        const { rooms, body, params } = call
+        const session = params.session!
+        const fault = sessionIdFault(session)
+        if (fault !== null) return fault
+        if (!isSessionInScope(call, session)) return noSession(session)
+        const meant = meantPlan(body as JsonObject, session)
+        if (isProblem(meant)) return meant
+        await openIfNew(call, session, meant.title)
+        const made = await order(call, null, meant.order)
+        if (isProblem(made)) return made
+        const isToRun = body.auto_execute === true
+        const started = isToRun ? await orderAlso(call, made.plan, { type: 'start' }, 'start') : null
+        // It was made and cannot be run: whoever asked for both must not take it for done.
+        if (started !== null && isProblem(started))
+          return { problem: { ...started.problem, plan_id: made.plan, created: true } }
+        const shown = await showSessionPlan(rooms.engine, made.plan)
+        if (shown === null) return gone()
+        const { planned } = meant
+        const replayed = made.replayed === undefined ? {} : { replayed: true }
+        return created(
+          { ...shown, planner: null, planned, auto_execute: isToRun, ...replayed },
+          `/plans/${made.plan}`,
+          shown.version,
+        )
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/session/:session/plans',
+    right: 'read',
+    noun: 'sessions',
+    about: 'The plans of a session, newest first, as a bare list; a header links to what follows.',
+    query: sessionPlanQuery,
+    answers: { 200: { about: 'the plans', body: sessionPlanList } },
+    handle: async call => {
+      const page = await plansOf(call, call.query)
+      if (isProblem(page)) return page
+      const { items, next } = page
+      const link = `</session/${encodeURIComponent(call.params.session!)}/plans?cursor=${encodeURIComponent(next ?? '')}>`
+      return { status: 200, body: items, ...(next === null ? {} : { headers: { link: `${link}; rel="next"` } }) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/sessions/:session/plans',
+    right: 'read',
+    noun: 'sessions',
+    about: 'The plans of a session, newest first.',
+    query: sessionPlanQuery,
+    answers: { 200: { about: 'a page of them', body: sessionPlanPage } },
+    handle: async call => {
+      const page = await plansOf(call, call.query)
+      return isProblem(page) ? page : ok(page)
+    },
+  }),
+  ...['/session/:session/plans/history', '/sessions/:session/plans/history'].map(path =>
+    route({
+      method: 'GET',
+      path,
+      right: 'read',
+      noun: 'sessions',
+      about: 'The plans of a session in a few words each, newest first: by page, or by cursor.',
+      query: historyQuery,
+      answers: { 200: { about: 'a page of them', body: history } },
+      handle: async call => {
+        const { rooms, query } = call
+        const session = await findSession(call, call.params.session!)
+        if (isProblem(session)) return session
+        const { status, search, cursor, page = 1, limit = ON_A_PAGE } = query
+        const ask: HistoryAsk = {
+          session: session.id,
+          statuses: status === undefined ? null : meantBy(status),
+          ...given({ text: search }),
+        }
+        const now = rooms.now()
+        if (cursor !== undefined) {
+          const { items, next } = await rowsFrom(rooms.engine, ask, limit, cursor)
+          const plans = items.map(row => remembered(row, now))
+          return ok({ plans, page: null, limit, total: null, total_pages: null, next })
+        }
+        const { items, next, total } = await rowsOfPage(rooms.engine, ask, { page, limit })
+        const plans = items.map(row => remembered(row, now))
+        return ok({ plans, page, limit, total, total_pages: Math.ceil(total / limit), next })
+      },
+    }),
+  ),
+]
+
+async function plansOf(
+  call: Parameters<typeof findSession>[0] & Pick<Asking, 'params'>,
+  { limit = LISTED, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+) {
+  const session = await findSession(call, call.params.session!)
+  if (isProblem(session)) return session
+  const { engine } = call.rooms
+  const { items, next } = await rowsFrom(engine, { session: session.id, statuses: null }, limit, cursor)
+  const shown = []
+  for (const { id } of items) shown.push(await showSessionPlan(engine, id))
+  return { items: shown.filter(plan => plan !== null), next }
+}
+
+function remembered(row: PlanRow, now: number) {
+  const { id, name, status, createdAt, updatedAt, startedAt, endedAt, tasks, done } = row
+  return {
+    id,
+    name,
+    description: descriptionOf(row),
+    status: planWord(status),
+    state: status,
+    created_at: iso(createdAt),
+    updated_at: iso(updatedAt),
+    completed_at: isoOrNull(endedAt),
+    step_count: tasks,
+    completed_steps: done,
+    duration: startedAt === null ? null : (endedAt ?? now) - startedAt,
+  }
+}
+
+async function openIfNew({ rooms, who }: Asking, session: string, title: string): Promise<void> {
+  if ((await rooms.engine.sessions.get(session)) !== null) return
+  const opened = [{ type: 'session.opened', title }] as const
+  // Somebody else may open it at the same time; then it is open.
+  await rooms.engine.sessions.append(session, opened, { actor: who.actor, expectedVersion: 0 })
+}
+
+interface Meant {
+  readonly order: Extract<Order, { readonly type: 'create' }>
+  /** What the session is called when it is opened by it. */
+  readonly title: string
+  readonly planned: string
+}
+
+const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
+
+function meantPlan(body: JsonObject, session: string): Meant | Problem {
+  const { auto_execute: _, document, ...rest } = body
+  const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
+  const written = document ?? (isDocument ? rest : undefined)
+  if (written === undefined) return ofDescription(rest, session)
+  const title = typeof rest.description === 'string' ? rest.description : ''
+  const read = readPlanText(written, { fallbackName: fallbackName(rest, title) })
+  if (isProblem(read)) return read
+  const { definition, source, imported } = read
+  return {
+    order: {
+      type: 'create',
+      definition,
+      session,
+      source,
+      taken: 'number',
+      ...(imported.length === 0 ? {} : { imported }),
+    },
+    title: firstLine(title === '' ? (definition.title ?? definition.name) : title),
+    planned: `as the document says (${source.dialect})`,
+  }
+}
+
+/** No planner is there: the description is one piece of work, for whoever claims it. */
+function ofDescription({ description, name, ...rest }: JsonObject, session: string): Meant | Problem {
+  const [strange] = Object.keys(rest)
+  if (strange !== undefined)
+    return unfit('body', [{ path: strange, message: 'is not known here', hint: 'leave it out, or send a document' }])
+  if (typeof description !== 'string' || description.trim() === '')
+    return unfit('body', [
+      { path: 'description', message: 'says nothing', hint: 'say what is to be done, or send a document' },
+    ])
+  const title = firstLine(description)
+  const definition: PlanDefinition = {
+    name: fallbackName({ name: name ?? null }, description) as PlanName,
+    goal: description,
+    tasks: [
+      {
+        id: slug(title) ?? ('task' as TaskName),
+        title,
+        instruction: description,
+        action: { type: 'external' },
+      },
+    ],
+  }
+  return {
+    order: { type: 'create', definition, session, taken: 'number' },
+    title,
+    planned:
+      'no planner is there yet: the description is one task, for an agent or a person to claim; to have steps, send a document',
+  }
+}
+
+const TITLE_MAX = 200
+
+function firstLine(text: string): string {
+  const [line = ''] = text.trim().split('\n')
+  return line.length > TITLE_MAX ? `${line.slice(0, TITLE_MAX - 1)}…` : line
+}
+
+const fallbackName = ({ name }: { readonly name?: Json }, text: string): string =>
+  (typeof name === 'string' ? (isPlanName(name) ? name : slug(name)) : null) ?? slug(firstLine(text)) ?? 'plan'

@@ -1,0 +1,169 @@
+// Sessions, their messages and their plans, over HTTP.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Served, served } from '../server.fixture.ts'
+import { sessionPlanRoutes } from './session-plans.ts'
+import { sessionRoutes } from './sessions.ts'
+
+let service: Served
+beforeAll(async () => {
+  service = await served({ routes: [...sessionRoutes, ...sessionPlanRoutes] })
+})
+afterAll(async () => {
+  expect(service.errors).toEqual([])
+  await service.close()
+})
+
+describe('sessions', () => {
+  test('one is opened, found and listed', async () => {
+    const made = await service.ask('POST', '/sessions', { id: 'first', title: 'Our first' })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe('/sessions/first')
+    expect(made.body).toMatchObject({ id: 'first', title: 'Our first', status: 'open', messages: 0, version: 1 })
+    expect((await service.ask('GET', '/session/first/')).body).toEqual(made.body)
+    expect((await service.ask('GET', '/sessions?limit=1')).body.items).toEqual([made.body])
+    expect((await service.ask('GET', '/sessions?status=closed')).body.items).toEqual([])
+  })
+
+  test('an id is used once; under the same key it is the same session', async () => {
+    expect((await service.ask('POST', '/sessions', { id: 'twice' })).status).toBe(201)
+    expect((await service.ask('POST', '/sessions', { id: 'twice' })).status).toBe(409)
+    const key = { 'idempotency-key': 'open-1' }
+    const [a, b] = [await service.ask('POST', '/sessions', {}, key), await service.ask('POST', '/sessions', {}, key)]
+    expect(b.body).toEqual(a.body)
+    expect((await service.ask('POST', '/sessions', { title: 'other' }, key)).status).toBe(409)
+  })
+
+  test('messages are kept in order, and read page by page', async () => {
+    await service.ask('POST', '/sessions', { id: 'talk' })
+    for (const text of ['one', 'two', 'three'])
+      expect(
+        (await service.ask('POST', '/sessions/talk/messages', { role: 'agent', text, data: { n: text } })).status,
+      ).toBe(201)
+    const first = await service.ask('GET', '/sessions/talk/messages?limit=3')
+    expect(first.body.items.map((one: { text: string }) => one.text)).toEqual(['one', 'two'])
+    const rest = await service.ask('GET', `/sessions/talk/messages?cursor=${first.body.next}`)
+    expect(rest.body).toMatchObject({
+      items: [{ text: 'three', role: 'agent', by: 'anyone', data: { n: 'three' } }],
+      next: null,
+    })
+  })
+
+  test('what is not there is not found; what does not fit is told', async () => {
+    expect((await service.ask('GET', '/sessions/nobody')).status).toBe(404)
+    expect((await service.ask('POST', '/sessions/nobody/messages', { text: 'x' })).status).toBe(404)
+    expect((await service.ask('POST', '/sessions', { id: '../x' })).status).toBe(422)
+    expect((await service.ask('POST', '/session/a%2Fb/plan', { description: 'x' })).status).toBe(422)
+    expect(
+      (await service.ask('POST', '/sessions/talk/messages', { text: 'x', role: 'boss' })).body.faults[0].path,
+    ).toBe('role')
+  })
+})
+
+describe('plans of a session', () => {
+  test('a description is one task to be claimed, and says that nobody planned it', async () => {
+    const { status, body } = await service.ask('POST', '/api/session/s1/plan', {
+      description: 'Fix the parser\nthoroughly',
+    })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      name: 'fix-the-parser',
+      session_id: 's1',
+      description: 'Fix the parser\nthoroughly',
+      status: 'pending',
+      state: 'draft',
+      planner: null,
+      planned: expect.stringContaining('no planner'),
+      auto_execute: false,
+      current_step: 0,
+      completed_at: null,
+      cloned_from: null,
+      steps: [
+        { id: 'fix-the-parser', status: 'pending', state: 'pending', tool: null, dependencies: [], result: null },
+      ],
+    })
+    expect((await service.ask('GET', '/sessions/s1')).body).toMatchObject({ title: 'Fix the parser', status: 'open' })
+  })
+
+  test('a document is taken as it stands, in any format, and can be started at once', async () => {
+    const steps = [
+      { id: 'find', description: 'look', tool: 'search', params: { pattern: 'TODO' } },
+      { id: 'mend', description: 'edit', tool: 'edit_file', dependencies: ['find'], retryable: true, max_retries: 2 },
+    ]
+    const { status, body } = await service.ask('POST', '/session/s1/plan', {
+      description: 'Tidy up',
+      steps,
+      auto_execute: true,
+    })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ status: 'executing', state: 'active', auto_execute: true, description: 'Tidy up' })
+    expect(body.steps).toMatchObject([
+      { id: 'find', tool: 'search', params: { pattern: 'TODO' }, state: 'ready', status: 'pending' },
+      { id: 'mend', tool: 'edit_file', dependencies: ['find'], retryable: true, max_retries: 2, state: 'pending' },
+    ])
+    const text = 'planfold: 1\nname: written\ntasks:\n  - id: a\n    instruction: do it\n'
+    const other = await service.ask('POST', '/session/s1/plan', { document: text })
+    expect(other.body).toMatchObject({ name: 'written', planned: 'as the document says (planfold)' })
+  })
+
+  test('regression 6: a plan that is made and cannot be started is an error that names it', async () => {
+    const document = { planfold: 1, name: 'later', tasks: [{ id: 'a', http: { url: 'http://x.test' } }] }
+    const { status, body } = await service.ask('POST', '/session/s2/plan', { document, auto_execute: true })
+    expect(status).toBe(501)
+    expect(body).toMatchObject({ created: true, plan_id: expect.any(String), hint: expect.any(String) })
+  })
+
+  test('faults of a document are told at their places, and nothing is made', async () => {
+    const { status, body } = await service.ask('POST', '/session/s3/plan', {
+      document: { planfold: 1, name: 'bad', tasks: [{ id: 'a', needs: ['b'] }] },
+    })
+    expect(status).toBe(422)
+    expect(body.faults[0]).toMatchObject({ path: 'tasks[0].needs', line: expect.any(Number) })
+    expect((await service.ask('GET', '/session/s3/plans')).status).toBe(404)
+    expect((await service.ask('POST', '/session/s3/plan', {})).body.faults[0].path).toBe('description')
+    expect((await service.ask('POST', '/session/s3/plan', { description: 'x', x: 1 })).body.faults[0].path).toBe('x')
+  })
+
+  test('under one key a plan is made once, and started once', async () => {
+    const ask = () =>
+      service.ask('POST', '/session/s4/plan', { description: 'once', auto_execute: true }, { 'idempotency-key': 'p-1' })
+    const [a, b] = [await ask(), await ask()]
+    expect([a.status, b.status, b.body.id, b.body.replayed]).toEqual([201, 201, a.body.id, true])
+    expect((await service.ask('GET', '/session/s4/plans')).body).toHaveLength(1)
+  })
+
+  test('lists are bare at the singular, pages at the plural', async () => {
+    const bare = await service.ask('GET', '/session/s1/plans?limit=2')
+    expect(bare.body).toHaveLength(2)
+    const link = /<(.+)>/.exec(bare.headers.get('link') ?? '')?.[1] ?? ''
+    expect((await service.ask('GET', link)).body).toHaveLength(1)
+    expect((await service.ask('GET', '/sessions/s1/plans')).body).toMatchObject({ next: null, items: [{}, {}, {}] })
+  })
+
+  test('the history has pages with a total, a search, statuses, and a cursor', async () => {
+    for (let n = 1; n <= 5; n++)
+      await service.ask('POST', '/session/s5/plan', { description: `number ${n}`, auto_execute: n === 2 })
+    const page = await service.ask('GET', '/session/s5/plans/history?page=2&limit=2')
+    expect(page.body).toMatchObject({ page: 2, limit: 2, total: 5, total_pages: 3 })
+    expect(page.body.plans.map((one: { description: string }) => one.description)).toEqual(['number 3', 'number 2'])
+    const next = await service.ask(
+      'GET',
+      `/session/s5/plans/history?limit=2&cursor=${encodeURIComponent(page.body.next)}`,
+    )
+    expect(next.body).toMatchObject({
+      page: null,
+      total: null,
+      next: null,
+      plans: [{ description: 'number 1', step_count: 1 }],
+    })
+    const running = await service.ask('GET', '/session/s5/plans/history?status=executing')
+    expect(running.body).toMatchObject({
+      total: 1,
+      plans: [{ description: 'number 2', status: 'executing', duration: expect.any(Number) }],
+    })
+    expect((await service.ask('GET', '/session/s5/plans/history?search=number')).body.total).toBe(5)
+    expect((await service.ask('GET', '/session/s5/plans/history?search=4')).body.total).toBe(1)
+    expect((await service.ask('GET', '/session/s5/plans/history?status=planning')).body.total).toBe(0)
+    expect((await service.ask('GET', '/session/s5/plans/history?status=busy')).status).toBe(422)
+  })
+})

@@ -1,0 +1,159 @@
+// Sessions: what groups the plans and messages of one conversation.
+
+import {
+  message,
+  messageQuery,
+  messages,
+  newMessage,
+  newSession,
+  session,
+  sessionQuery,
+  sessions,
+} from '../../format/wire/sessions.ts'
+import type { SessionRow } from '../../stores/store.ts'
+import { given } from '../given.ts'
+import { iso } from '../on-wire.ts'
+import { isProblem, problem, refused } from '../problem.ts'
+import { type AnyRoute, created, ok, route } from '../route.ts'
+import { findSession, isSessionInScope, onceFor, sessionIdFault } from '../session-look-up.ts'
+
+/** Both are meant: the plural is ours, the singular is that of clients that were there before. */
+const AT = ['/sessions/:session', '/session/:session'] as const
+
+export const sessionRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'POST',
+    path: '/sessions',
+    right: 'operate',
+    noun: 'sessions',
+    about: 'Opens a session, under an id of yours or of ours.',
+    body: newSession,
+    answers: { 201: { about: 'the session', body: session } },
+    handle: async call => {
+      const { rooms, who, body } = call
+      const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
+      const fault = sessionIdFault(id)
+      if (fault !== null) return fault
+      if (!isSessionInScope(call, id))
+        return problem(403, 'not-allowed', 'your token is for certain sessions or plans only', {
+          hint: 'name one of your sessions, or use another token',
+        })
+      // Under a key, only the store can say whether it was asked before.
+      if (call.once === undefined && (await rooms.engine.sessions.get(id)) !== null)
+        return problem(409, 'exists', `there is a session '${id}' already`, { hint: `look at it: GET /sessions/${id}` })
+      const title = body.title ?? ''
+      const appended = await rooms.engine.sessions.append(id, [{ type: 'session.opened', title }], {
+        actor: who.actor,
+        expectedVersion: 0,
+        ...onceFor(call, { open: body.id ?? null, title }),
+      })
+      if (!appended.ok) return refused(appended.refusal)
+      const row = await findSession(call, appended.id)
+      return isProblem(row) ? row : created(shown(row), `/sessions/${row.id}`, row.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/sessions',
+    right: 'read',
+    noun: 'sessions',
+    about: 'Sessions, newest first.',
+    query: sessionQuery,
+    answers: { 200: { about: 'a page of them', body: sessions } },
+    handle: async call => {
+      const { rooms, query } = call
+      const { status, ...page } = query
+      const { items, next } = await rooms.engine.sessions.list({
+        ...(status === undefined ? {} : { where: { status } }),
+        ...given(page),
+      })
+      return ok({ items: items.filter(({ id }) => isSessionInScope(call, id)).map(shown), next })
+    },
+  }),
+  ...AT.flatMap(path => [
+    route({
+      method: 'GET',
+      path,
+      right: 'read',
+      noun: 'sessions',
+      about: 'One session.',
+      answers: { 200: { about: 'the session', body: session } },
+      handle: async call => {
+        const row = await findSession(call, call.params.session!)
+        return isProblem(row) ? row : ok(shown(row), row.version)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/messages`,
+      right: 'operate',
+      noun: 'sessions',
+      about: 'Adds a message to a session.',
+      body: newMessage,
+      answers: { 201: { about: 'the message', body: message } },
+      handle: async call => {
+        const { rooms, who, body, params, expectedVersion } = call
+        const row = await findSession(call, params.session!)
+        if (isProblem(row)) return row
+        if (row.status === 'closed')
+          return problem(409, 'illegal-transition', `the session '${row.id}' is closed`, {
+            hint: 'open another one: POST /sessions',
+            allowed: [],
+          })
+        const { role, text, data } = body
+        const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
+        const appended = await rooms.engine.sessions.append(row.id, [event], {
+          actor: who.actor,
+          ...(expectedVersion === undefined ? {} : { expectedVersion }),
+          ...onceFor(call, { session: row.id, ...event }),
+        })
+        if (!appended.ok) return refused(appended.refusal)
+        const [entry] = await rooms.engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
+        if (entry === undefined) throw new Error(`bug: message ${appended.version} of ${row.id} is not there`)
+        return created(shownMessage(row.id, entry), `/sessions/${row.id}/messages`, appended.version)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/messages`,
+      right: 'read',
+      noun: 'sessions',
+      about: 'The messages of a session, oldest first.',
+      query: messageQuery,
+      answers: { 200: { about: 'a page of them', body: messages } },
+      handle: async call => {
+        const { rooms, query, params } = call
+        const row = await findSession(call, params.session!)
+        if (isProblem(row)) return row
+        const wanted = query.limit ?? 100
+        const from = query.cursor ?? query.after ?? 0
+        const entries = await rooms.engine.sessions.read(row.id, { after: from, limit: wanted })
+        const items = entries.flatMap(entry =>
+          entry.event.type === 'message.added' ? [shownMessage(row.id, entry)] : [],
+        )
+        const last = entries.at(-1)?.version ?? from
+        return ok({ items, next: entries.length < wanted || last >= row.version ? null : String(last) })
+      },
+    }),
+  ]),
+]
+
+function shown({ id, title, status, messages, version, createdAt, updatedAt }: SessionRow) {
+  return { id, title, status, messages, version, created_at: iso(createdAt), updated_at: iso(updatedAt) }
+}
+
+type Entry = Awaited<ReturnType<Parameters<typeof findSession>[0]['rooms']['engine']['sessions']['read']>>[number]
+
+function shownMessage(session: string, { version, at, actor, event }: Entry) {
+  if (event.type !== 'message.added') throw new Error('bug: only messages are shown as such')
+  const { role, text, data } = event
+  return {
+    id: version,
+    session_id: session,
+    role,
+    text,
+    ...(data === undefined ? {} : { data }),
+    by: actor,
+    at: iso(at),
+  }
+}

@@ -1,0 +1,249 @@
+// Tasks that change: their status, what they need and say, what a client keeps beside them; and what is said of their work.
+
+import type { Evaluation } from '../../domain/client-event.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
+import { inputsOf } from '../../format/wire/from-store.ts'
+import * as wire from '../../format/wire/tasks.ts'
+import type { Call } from '../call.ts'
+import { given } from '../given.ts'
+import { type FoundTask, findTask } from '../look-up.ts'
+import { needsMeant } from '../needs.ts'
+import { iso } from '../on-wire.ts'
+import { type Accepted, gone, order } from '../ordering.ts'
+import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { created, nothing, ok, route } from '../route.ts'
+import { showTask } from '../show-task.ts'
+import { stale, unsaid } from '../stale.ts'
+import { refuseTaskStatus, type Standing, taskBecomes, type WantedStatus } from '../task-status.ts'
+import { clientSaid, merged } from './plan-changes.ts'
+
+export const taskChangeRoutes = [
+  route({
+    method: 'PATCH',
+    path: '/tasks/:task',
+    right: 'operate',
+    noun: 'tasks',
+    about:
+      'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
+    body: wire.taskPatch,
+    answers: { 200: { about: 'the task as it is now', body: wire.taskChanged } },
+    handle: async call => {
+      const found = await findTask(call, call.params.task!)
+      if (isProblem(found)) return found
+      const moved = await change(call, found)
+      if (moved !== null && isProblem(moved)) return moved
+      const shown = await showTask(call, found.plan, found.task)
+      if (shown === null) return gone()
+      const claim = moved?.claim
+      const told =
+        claim === undefined ? {} : { claim: { token: claim.token, expires_in_seconds: claim.expiresInMs / 1000 } }
+      return ok({ ...shown.body, ...told }, shown.version)
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/tasks/:task',
+    right: 'operate',
+    noun: 'tasks',
+    about: 'Takes a task out of its plan, as a revision. Refused while others need it.',
+    answers: { 204: { about: 'it is gone from the plan; its history stays' } },
+    handle: async call => {
+      const found = await findTask(call, call.params.task!)
+      if (isProblem(found)) return found
+      const done = await order(call, found.plan, { type: 'remove', tasks: [found.task] })
+      return isProblem(done) ? conflicting(done) : nothing
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/:task/evaluations',
+    right: 'read',
+    noun: 'evaluations',
+    about: 'What was said of the work of a task, oldest first.',
+    answers: { 200: { about: 'the last of them', body: wire.evaluations } },
+    handle: async call => {
+      const found = await findTask(call, call.params.task!)
+      if (isProblem(found)) return found
+      const [record] =
+        (await call.rooms.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
+      const said = await call.rooms.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      if (record === undefined || said === null) return gone()
+      return ok({ items: said.map(one => evaluationBody(record.card.id, one)), next: null })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/:task/evaluations',
+    right: 'operate',
+    noun: 'evaluations',
+    about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
+    body: wire.newEvaluation,
+    answers: { 201: { about: 'the evaluation', body: wire.evaluation } },
+    handle: async call => {
+      const found = await findTask(call, call.params.task!)
+      if (isProblem(found)) return found
+      const { score, passed, metrics, notes, evaluator } = call.body
+      const data = given({ metrics, notes, evaluator }) as JsonObject
+      const kept = Object.keys(data).length === 0 ? undefined : data
+      const done = await order(call, found.plan, {
+        type: 'evaluate',
+        task: found.task,
+        ...given({ score, passed, data: kept }),
+      })
+      if (isProblem(done)) return done
+      const event = done.events.find(one => one.type === 'task.evaluated')
+      const said = await call.rooms.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      const [record] =
+        (await call.rooms.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
+      const one = said?.find(({ id }) => id === event?.id)
+      if (record === undefined || one === undefined) return gone()
+      return created(evaluationBody(record.card.id, one), `/tasks/${record.card.id}/evaluations`, done.version)
+    },
+  }),
+]
+
+type PatchCall = Call<undefined, wire.TaskPatch>
+
+/** Whatever can be refused is looked at before anything is written. Null when no status was asked for. */
+async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accepted | null | Problem> {
+  const { engine } = call.rooms
+  const { status, output_data, error, reason, token, expected_revision, ...fields } = call.body
+  const standing = await standingOf(engine, plan, task)
+  if (standing === null) return gone()
+  const { record, summary } = standing
+  const kept = record.card.annotations.output_data
+  const outputs = (output_data ?? (status === 'completed' ? kept : null) ?? null) as JsonObject | null
+  const wanted: WantedStatus | null =
+    status === undefined ? null : { status, outputs, error: error ?? null, reason: reason ?? null, token }
+  const refusal =
+    stale(call, summary, expected_revision) ??
+    refuseFixed(record, plan, fields) ??
+    (wanted === null ? null : refuseTaskStatus(standing, wanted))
+  if (refusal !== null) return refusal
+  const set = await changesOf(call, plan, record, fields)
+  if (isProblem(set)) return set
+  let { expectedVersion } = call
+  if (Object.keys(set).length > 0) {
+    const changed = await engine.submit(plan, { type: 'change', task, set }, call.who.actor, given({ expectedVersion }))
+    if (!changed.ok) return unsaid(changed.refusal)
+    expectedVersion = undefined
+  }
+  const beside = annotated(record.card.annotations, fields, { output_data, error, reason }, status)
+  if (Object.keys(beside).length > 0) {
+    const order = { type: 'annotate', task, set: beside } as const
+    const noted = await engine.submit(plan, order, call.who.actor, given({ expectedVersion }))
+    if (!noted.ok) return unsaid(noted.refusal)
+  }
+  return wanted === null ? null : await taskBecomes(call, standing, wanted)
+}
+
+async function standingOf(engine: Call['rooms']['engine'], plan: PlanId, task: TaskName): Promise<Standing | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const of = async (tasks: readonly string[]) => (await engine.ask({ type: 'records', plan, tasks }))?.tasks ?? []
+  const [record] = await of([task])
+  const current = await engine.ask({ type: 'definition', plan })
+  if (summary === null || record === undefined || current === null) return null
+  const needs = record.card.needs.length === 0 ? [] : await of(record.card.needs)
+  return { record, needs, summary, isAlone: current.definition.extra?.plan_type === 'sequential' }
+}
+
+function refuseFixed({ card }: TaskRecord, plan: PlanId, fields: { readonly [key: string]: unknown }): Problem | null {
+  const fixed: JsonObject = { id: card.id, name: card.name, plan_id: plan }
+  const faults = Object.entries(fixed).flatMap(([path, value]) =>
+    !Object.hasOwn(fields, path) || fields[path] === value
+      ? []
+      : [{ path, message: 'cannot be changed', hint: 'leave it out, or add another task' }],
+  )
+  return faults.length === 0 ? null : unfit('body', faults)
+}
+
+type Fields = Partial<wire.TaskPatch>
+
+/** Fields of its definition as they shall be. */
+async function changesOf(
+  call: PatchCall,
+  plan: PlanId,
+  { definition }: TaskRecord,
+  fields: Fields,
+): Promise<TaskChanges | Problem> {
+  const { agent_id, title, description, task_type, input_data, sequence_order, depends_on, dependencies, labels } =
+    fields
+  const { needs, faults } = await needsMeant(call, plan, depends_on ?? dependencies, 'depends_on')
+  if (faults.length > 0) return unfit('body', faults)
+  const isNeeding = depends_on !== undefined || dependencies !== undefined
+  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
+  const extra = merged(definition.extra ?? {}, {
+    ...(sequence_order === undefined ? {} : { sequence_order }),
+    ...(input_data === undefined ? {} : { input_data: inputs.extra?.input_data ?? null }),
+  } as { [key: string]: Json })
+  const isOther = JSON.stringify(extra) !== JSON.stringify(definition.extra ?? {})
+  return {
+    ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
+    ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
+    ...(input_data === undefined ? {} : { inputs: inputs.inputs?.inputs ?? null }),
+    ...(sequence_order === undefined ? {} : { priority: sequence_order === null ? null : -sequence_order }),
+    ...(isOther ? { extra: Object.keys(extra).length === 0 ? null : extra } : {}),
+  }
+}
+
+const OF_DEFINITION = new Set([
+  'agent_id',
+  'title',
+  'description',
+  'task_type',
+  'input_data',
+  'sequence_order',
+  'depends_on',
+  'dependencies',
+  'labels',
+])
+const OF_IDENTITY = new Set(['id', 'name', 'plan_id'])
+
+/** What is kept beside it. What a task that has ended left behind stands in its outputs, until somebody says otherwise. */
+function annotated(
+  before: JsonObject,
+  fields: Fields,
+  said: Pick<wire.TaskPatch, 'output_data' | 'error' | 'reason'>,
+  status: wire.TaskPatch['status'],
+): JsonObject {
+  const { started_at, completed_at, ...others } = fields
+  const kept = Object.entries(others).filter(([key]) => !OF_DEFINITION.has(key) && !OF_IDENTITY.has(key))
+  const isTold = status === 'completed' || status === 'failed'
+  const { output_data, ...words } = given(said)
+  const outputs = isTold ? (before.output_data === undefined ? {} : { output_data: null }) : given({ output_data })
+  const times = { started_at, completed_at } as {
+    started_at: string | null | undefined
+    completed_at: string | null | undefined
+  }
+  return {
+    ...(Object.fromEntries(kept) as JsonObject),
+    ...(isTold || status === 'skipped' ? {} : (words as JsonObject)),
+    ...(outputs as JsonObject),
+    ...clientSaid(before, times),
+  }
+}
+
+/** That others need it is a conflict with them, not a lack of rights. */
+function conflicting(refusal: Problem): Problem {
+  const { status, type } = refusal.problem
+  if (status !== 403 || !type.endsWith(':not-allowed')) return refusal
+  return problem(409, 'conflict', refusal.problem.detail, { hint: refusal.problem.hint })
+}
+
+function evaluationBody(task: string, { id, visit, score, passed, data, by, at }: Evaluation): wire.EvaluationBody {
+  const said = (data ?? {}) as { metrics?: JsonObject; notes?: string; evaluator?: string }
+  return {
+    id,
+    task_id: task,
+    visit,
+    score: score ?? null,
+    passed: passed ?? null,
+    metrics: (said.metrics ?? {}) as wire.EvaluationBody['metrics'],
+    notes: said.notes ?? null,
+    evaluator: said.evaluator ?? by,
+    by,
+    created_at: iso(at),
+  }
+}

@@ -1,0 +1,168 @@
+// Templates: the stock ones and those saved here, and the plans that are made of them.
+
+import { join } from 'node:path'
+import { checkGraph } from '../../domain/graph.ts'
+import { isPlanName } from '../../domain/id.ts'
+import { suggest } from '../../domain/suggest.ts'
+import type { Template } from '../../format/templates/document.ts'
+import { instantiate } from '../../format/templates/instantiate.ts'
+import { saveTemplate } from '../../format/templates/save.ts'
+import { type Shelved, shelfWith, shelve, takeDown } from '../../format/templates/shelf.ts'
+import * as wire from '../../format/wire/templates.ts'
+import { faulty } from '../document.ts'
+import { findPlan } from '../look-up.ts'
+import { makePlan } from '../make-plan.ts'
+import { gone } from '../ordering.ts'
+import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
+import type { ServerRooms } from '../rooms.ts'
+import { created, ok, route } from '../route.ts'
+import { refuseScoped } from '../scope.ts'
+
+export const templateRoutes = [
+  route({
+    method: 'GET',
+    path: '/templates',
+    right: 'read',
+    noun: 'templates',
+    about: 'All templates there are, by name; one that cannot be used says why.',
+    answers: { 200: { about: 'all of them', body: wire.templates } },
+    handle: async ({ rooms }) => {
+      const items: wire.TemplateItem[] = []
+      for (const shelved of await shelfWith(folderOf(rooms))) items.push(await listed(shelved))
+      return ok({ items, next: null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/templates/:template',
+    right: 'read',
+    noun: 'templates',
+    about: 'One template, with its parameters and its document.',
+    answers: { 200: { about: 'the template', body: wire.template } },
+    handle: async ({ rooms, params }) => {
+      const found = await find(rooms, params.template!)
+      return isProblem(found) ? found : ok(shown(found.shelved, found.template))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/templates',
+    right: 'operate',
+    noun: 'templates',
+    about: 'Saves a plan as a template; values of the plan may become parameters.',
+    body: wire.newTemplate,
+    answers: { 201: { about: 'the template', body: wire.templateSaved } },
+    handle: async call => {
+      const { plan_id, name, parameters = {}, replace = false } = call.body
+      const refusal = refuseScoped(call)
+      if (refusal !== null) return refusal
+      const plan = await findPlan(call, plan_id)
+      if (isProblem(plan)) return plan
+      const current = await call.rooms.engine.ask({ type: 'definition', plan: plan.plan })
+      if (current === null) return gone()
+      const saved = saveTemplate(current.definition, name, Object.entries(parameters))
+      if (!saved.ok) return problem(422, 'invalid', saved.message, { hint: saved.hint })
+      const kept = await shelve(folderOf(call.rooms), name, saved.text, { replace })
+      if (!kept.ok && !(await isSame(call.rooms, name, saved.text)))
+        return problem(409, 'exists', `there is a template '${name}' already`, {
+          hint: "choose another name, or say 'replace'",
+        })
+      const found = await find(call.rooms, name)
+      if (isProblem(found)) return found
+      return created({ ...shown(found.shelved, found.template), notes: saved.notes }, `/templates/${name}`)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/templates/:template/plans',
+    right: 'operate',
+    noun: 'templates',
+    about: 'Makes a plan of a template and the values for its parameters.',
+    body: wire.fromTemplate,
+    answers: { 201: { about: 'the plan', body: wire.planMade } },
+    handle: async call => {
+      const found = await find(call.rooms, call.params.template!)
+      if (isProblem(found)) return found
+      const { values = {}, name, goal_id, agent_id, session_id, start = false } = call.body
+      if (name !== undefined && !isPlanName(name))
+        return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' }])
+      const made = instantiate(found.template, values, { check: checkGraph, ...(name === undefined ? {} : { name }) })
+      if (!made.ok && made.problems.length > 0)
+        return unfit(
+          'body',
+          made.problems.map(({ parameter, message, hint }) => ({ path: `values.${parameter}`, message, hint })),
+        )
+      if (!made.ok) return faulty(made.diagnostics, `the template '${found.template.name}', `)
+      const { definition, warnings } = made
+      const beside = { goal: goal_id ?? undefined, agent: agent_id ?? undefined, session: session_id ?? undefined }
+      return await makePlan(call, { definition, warnings, start, ...beside })
+    },
+  }),
+]
+
+const folderOf = ({ stateDir }: ServerRooms): string => join(stateDir, 'templates')
+
+async function find(
+  rooms: ServerRooms,
+  name: string,
+): Promise<{ readonly shelved: Shelved; readonly template: Template } | Problem> {
+  const all = await shelfWith(folderOf(rooms))
+  const shelved = all.find(one => one.name === name)
+  if (shelved === undefined) {
+    const names = all.map(one => one.name)
+    const near = suggest(name.slice(0, 60), names)
+    return notFound(
+      `there is no template '${name.slice(0, 100)}'`,
+      near === null ? 'list them: GET /templates' : `did you mean '${near}'?`,
+    )
+  }
+  const read = await takeDown(shelved)
+  if (read.ok) return { shelved, template: read.template }
+  const about = `the template '${name}' cannot be used: `
+  return read.diagnostics.length === 0
+    ? problem(422, 'invalid-plan', about + plain(read.message))
+    : faulty(read.diagnostics, about)
+}
+
+async function listed(shelved: Shelved): Promise<wire.TemplateItem> {
+  const { name, origin, hides } = shelved
+  const read = await takeDown(shelved)
+  if (!read.ok)
+    return {
+      name,
+      origin,
+      hides,
+      title: null,
+      about: null,
+      template_version: null,
+      hash: null,
+      parameters: [],
+      fault: plain(read.message),
+    }
+  const { parameters, document: _, ...body } = shown(shelved, read.template)
+  return { ...body, parameters: parameters.map(one => one.name), fault: null }
+}
+
+function shown({ name, origin, hides }: Shelved, template: Template): wire.TemplateBody {
+  const { title, about, version, hash, text, parameters } = template
+  return {
+    name,
+    origin,
+    hides,
+    title,
+    about,
+    template_version: version,
+    hash,
+    parameters: parameters as unknown as wire.TemplateBody['parameters'],
+    document: text,
+  }
+}
+
+/** Saved before, word for word: whoever asks twice asks once. */
+async function isSame(rooms: ServerRooms, name: string, text: string): Promise<boolean> {
+  const found = await find(rooms, name)
+  return !isProblem(found) && found.shelved.origin === 'own' && found.template.text === text
+}
+
+/** Where files lie is nobody's business outside. */
+const plain = (message: string): string => message.replaceAll(/\S*\/(\S+\.yaml)/g, '$1')

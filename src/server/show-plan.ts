@@ -1,0 +1,94 @@
+// A plan as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
+// a word for.
+
+import type { JsonObject } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Progress } from '../domain/views/progress.ts'
+import type { Summary } from '../domain/views/summary.ts'
+import type { PlanBody, PlanItem } from '../format/wire/plans.ts'
+import { planWord } from '../format/wire/store-words.ts'
+import type { PlanRow } from '../stores/store.ts'
+import type { Call } from './call.ts'
+import { iso, isoOrNull, onWire } from './on-wire.ts'
+
+/** Null when there is none. */
+export async function showPlan(
+  { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
+  plan: string,
+): Promise<{ readonly body: PlanBody; readonly version: number } | null> {
+  const [summary, current] = [
+    await engine.ask({ type: 'summary', plan }),
+    await engine.ask({ type: 'definition', plan }),
+  ]
+  if (summary === null || current === null) return null
+  return { body: planBody(summary, current.definition), version: summary.version }
+}
+
+export function planBody(summary: Summary, definition: PlanDefinition): PlanBody {
+  const { annotations, progress } = summary
+  const { plan_type, steps, current_step: written, ...extra } = definition.extra ?? {}
+  const { current_step, client, ...kept } = annotations
+  return {
+    id: summary.id,
+    name: summary.name,
+    title: summary.title,
+    description: summary.goal,
+    goal_id: summary.goalId,
+    agent_id: summary.agent,
+    session_id: summary.session,
+    owner: definition.owner ?? null,
+    labels: [...(definition.labels ?? [])],
+    plan_type: typeof plan_type === 'string' ? plan_type : 'parallel',
+    steps: (Array.isArray(steps) ? steps : []) as PlanBody['steps'],
+    status: planWord(summary.status),
+    state: summary.status,
+    current_step: wholeIn(current_step) ?? wholeIn(written) ?? progress.done,
+    revision: summary.revision,
+    version: summary.version,
+    archived: summary.archived,
+    created_at: iso(summary.createdAt),
+    updated_at: iso(summary.updatedAt),
+    started_at: isoOrNull(summary.startedAt),
+    completed_at: isoOrNull(summary.endedAt),
+    client: clientTimes(client),
+    reason: summary.reason,
+    origin: summary.origin,
+    progress: showProgress(progress),
+    extra: { ...extra, ...kept } as PlanBody['extra'],
+  }
+}
+
+export const showProgress = (progress: Progress): PlanBody['progress'] =>
+  onWire(progress) as unknown as PlanBody['progress']
+
+export function planItem(row: PlanRow): PlanItem {
+  return {
+    id: row.id,
+    name: row.name,
+    title: row.title,
+    description: row.goal,
+    goal_id: row.goalId,
+    agent_id: row.agent,
+    session_id: row.session,
+    status: planWord(row.status),
+    state: row.status,
+    revision: row.revision,
+    version: row.version,
+    archived: row.archived,
+    tasks: row.tasks,
+    done: row.done,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    started_at: isoOrNull(row.startedAt),
+    completed_at: isoOrNull(row.endedAt),
+  }
+}
+
+/** What clients said about when it began and ended. */
+export function clientTimes(client: unknown): PlanBody['client'] {
+  const { started_at = null, completed_at = null } = (isMap(client) ? client : {}) as JsonObject
+  return { started_at: started_at as string | null, completed_at: completed_at as string | null }
+}
+
+const isMap = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value)
+const wholeIn = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)

@@ -1,0 +1,90 @@
+// Writes a stream of events to one client: only while its socket takes it, a heartbeat when nothing happens, a goodbye when the
+// service stops. A client that does not read is cut off; it goes on from its last id when it comes back.
+
+import type { Subscriber } from './live-subscriber.ts'
+import type { Outlet } from './route.ts'
+import { idFrame, printCursor } from './sse-frame.ts'
+
+export interface SseOptions {
+  /** What may wait in memory for this client. */
+  readonly bytesMax: number
+  /** A client that takes nothing for so long is cut off. */
+  readonly silentMs: number
+  readonly stopping: AbortSignal
+}
+
+/** How long clients wait before they come back, unless they know better. */
+const RETRY_MS = 1_000
+const SLICE_CHARS = 64_000
+/** A character takes at most three bytes for each of its units. */
+const BYTES_PER_CHAR = 3
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // Proxies that gather answers must not.
+  'x-accel-buffering': 'no',
+}
+
+/** Ends when the client has gone, was cut off (`cut`), or the service stops. */
+export async function sendEvents(
+  out: Outlet,
+  subscriber: Subscriber,
+  { bytesMax, silentMs, stopping }: SseOptions,
+): Promise<'gone' | 'cut' | 'stopped'> {
+  const slice = Math.max(1, Math.min(SLICE_CHARS, Math.floor(bytesMax / (2 * BYTES_PER_CHAR))))
+  const { naming } = subscriber.wish
+  const ring = () => subscriber.ring()
+  out.gone.addEventListener('abort', ring, { once: true })
+  out.begin(200, HEADERS)
+  // The id comes first: who is cut off before the first event goes on from here all the same.
+  let told = printCursor(subscriber.cursor)
+  let text = `retry: ${RETRY_MS}\n${idFrame(subscriber.cursor)}`
+  for (;;) {
+    for (let at = 0; at < text.length && !out.gone.aborted; ) {
+      const end = sliceEnd(text, at + slice)
+      const isTaken = out.write(text.slice(at, end))
+      at = end
+      if (!isTaken && !(await drainedWithin(out, silentMs))) {
+        out.destroy()
+        return 'cut'
+      }
+    }
+    if (out.gone.aborted) break
+    const output = subscriber.ticks?.takeOutput(naming) ?? null
+    const frames = output === null ? await subscriber.next() : null
+    const { position } = subscriber.cursor
+    const progress = output ?? frames?.join('') ?? subscriber.ticks?.takeProgress(naming, position) ?? null
+    if (frames !== null) told = printCursor(subscriber.cursor)
+    if (progress !== null) text = progress
+    else if (subscriber.takeBeat()) {
+      const isBehind = told !== printCursor(subscriber.cursor)
+      told = printCursor(subscriber.cursor)
+      text = `: beat\n${isBehind ? idFrame(subscriber.cursor) : '\n'}`
+    } else {
+      text = ''
+      await subscriber.wait()
+    }
+  }
+  if (!stopping.aborted) return 'gone'
+  out.write(': bye\n\n')
+  out.end()
+  return 'stopped'
+}
+
+/** Never between the two halves of a character. */
+function sliceEnd(text: string, end: number): number {
+  if (end >= text.length) return text.length
+  const unit = text.charCodeAt(end - 1)
+  return unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end
+}
+
+async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>(resolve => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const isDrained = await Promise.race([out.drained().then(() => true), late])
+  clearTimeout(timer)
+  return isDrained
+}

@@ -1,0 +1,106 @@
+// The guard of the service: a token, or a browser that came in by one. Every route passes here, those that anybody may call too:
+// for them only the token is left out, never where the request comes from.
+
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Actor } from '../domain/id.ts'
+import type { Browsers } from './browsers.ts'
+import type { Guard } from './guard.ts'
+import type { From, Origins } from './origins.ts'
+import { isProblem, type Problem, problem } from './problem.ts'
+import { sha256Of, type Token } from './token-book.ts'
+import type { Tries } from './tries.ts'
+import { RIGHTS, type Right, type Role, type Who } from './who.ts'
+
+export interface TokenGuardOptions {
+  readonly origins: Origins
+  /** The owner's own, and those made for others. */
+  readonly tokens: () => readonly Token[]
+  readonly browsers: Browsers
+  readonly tries: Tries
+  readonly now: () => number
+}
+
+/** Whoever calls a public route without a token: nothing is in their sight. */
+const NOBODY: Omit<Who, 'from'> = {
+  actor: 'nobody' as Actor,
+  role: 'viewer',
+  scope: { plans: [], sessions: [] },
+  token: '',
+}
+const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuardOptions): Guard {
+  return {
+    browsers,
+    takesAnyType: () => false,
+    admit: (request, right) => {
+      const from = origins.check(request)
+      if (isProblem(from)) return from
+      if (right === 'nothing') return { ...NOBODY, from }
+      const token = tokenOf(request, from)
+      if ('problem' in token) return token
+      if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
+      if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
+      const { name: actor, role, scope, sha256 } = token
+      return { actor, role, scope, token: sha256, from }
+    },
+  }
+
+  function tokenOf(request: IncomingMessage, from: From): Token | Problem {
+    const { authorization } = request.headers
+    if (authorization !== undefined) {
+      const secret = /^Bearer +([\x21-\x7e]{1,500})$/i.exec(authorization)?.[1]
+      return (secret === undefined ? undefined : find(sha256Of(secret))) ?? unknown(from)
+    }
+    const held = browsers.tokenOf(request.headers)
+    if (held === null) return NO_TOKEN
+    // A cookie goes along by itself, whoever asks; only what a page of ours asks for is taken.
+    if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
+    return find(held) ?? SESSION_OVER
+  }
+
+  /** All are compared, each in the same time. */
+  function find(sha256: string): Token | undefined {
+    const wanted = Buffer.from(sha256, 'hex')
+    let found: Token | undefined
+    for (const token of tokens()) if (timingSafeEqual(Buffer.from(token.sha256, 'hex'), wanted)) found = token
+    return found
+  }
+
+  function unknown({ source }: From): Problem {
+    return tries.wrong(source) ?? UNKNOWN
+  }
+}
+
+const ASK = { 'www-authenticate': 'Bearer realm="planfold"' }
+const BAD = { 'www-authenticate': 'Bearer realm="planfold", error="invalid_token"' }
+const NO_TOKEN = problem(401, 'no-token', 'this needs a token', {
+  hint: 'send it with: Authorization: Bearer TOKEN. The owner has one in .planfold/server/token; a browser uses the link the service printed',
+  headers: ASK,
+})
+const UNKNOWN = problem(401, 'unknown-token', 'this token is not known, or was revoked', {
+  hint: 'ask whoever runs the service for another: planfold token create NAME',
+  headers: BAD,
+})
+const SESSION_OVER = problem(401, 'unknown-token', 'the token this browser came in by was revoked', {
+  hint: 'ask for a new link: planfold token link',
+  headers: BAD,
+})
+const NOT_OUR_PAGE = problem(403, 'cross-site', 'a browser must say that a page of ours asks for this', {
+  hint: 'use a browser that sends Origin or Sec-Fetch-Site, or a token instead of the cookie',
+})
+
+const expired = ({ name, expiresAt }: Token): Problem =>
+  problem(401, 'expired-token', `the token '${name}' expired at ${new Date(expiresAt!).toISOString()}`, {
+    hint: 'ask whoever runs the service for another: planfold token create NAME --expires 30d',
+    headers: BAD,
+  })
+
+const lacking = (role: Role, right: Right): Problem => {
+  const roles = (Object.keys(RIGHTS) as Role[]).filter(one => RIGHTS[one].has(right))
+  return problem(403, 'not-allowed', `a token with the role '${role}' may not do this`, {
+    hint: `use one with the role ${roles.join(' or ')}`,
+    more: { needs: roles },
+  })
+}

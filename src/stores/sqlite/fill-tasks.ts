@@ -1,0 +1,44 @@
+// What the rows of tasks did not say before schema 2, read from the journal: the place in the sequence that a task names itself,
+// and when it came, where a revision brought it. A store is not kept from opening by a plan whose journal is damaged.
+
+import type { PlanId } from '../../domain/id.ts'
+import { type BodyBlobs, openEntry } from '../entry.ts'
+import { taskRecord } from '../projection.ts'
+import { emptyKept, foldEntry, type Kept } from '../states.ts'
+import type { Connection } from './driver.ts'
+import { SqliteJournal } from './journal-table.ts'
+
+const PAGE = 500
+
+export function fillTasks(sql: Connection, bodies: BodyBlobs): void {
+  const journal = new SqliteJournal(sql, () => {})
+  // For all others the statements before have said it: their tasks came with the plan and name no place.
+  const plans = sql
+    .prepare(`SELECT p.plan_no, p.id, p.revision FROM plans p JOIN entries e ON e.plan_no = p.plan_no AND e.version = 1
+      WHERE p.revision > 1 OR e.blob IS NOT NULL OR instr(e.body, 'sequence_order') > 0`)
+    .all()
+  const fill = sql.prepare('UPDATE tasks SET sequence = ?, added_at = ? WHERE plan_no = ? AND ordinal = ?')
+  for (const row of plans) {
+    const no = row.plan_no as number
+    const kept = folded(journal, no, row.id as PlanId, row.revision as number, bodies)
+    for (const task of kept?.state.order ?? []) {
+      const { sequence, addedAt, ordinal } = taskRecord(task)
+      fill.run(sequence, addedAt, no, ordinal)
+    }
+  }
+}
+
+/** Up to the entry that holds the last definition, or a little further. Null when its journal cannot be read. */
+function folded(journal: SqliteJournal, no: number, plan: PlanId, revision: number, bodies: BodyBlobs): Kept | null {
+  const kept = emptyKept(no)
+  try {
+    while (kept.state.revision < revision || kept.state.version === 0) {
+      const page = journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
+      if (page.length === 0) return null
+      for (const stored of page) foldEntry(kept, openEntry(kept.hash, plan, stored, bodies))
+    }
+    return kept
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,187 @@
+import { cpSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { external, gate, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { thisHost } from '../host.ts'
+import { BlobsMemory } from '../memory/blobs-memory.ts'
+import { ana, carryOut, FakeClock, given, must } from '../store.contract.ts'
+import type { Store } from '../store.ts'
+import { BlobsFiles } from './blobs.ts'
+import { Connection } from './driver.ts'
+import { migrate } from './migrate.ts'
+import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
+import { applySettings } from './settings.ts'
+import { StoreReading } from './store-reading.ts'
+import { setup, temporaryFolder } from './store-sqlite.fixture.ts'
+import { StoreSqlite } from './store-sqlite.ts'
+
+const bodies = new BlobsMemory(new Map(), new FakeClock())
+const options = (folder: string) => ({
+  folder,
+  clock: new FakeClock(),
+  host: thisHost(process.pid),
+  newId: () => 'id',
+  heartbeat: 'manual' as const,
+})
+
+/** Throws at the nth point it passes. */
+function killedAt(point: number): () => void {
+  let passed = 0
+  return () => {
+    if (++passed === point) throw new Error('killed')
+  }
+}
+
+function openAt(path: string): Connection {
+  mkdirSync(dirname(path), { recursive: true })
+  const connection = new Connection(path, { readOnly: false, busyMs: 0 })
+  applySettings(connection)
+  return connection
+}
+
+const placed = (id: string, place: number, more = {}) => external(id, { extra: { sequence_order: place }, ...more })
+
+/** Plans whose rows say what only their journals know: places in a sequence, tasks that came later. */
+async function written() {
+  const { folder, path, open, clock } = setup({ foldEvery: 20 })
+  const store = await open()
+  const plain = await given(store, plan('plain', task('a', { kind: 'k' }), task('b', { needs: ['a'] })))
+  await carryOut(store, plain)
+  clock.pass(1_000)
+  await given(store, plan('placed', placed('x', 9), placed('y', -3, { assignee: 'ann' })), 2)
+  const grown = await given(store, plan('grown', task('a'), placed('b', 5)), 3)
+  for (let note = 0; note < 30; note++) await must(store, grown, { type: 'note', text: 'tick' })
+  clock.pass(1_000)
+  const definition = plan('grown', task('a'), placed('b', 2), task('c'))
+  await must(store, grown, { type: 'revise', definition, hash: numberedSha(2), rationale: 'more' })
+  clock.pass(1_000)
+  await given(store, plan('large', placed('a', 7, { description: 'x'.repeat(300_000) }), task('b')), 4)
+  const asks = await given(store, plan('asks', gate('a'), { session: 's', goal: 'why' }), 5)
+  await must(store, asks, { type: 'start' })
+  for (let note = 0; note < 30; note++) await must(store, grown, { type: 'note', text: 'tick' })
+  await store.logs.append([
+    { plan: plain, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'printed words' },
+  ])
+  await store.goals.append('g', [{ type: 'goal.set', title: 'G', parent: null, priority: 1, criteria: [] }], {
+    actor: ana,
+  })
+  await store.close()
+  return { folder, path, grown }
+}
+
+/** The same store as a program with schema 1 would have left it: what it had no column for is not there. */
+function asSchemaOne(path: string): string {
+  const folder = temporaryFolder()
+  const old = openAt(join(folder, 'planfold.db'))
+  migrate(old, { now: () => 1, bodies, migrations: MIGRATIONS.slice(0, 1) })
+  old.exec(`PRAGMA foreign_keys = OFF; ATTACH '${path}' AS new; BEGIN`)
+  const tables = old.prepare(`SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migrations'`).all()
+  for (const { name: table } of tables) {
+    const columns = old
+      .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+      .all()
+      .map(row => row.name)
+    old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new.${table}`)
+  }
+  old.exec('COMMIT; DETACH new')
+  old.close()
+  cpSync(join(dirname(path), 'blobs'), join(folder, 'blobs'), { recursive: true })
+  return folder
+}
+
+async function told(store: Store) {
+  return {
+    plans: (await store.plans({})).items,
+    blocked: (await store.plans({ status: 'blocked' })).items,
+    ofGoal: (await store.plans({ session: 's' })).items,
+    sequence: (await store.tasks({ order: 'sequence' })).items,
+    recent: (await store.tasks({ order: 'recent' })).items,
+    assigned: (await store.tasks({ order: 'recent', assignee: 'ann' })).items,
+    roots: (await store.goals.list({ where: { parent: null } })).items,
+  }
+}
+
+describe('sqlite: migrating', () => {
+  it('a migration that fails at any statement leaves the schema as it was', () => {
+    const connection = openAt(join(temporaryFolder(), 'x.db'))
+    for (const [at, { number, statements, fill }] of MIGRATIONS.entries()) {
+      const schema = () => connection.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY rowid').all()
+      const before = schema()
+      const points = statements.length + (fill === undefined ? 1 : 2)
+      const migrations = MIGRATIONS.slice(0, at + 1)
+      for (let point = 1; point <= points; point++) {
+        expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(point), bodies, migrations })).toThrow(
+          'killed',
+        )
+        expect(schema()).toEqual(before)
+        expect(connection.pragma('user_version')).toBe(number - 1)
+      }
+      migrate(connection, { now: () => 1, failpoint: killedAt(points + 1), bodies, migrations })
+      expect(connection.pragma('user_version')).toBe(number)
+    }
+    expect(connection.pragma('user_version')).toBe(SCHEMA_VERSION)
+    connection.close()
+  })
+
+  it('a store of schema 1 opens, and lists, finds and counts what one of today does', async () => {
+    const { folder, path, grown } = await written()
+    const today = await StoreSqlite.open(options(folder))
+    const old = asSchemaOne(path)
+    const store = await StoreSqlite.open(options(old))
+    expect(await told(store)).toEqual(await told(today))
+    const sequences = (await store.tasks({ plan: grown, order: 'sequence' })).items
+    expect(sequences.map(row => [row.name, row.sequence])).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+    ])
+    expect(sequences.map(row => row.addedAt - sequences[0]!.addedAt)).toEqual([0, 0, 1_000])
+    expect(await store.search({ text: 'printed' })).toEqual(await today.search({ text: 'printed' }))
+    expect(await store.steps({ by: 'kind' })).toEqual(await today.steps({ by: 'kind' }))
+    expect((await store.check({ readData: true })).faults).toEqual([])
+    await must(store, grown, { type: 'start' })
+    await store.close()
+    await today.close()
+  })
+
+  it('killed at any statement with plans in it, nothing is lost, and the next one to open goes on', async () => {
+    const { path } = await written()
+    const old = asSchemaOne(path)
+    const [, second] = MIGRATIONS
+    const blobs = new BlobsFiles({ folder: join(old, 'blobs'), now: () => 1, newId: () => 'x' })
+    const rows = (connection: Connection) =>
+      connection.prepare('SELECT plan_no, ordinal, name, status FROM tasks ORDER BY 1, 2').all()
+    const connection = openAt(join(old, 'planfold.db'))
+    const before = rows(connection)
+    expect(before).toHaveLength(10)
+    for (let at = 1; at <= second!.statements.length + 2; at++) {
+      expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(at), bodies: blobs })).toThrow('killed')
+      expect(connection.pragma('user_version')).toBe(1)
+      expect(rows(connection)).toEqual(before)
+    }
+    migrate(connection, { now: () => 1, bodies: blobs })
+    expect(rows(connection)).toEqual(before)
+    connection.close()
+  })
+
+  it('a plan whose journal is damaged keeps nobody from opening the store', async () => {
+    const { path } = await written()
+    const old = asSchemaOne(path)
+    const hands = new Connection(join(old, 'planfold.db'), { readOnly: false, busyMs: 0 })
+    hands.exec(`UPDATE entries SET actor = 'eve' WHERE version = 1 AND plan_no = 3`)
+    hands.close()
+    const store = await StoreSqlite.open(options(old))
+    expect((await store.plans({})).items).toHaveLength(5)
+    expect((await store.check()).ok).toBe(false)
+    await store.close()
+  })
+
+  it('a store of schema 1 that may only be read is read as a copy, with its lists right', async () => {
+    const { folder, path } = await written()
+    const today = await StoreSqlite.open(options(folder))
+    const reading = StoreReading.open(options(asSchemaOne(path)))
+    expect(await told(reading)).toEqual(await told(today))
+    await reading.close()
+    await today.close()
+  })
+})

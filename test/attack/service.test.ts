@@ -1,0 +1,378 @@
+// Attacks on the service over real sockets (A56–A65): pages of other sites, broken and endless requests, thousands of silent
+// connections. Whatever comes, nothing is written, nothing of ours is changed, and others are answered within a second.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { guarded } from '../../src/server/guard.fixture.ts'
+import { openLog } from '../../src/server/log.ts'
+import { openGuard } from '../../src/server/open-guard.ts'
+import { type Served, served } from '../../src/server/server.fixture.ts'
+import { exchange, type Line, line } from '../../src/server/socket.fixture.ts'
+
+const OWN_KEYS = Object.getOwnPropertyNames(Object.prototype).sort()
+const HEALTH_MAX_MS = 1_000
+
+const house = guarded()
+const admin = house.token('ada', 'admin')
+const bearer = `Authorization: ${admin.authorization}\r\n`
+let service: Served
+let host: string
+beforeAll(async () => {
+  service = await served({ guard: house.guard, limits: { headersMs: 1_000, requestMs: 2_000, connections: 400 } })
+  host = new URL(service.url).host
+})
+afterAll(() => service.close())
+afterEach(async () => {
+  expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(OWN_KEYS)
+  expect((await service.composed.engine.ask({ type: 'plans' })).items).toEqual([])
+  expect(service.errors).toEqual([])
+})
+
+const PLAN = JSON.stringify({ planfold: 1, name: 'evil', tasks: [{ id: 'a', run: 'touch /tmp/evil' }] })
+const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1])
+const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))
+
+function post(path: string, headers: string, body: string): string {
+  const length = Buffer.byteLength(body)
+  return `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`
+}
+const get = (path: string, headers = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${headers}\r\n`
+
+/** Asks for health, on a connection of its own each time, until told to stop; how long the slowest took. */
+function watchHealth(url: string): () => Promise<number> {
+  let isOver = false
+  let slowest = 0
+  const asking = (async () => {
+    while (!isOver) {
+      const began = performance.now()
+      const text = await exchange(
+        url,
+        `GET /health HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`,
+      )
+      if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
+      slowest = Math.max(slowest, performance.now() - began)
+    }
+  })()
+  // Told at the end, however it ends.
+  asking.catch(() => {})
+  return async () => {
+    isOver = true
+    await asking
+    return slowest
+  }
+}
+
+describe('a page of another site', () => {
+  const EVIL = 'Origin: http://evil.example\r\n'
+  const CROSS = 'Sec-Fetch-Site: cross-site\r\n'
+
+  test.each([
+    ['fetch with a plain body (A56)', () => post('/plans', `${EVIL}Content-Type: text/plain\r\n`, PLAN)],
+    [
+      'fetch with a plain body, and a stolen token',
+      () => post('/plans', `${EVIL}${bearer}Content-Type: text/plain\r\n`, PLAN),
+    ],
+    ['fetch with JSON', () => post('/plans', `${EVIL}${bearer}Content-Type: application/json\r\n`, PLAN)],
+    ['a form (A57)', () => post('/plans', `${EVIL}Content-Type: application/x-www-form-urlencoded\r\n`, 'name=evil')],
+    [
+      'a form of a sandboxed frame',
+      () => post('/plans', `Origin: null\r\nContent-Type: multipart/form-data\r\n`, PLAN),
+    ],
+    ['a form whose origin is not told', () => post('/plans', `${CROSS}${bearer}Content-Type: text/plain\r\n`, PLAN)],
+    ['a beacon', () => post('/api/plans', `${EVIL}${CROSS}Content-Type: text/plain;charset=UTF-8\r\n`, PLAN)],
+    ['an image', () => get('/api/plans', `${CROSS}Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n${bearer}`)],
+    ['an event source (A57)', () => get('/events', `${EVIL}Accept: text/event-stream\r\n${bearer}`)],
+    [
+      'a web socket (A59)',
+      () =>
+        get(
+          '/events',
+          `${EVIL}Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${bearer}`,
+        ),
+    ],
+    [
+      'a preflight',
+      () =>
+        `OPTIONS /plans HTTP/1.1\r\nHost: ${host}\r\n${EVIL}Access-Control-Request-Method: POST\r\nConnection: close\r\n\r\n`,
+    ],
+    [
+      'a page of another port',
+      () =>
+        post(
+          '/plans',
+          `Origin: http://127.0.0.1:1\r\nSec-Fetch-Site: same-site\r\n${bearer}Content-Type: application/json\r\n`,
+          PLAN,
+        ),
+    ],
+  ])('gets nowhere by %s', async (_, bytes) => {
+    const text = await exchange(service.url, bytes())
+    expect(statusOf(text)).toBe(403)
+    expect(text.toLowerCase()).not.toContain('access-control')
+  })
+
+  test('gets nowhere by a name it pointed at us (A58)', async () => {
+    for (const name of ['evil.example', `evil.example:${new URL(service.url).port}`, '127.0.0.1.evil.example'])
+      expect(
+        statusOf(
+          await exchange(service.url, `GET /plans HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n${bearer}\r\n`),
+        ),
+      ).toBe(421)
+    expect(
+      statusOf(
+        await exchange(
+          service.url,
+          `GET http://evil.example/plans HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${bearer}\r\n`,
+        ),
+      ),
+    ).toBe(421)
+    expect(
+      statusOf(
+        await exchange(
+          service.url,
+          `GET /plans HTTP/1.1\r\nHost: ${host}\r\nHost: evil.example\r\nConnection: close\r\n${bearer}\r\n`,
+        ),
+      ),
+    ).toBe(421)
+    expect(statusOf(await exchange(service.url, `GET /plans HTTP/1.0\r\n${bearer}\r\n`))).toBe(421)
+  })
+
+  test('gets nowhere where nobody is asked for a token either', async () => {
+    const open = await served({ guard: openGuard() })
+    try {
+      const at = new URL(open.url).host
+      const send = async (headers: string, type: string) =>
+        statusOf(
+          await exchange(
+            open.url,
+            `POST /auth/nowhere HTTP/1.1\r\nHost: ${at}\r\nConnection: close\r\n${headers}Content-Type: ${type}\r\nContent-Length: 2\r\n\r\n{}`,
+          ),
+        )
+      for (const headers of [EVIL, CROSS, 'Origin: null\r\n']) expect(await send(headers, 'text/plain')).toBe(403)
+      const typed = async (headers: string) =>
+        statusOf(
+          await exchange(
+            open.url,
+            `POST /sessions HTTP/1.1\r\nHost: ${at}\r\nConnection: close\r\n${headers}Content-Type: text/plain\r\nContent-Length: 11\r\n\r\n{"id":"s1"}`,
+          ),
+        )
+      // Whoever sends no header of a browser is none; a browser of ours must send JSON as JSON.
+      expect(await typed(`Origin: ${open.url}\r\n`)).toBe(415)
+      expect(await typed('Sec-Fetch-Mode: navigate\r\n')).toBe(415)
+      expect(await typed('')).toBe(201)
+    } finally {
+      await open.close()
+    }
+  })
+
+  test('cannot frame or sniff anything, not even an error (A64)', async () => {
+    for (const bytes of [
+      get('/'),
+      get('/health'),
+      get('/nowhere'),
+      get('/docs', bearer),
+      get('/auth', bearer),
+      'nonsense\r\n\r\n',
+    ]) {
+      const text = await exchange(service.url, bytes)
+      expect(text).toContain("frame-ancestors 'none'")
+      expect(text).toContain('nosniff')
+      expect(text).toMatch(/cache-control: no-store/i)
+    }
+  })
+})
+
+describe('a token', () => {
+  test('is never in the log, wherever it was written (A61)', async () => {
+    const lines: string[] = []
+    const log = openLog('debug', { write: text => lines.push(text) })
+    const own = guarded()
+    const token = own.token('ada', 'admin')
+    const secret = token.authorization.slice('Bearer '.length)
+    const other = await served({ guard: own.guard, log, answered: told => log.debug({ ...told }, 'answered') })
+    try {
+      const at = new URL(other.url).host
+      const ask = (path: string, headers = '') =>
+        exchange(other.url, `GET ${path} HTTP/1.1\r\nHost: ${at}\r\nConnection: close\r\n${headers}\r\n`)
+      const answers = [
+        await ask('/auth', `Authorization: Bearer ${secret}\r\n`),
+        await ask(`/auth?token=${secret}`),
+        await ask(`/auth?token=${secret}`, `Authorization: Bearer ${secret}\r\n`),
+        await ask(`/${secret}`, `Authorization: Bearer ${secret}x\r\n`),
+        await ask('/auth', `Cookie: planfold_session=${secret}\r\n`),
+        await ask('/auth', `Authorization: Bearer ${secret}\r\nOrigin: http://${secret}\r\n`),
+      ]
+      expect(answers.map(statusOf)).toEqual([200, 401, 422, 401, 401, 403])
+      expect(lines.length).toBe(answers.length)
+      expect(lines.join('')).not.toContain(secret)
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+describe('a body', () => {
+  const JSON_TYPE = `${bearer}Content-Type: application/json\r\n`
+  const sent = (body: string, headers = JSON_TYPE) => exchange(service.url, post('/sessions', headers, body))
+
+  test('that is too large is refused, told or not', async () => {
+    const told = await sent(`{"title":"${'x'.repeat(1_000_001)}"}`)
+    expect([statusOf(told), bodyOf(told).type]).toEqual([413, 'urn:planfold:problem:too-large'])
+    const huge = await exchange(
+      service.url,
+      `POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${JSON_TYPE}Content-Length: 99999999999\r\n\r\n{`,
+    )
+    expect(statusOf(huge)).toBe(413)
+    const chunked = await line(service.url)
+    chunked.send(`POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`)
+    const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`
+    for (let at = 0; at < 20; at++) chunked.send(piece)
+    chunked.send('0\r\n\r\n')
+    expect(statusOf(await chunked.heard())).toBe(413)
+  })
+
+  test('that does not end is cut off, and memory stays', async () => {
+    const before = process.memoryUsage().rss
+    const endless = await line(service.url)
+    endless.send(`POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`)
+    const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`
+    let isOver = false
+    void endless.closed.then(() => {
+      isOver = true
+    })
+    for (let at = 0; at < 2_000 && !isOver; at++) {
+      endless.send(piece)
+      if (endless.socket.writableNeedDrain)
+        await Promise.race([new Promise(resolve => endless.socket.once('drain', resolve)), endless.closed])
+    }
+    await endless.closed
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
+  })
+
+  test.each([
+    ['is nothing JSON knows', '{"a":', 400],
+    ['is cut', '"', 400],
+    ['has a comment', '{/**/}', 400],
+    ['is deep', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 422],
+    ['is deep in objects', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`, 422],
+    ['has very many values', `[${'0,'.repeat(150_000)}0]`, 422],
+    ['speaks of __proto__', '{"__proto__":{"admin":true}}', 422],
+    ['speaks of it inside', '{"title":{"x":{"__proto__":{"polluted":1}}}}', 422],
+    ['speaks of constructor.prototype', '{"constructor":{"prototype":{"polluted":1}}}', 422],
+    ['speaks of it in escapes', '{"\\u005f_proto__":{"polluted":1}}', 422],
+    ['is null', 'null', 422],
+    ['is a list', '[]', 422],
+    ['is a number beyond all bounds', '{"title":1e999}', 422],
+  ])('that %s is refused', async (_, body, status) => {
+    const text = await sent(body)
+    expect([statusOf(text), bodyOf(text).status]).toEqual([status, status])
+    expect(bodyOf(text).hint ?? bodyOf(text).faults).toBeTruthy()
+  })
+
+  test('that is no UTF-8 is refused', async () => {
+    const head = `POST /sessions HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${JSON_TYPE}Content-Length: 4\r\n\r\n`
+    const text = await exchange(service.url, Buffer.concat([Buffer.from(head), Buffer.from([0x22, 0xff, 0xfe, 0x22])]))
+    expect([statusOf(text), bodyOf(text).type]).toEqual([400, 'urn:planfold:problem:not-utf8'])
+  })
+
+  test('of another media type is refused', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'text/json',
+      'application/jsonx',
+      '',
+    ])
+      expect([type, statusOf(await sent('{"id":"x"}', `${bearer}Content-Type: ${type}\r\n`))]).toEqual([type, 415])
+  })
+})
+
+describe('what is no request', () => {
+  test.each([
+    ['noise', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', 400],
+    ['a line without a version', 'GET /\r\n\r\n', 421],
+    ['a header without a colon', 'GET /health HTTP/1.1\r\nnonsense\r\n\r\n', 400],
+    ['two lengths', 'POST /sessions HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', 400],
+    [
+      'a length and chunks',
+      'POST /sessions HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['a length below zero', 'POST /sessions HTTP/1.1\r\nContent-Length: -1\r\n\r\n', 400],
+    ['a folded header', 'GET /health HTTP/1.1\r\nX: a\r\n b\r\n\r\n', 400],
+    ['a NUL in a header', 'GET /health HTTP/1.1\r\nX: a\0b\r\n\r\n', 400],
+    ['headers without end', `GET /health HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['an address without end', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 431],
+  ])('is told so, as a problem: %s', async (_, bytes, status) => {
+    const text = await exchange(service.url, Buffer.from(bytes, 'latin1'))
+    expect([statusOf(text), bodyOf(text).status]).toEqual([status, status])
+    expect(text).toMatch(/content-type: application\/problem\+json/)
+  })
+
+  test('a method nobody knows is refused', async () => {
+    expect(
+      statusOf(
+        await exchange(service.url, `TRACE /auth HTTP/1.1\r\nHost: ${host}\r\n${bearer}Connection: close\r\n\r\n`),
+      ),
+    ).toBe(405)
+    expect(statusOf(await exchange(service.url, `BREW /auth HTTP/1.1\r\nHost: ${host}\r\n\r\n`))).toBe(400)
+  })
+})
+
+describe('whoever says little, slowly (A65)', () => {
+  /** Opens so many, a few hundred at a time: more at once, and the system itself would make them wait. */
+  async function open(count: number): Promise<readonly Line[]> {
+    const all: Line[] = []
+    while (all.length < count)
+      all.push(
+        ...(await Promise.all(Array.from({ length: Math.min(100, count - all.length) }, () => line(service.url)))),
+      )
+    return all
+  }
+
+  async function dripping(lines: readonly Line[], head: string, drop: string): Promise<void> {
+    for (const { send } of lines) send(head)
+    const timer = setInterval(() => {
+      for (const { send } of lines) send(drop)
+    }, 200)
+    await Promise.all(lines.map(({ closed }) => closed))
+    clearInterval(timer)
+  }
+
+  test('headers of 500, one byte at a time: cut off in time, and health is answered throughout', async () => {
+    const health = watchHealth(service.url)
+    const lines = await open(500)
+    await dripping(lines, `GET /plans HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, 'x')
+    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
+  }, 15_000)
+
+  test('bodies of 500, one byte at a time: the same', async () => {
+    const health = watchHealth(service.url)
+    const lines = await open(500)
+    await dripping(
+      lines,
+      `POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
+      ' ',
+    )
+    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
+  }, 15_000)
+
+  test('one that is too slow is told so', async () => {
+    const slow = await line(service.url)
+    slow.send(`GET /plans HTTP/1.1\r\nHost: ${host}\r\n`)
+    const text = await slow.heard()
+    expect([statusOf(text), bodyOf(text).type]).toEqual([408, 'urn:planfold:problem:timeout'])
+  })
+
+  test('2,000 connections kept open and idle, five times as many as are allowed: others come in', async () => {
+    const health = watchHealth(service.url)
+    const ask = `GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+    const lines = await open(2_000)
+    for (const { send } of lines.slice(-300)) send(ask)
+    await Promise.all(lines.slice(-300).map(({ heard }) => heard('"ok"')))
+    expect((await service.ask('GET', '/auth', undefined, admin)).status).toBe(200)
+    expect(lines.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(400)
+    for (const { socket } of lines) socket.destroy()
+    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
+  }, 15_000)
+})

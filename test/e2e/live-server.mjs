@@ -1,0 +1,46 @@
+// A service of the built package in a process of its own, with limits as the test wants them. It tells its port, says how much memory
+// it holds when asked, and writes entries of a given size at full speed when told to.
+
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [dist, folder, limitsText] = process.argv.slice(2)
+const from = path => import(pathToFileURL(join(dist, path)).href)
+const { compose } = await from('compose.js')
+const { LIMITS } = await from('server/rooms.js')
+const { Live } = await from('server/live-hub.js')
+const { openGuard } = await from('server/open-guard.js')
+const { openMeter } = await from('server/meter.js')
+const { ROUTES } = await from('server/routes/all.js')
+const { serve } = await from('server/serve.js')
+
+const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'server' }
+const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
+const { engine, worker, feed, now, root, stateDir } = composed
+const limits = { ...LIMITS, ...JSON.parse(limitsText) }
+const quiet = () => {}
+const log = { debug: quiet, info: quiet, warn: quiet, error: (...said) => console.error(...said) }
+const monotonic = () => performance.now()
+const live = new Live({ feed, log, limits, now, monotonic })
+const stopping = new AbortController().signal
+const rooms = { engine, worker, guard: openGuard(), log, meter: openMeter('0'), live, limits, routes: ROUTES, now }
+const rest = { random: randomBytes, root, stateDir, version: '0', stopping }
+const serving = await serve({ ...rooms, ...rest }, { host: '127.0.0.1', port: 0, monotonic })
+
+process.on('message', async message => {
+  if (message === 'memory') {
+    globalThis.gc()
+    process.send({ rss: process.memoryUsage().rss, streams: live.count })
+    return
+  }
+  const { plan, entries, chars } = message
+  for (let at = 0; at < entries; at++) {
+    const text = `${at} ${'ü'.repeat(chars / 2)}${'x'.repeat(chars / 2)}`
+    const noted = await engine.submit(plan, { type: 'note', text }, 'server')
+    if (!noted.ok) throw new Error(noted.refusal.message)
+  }
+  process.send({ written: entries })
+})
+process.once('disconnect', () => process.exit())
+process.send({ port: serving.port })

@@ -1,0 +1,403 @@
+// `planfold serve` as a process: how it starts and stops, whom it lets in, and that what it has acknowledged is never lost, however
+// it ends.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { line } from '../../src/server/socket.fixture.ts'
+import { type Place, place } from './planfold.fixture.ts'
+import { type ServedProcess, serving } from './serve.fixture.ts'
+
+const started: ServedProcess[] = []
+async function start(folder: string, ...argv: readonly string[]): Promise<ServedProcess> {
+  const service = await serving(folder, ...argv)
+  started.push(service)
+  return service
+}
+afterEach(async () => {
+  for (const { kill, ended } of started.splice(0)) {
+    kill('SIGKILL')
+    await ended
+  }
+})
+
+interface Asked {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  readonly body: any
+}
+
+async function ask(url: string, method: string, path: string, body?: unknown, headers: object = {}): Promise<Asked> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = (response.headers.get('content-type') ?? '').includes('json')
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+}
+
+const document = (name: string, script: string, more: object = {}) => ({
+  planfold: 1,
+  name,
+  tasks: [{ id: 'work', run: { script }, effect: 'pure', ...more }],
+})
+
+/** Until the plan stands so; the service tells of every change, so there is nothing to wait for but that. */
+async function until(url: string, plan: string, is: (state: string) => boolean): Promise<string> {
+  const stream = await fetch(`${url}/plans/${plan}/events?progress=false`)
+  const reader = stream.body!.getReader()
+  try {
+    for (;;) {
+      const { body } = await ask(url, 'GET', `/plans/${plan}`)
+      if (is(body.state)) return body.state
+      const { done } = await reader.read()
+      if (done) throw new Error(`the stream ended while the plan was ${body.state}`)
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
+
+describe('starting', () => {
+  let here: Place
+  beforeAll(async () => {
+    here = await place()
+  })
+  afterAll(() => here.remove())
+
+  test('prints the address, a link that works once, and where the token lies; a program comes in by the token', async () => {
+    const service = await start(here.folder)
+    const file = join(here.folder, '.planfold/server/token')
+    expect(service.tokenFile).toBe(file)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(join(here.folder, '.planfold/server')).mode & 0o777).toBe(0o700)
+    const token = readFileSync(file, 'utf8').trim()
+    expect(service.link).not.toContain(token)
+    expect(readFileSync(`/proc/${service.pid}/cmdline`, 'utf8')).not.toContain(token)
+    expect((await ask(service.address, 'GET', '/plans')).status).toBe(401)
+    const { status, body } = await ask(service.address, 'GET', '/auth', undefined, { authorization: `Bearer ${token}` })
+    expect({ status, body }).toEqual({ status: 200, body: { actor: 'ana@example.com', role: 'admin', scope: null } })
+
+    const code = new URL(service.link!).hash.slice('#code='.length)
+    const origin = { origin: service.address }
+    const first = await ask(service.address, 'POST', '/auth/code', { code }, origin)
+    expect(first.status).toBe(204)
+    const cookie = first.headers.get('set-cookie')!.split(';')[0]!
+    expect((await ask(service.address, 'POST', '/auth/code', { code }, origin)).status).toBe(401)
+    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('ana@example.com')
+
+    service.kill('SIGTERM')
+    expect(await service.ended).toEqual({ exit: 0, signal: null })
+    expect(service.stderr()).not.toContain(token)
+    const again = await start(here.folder)
+    expect(readFileSync(file, 'utf8').trim()).toBe(token)
+    expect((await ask(again.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
+  })
+
+  test('tokens for others work at once, within their role, scope and time, and not after they are revoked', async () => {
+    const service = await start(here.folder)
+    const made = (await here.json('token', 'create', 'bo', '--role', 'viewer', '--expires', '30d')) as { token: string }
+    const bo = { authorization: `Bearer ${made.token}` }
+    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).body).toMatchObject({
+      actor: 'bo',
+      role: 'viewer',
+    })
+    expect((await ask(service.address, 'POST', '/plans', document('p', 'true'), bo)).status).toBe(403)
+    expect((await here.planfold('token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
+    expect((await here.planfold('token', 'create', 'cy', '--role', 'king')).exit).toBe(2)
+    const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
+    expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
+    expect(JSON.stringify(items)).not.toContain(made.token)
+
+    const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
+    const code = new URL(link).hash.slice('#code='.length)
+    const entered = await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })
+    const cookie = entered.headers.get('set-cookie')!.split(';')[0]!
+    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('bo')
+    expect((await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })).status).toBe(401)
+
+    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(0)
+    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).status).toBe(401)
+    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
+    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(2)
+  })
+
+  test('a token for one plan shows that one only', async () => {
+    const service = await start(here.folder, '--no-drive')
+    const owner = { authorization: `Bearer ${readFileSync(service.tokenFile!, 'utf8').trim()}` }
+    for (const name of ['mine', 'theirs'])
+      expect((await ask(service.address, 'POST', '/plans', document(name, 'true'), owner)).status).toBe(201)
+    const made = (await here.json('token', 'create', 'di', '--role', 'operator', '--plan', 'mine')) as { token: string }
+    const di = { authorization: `Bearer ${made.token}` }
+    expect((await ask(service.address, 'GET', '/plans/mine', undefined, di)).status).toBe(200)
+    expect((await ask(service.address, 'GET', '/plans/theirs', undefined, di)).status).toBe(404)
+    const { body } = await ask(service.address, 'GET', '/plans', undefined, di)
+    expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['mine'])
+  })
+
+  test('what cannot be is told in one line, with a hint and an exit code', async () => {
+    const service = await start(here.folder, '--no-auth')
+    expect(service.link).toBe(null)
+    expect(service.stderr()).toContain('anybody on this machine')
+    const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [['--port', String(service.port)], 3, /is taken[^\n]*\nhint: choose another/],
+      [
+        ['--host', '192.0.2.1', '--tls-cert', 'x', '--tls-key', 'y'],
+        2,
+        /certificate 'x' cannot be read|'[^']*x' cannot be read/,
+      ],
+      [['--host', '0.0.0.0'], 3, /others could read tokens[^\n]*\nhint: add --tls-cert/],
+      [['--host', '0.0.0.0', '--no-auth'], 3, /listens only on this machine/],
+      [['--host', 'no such host'], 2, /is not an address/],
+      [['--host', '127.0.0.1', '--tls-cert', 'x'], 2, /belong together/],
+      [['--trusted-proxy', 'http://plans.example.org'], 2, /not the origin of a proxy/],
+      [['--no-auth', '--trusted-proxy', 'https://plans.example.org'], 3, /everybody could do everything/],
+      [['--root', 'nowhere'], 2, /no folder 'nowhere'/],
+      [['--port', '70000'], 2, /0 to 65535/],
+      [['--log-level', 'loud'], 2, /Allowed choices/],
+    ]
+    for (const [argv, exit, message] of cases) {
+      const said = await here.planfold('serve', '--port', '0', ...argv)
+      expect([argv, said.exit, said.stdout]).toEqual([argv, exit, ''])
+      expect(said.stderr).toMatch(message)
+      expect(said.stderr.trim().split('\n').length).toBeLessThanOrEqual(2)
+    }
+  })
+
+  test('a token file that others may read is refused', async () => {
+    execFileSync('chmod', ['644', join(here.folder, '.planfold/server/token')])
+    const said = await here.planfold('serve', '--port', '0')
+    expect([said.exit, said.stderr]).toEqual([
+      3,
+      expect.stringMatching(/may be read or changed by others.*\nhint: .*chmod 600/),
+    ])
+    execFileSync('chmod', ['600', join(here.folder, '.planfold/server/token')])
+  })
+
+  test('another database and another workspace are taken when they are named', async () => {
+    execFileSync('mkdir', ['-p', join(here.folder, 'work'), join(here.folder, 'kept')])
+    const service = await start(here.folder, '--no-auth', '--database', 'kept/planfold.db', '--root', 'work')
+    const made = await ask(service.address, 'POST', '/plans?start=true', document('where', 'pwd > here.txt'))
+    expect(made.status).toBe(201)
+    expect(await until(service.address, 'where', state => state === 'completed' || state === 'failed')).toBe(
+      'completed',
+    )
+    expect((await here.read('work/here.txt')).trim()).toBe(join(here.folder, 'work'))
+    expect(statSync(join(here.folder, 'kept/planfold.db')).isFile()).toBe(true)
+  })
+})
+
+const hasOpenssl = (() => {
+  try {
+    return execFileSync('openssl', ['version']).length > 0
+  } catch {
+    return false
+  }
+})()
+
+describe.skipIf(!hasOpenssl)('under TLS', () => {
+  let here: Place
+  beforeAll(async () => {
+    here = await place()
+    const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+    const subject = ['-subj', '/CN=localhost', '-keyout', 'key.pem', '-out', 'cert.pem']
+    execFileSync('openssl', ['req', ...made, ...subject], { cwd: here.folder, stdio: 'ignore' })
+  })
+  afterAll(() => here.remove())
+
+  test('others come in on any address, and cookies are for this host and TLS alone', async () => {
+    const tls = ['--tls-cert', 'cert.pem', '--tls-key', 'key.pem']
+    const service = await start(here.folder, '--host', '0.0.0.0', ...tls)
+    expect(service.address).toBe(`https://localhost:${service.port}`)
+    const ca = readFileSync(join(here.folder, 'cert.pem'))
+    const over = (path: string, headers: object, body?: string) =>
+      new Promise<{ status: number; cookie: string }>((resolve, reject) => {
+        const options = { host: 'localhost', family: 4, port: service.port, path, ca, headers: headers as never }
+        const asking = request({ ...options, method: body === undefined ? 'GET' : 'POST' }, response => {
+          response.resume()
+          response.on('end', () =>
+            resolve({ status: response.statusCode!, cookie: String(response.headers['set-cookie'] ?? '') }),
+          )
+        })
+        asking.on('error', reject)
+        asking.end(body)
+      })
+    expect((await over('/health', {})).status).toBe(200)
+    expect((await over('/health', { host: 'evil.example' })).status).toBe(421)
+    const code = new URL(service.link!).hash.slice('#code='.length)
+    const headers = { 'content-type': 'application/json', origin: service.address }
+    const { status, cookie } = await over('/auth/code', headers, JSON.stringify({ code }))
+    expect([status, cookie]).toEqual([204, expect.stringMatching(/^__Host-planfold_session=.*; Secure$/)])
+    // Whoever speaks no TLS gets no answer, and disturbs nobody.
+    const plain = await line(`http://127.0.0.1:${service.port}`)
+    plain.send('GET /health HTTP/1.1\r\n\r\n')
+    await plain.closed
+    expect((await over('/auth', { cookie: cookie.split(';')[0]! })).status).toBe(200)
+  })
+
+  test('a key that is not that of the certificate, or that anybody may read, is refused', async () => {
+    execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'other.pem'], {
+      cwd: here.folder,
+    })
+    execFileSync('chmod', ['600', 'other.pem'], { cwd: here.folder })
+    const other = await here.planfold('serve', '--port', '0', '--tls-cert', 'cert.pem', '--tls-key', 'other.pem')
+    expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('cannot be used')])
+    execFileSync('chmod', ['644', 'key.pem'], { cwd: here.folder })
+    const wide = await here.planfold('serve', '--port', '0', '--tls-cert', 'cert.pem', '--tls-key', 'key.pem')
+    expect([wide.exit, wide.stderr]).toEqual([2, expect.stringContaining('may be read by anybody')])
+  })
+})
+
+describe('stopping', () => {
+  let here: Place
+  beforeAll(async () => {
+    here = await place()
+  })
+  afterAll(() => here.remove())
+
+  test('lets answers under way end, ends streams, rests plans and leaves them active; the next start goes on', async () => {
+    const service = await start(here.folder, '--no-auth')
+    const waits = document('waits', 'echo begun >> begun.txt; while [ ! -e go ]; do sleep 0.02; done')
+    expect((await ask(service.address, 'POST', '/plans?start=true', waits)).status).toBe(201)
+    const stream = await fetch(`${service.address}/plans/waits/events?after=0`)
+    const reader = stream.body!.getReader()
+    let heard = ''
+    while (!heard.includes('attempt.started')) heard += Buffer.from((await reader.read()).value!).toString()
+    const slow = await line(service.address)
+    slow.send(
+      `POST /sessions HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{"id"`,
+    )
+    // One that is answered before: the request above has then been read, too.
+    expect((await ask(service.address, 'GET', '/health')).status).toBe(200)
+
+    service.kill('SIGTERM')
+    for (;;) if ((await reader.read()).done) break
+    slow.send(':"begun"}')
+    const answered = await slow.heard()
+    expect(answered).toMatch(/^HTTP\/1\.1 201 /)
+    expect(answered).toMatch(/connection: close/i)
+    expect(await service.ended).toEqual({ exit: 0, signal: null })
+    await expect(fetch(`${service.address}/health`)).rejects.toThrow()
+
+    const status = (await here.json('status', 'waits')) as { status: string; holder: unknown }
+    expect(status).toMatchObject({ status: 'active', holder: null })
+    await here.write('go', '')
+    const next = await start(here.folder, '--no-auth')
+    expect(await until(next.address, 'waits', state => state !== 'active')).toBe('completed')
+    expect((await ask(next.address, 'GET', '/sessions/begun')).status).toBe(200)
+  })
+
+  test('waits for what may not be run twice, until it is told again', async () => {
+    const service = await start(here.folder, '--no-auth')
+    const unsafe = document('unsafe', 'echo > unsafe-begun; sleep 60', { effect: 'unsafe' })
+    expect((await ask(service.address, 'POST', '/plans?start=true', unsafe)).status).toBe(201)
+    const stream = await fetch(`${service.address}/plans/unsafe/events?after=0`)
+    const reader = stream.body!.getReader()
+    let heard = ''
+    while (!heard.includes('attempt.started')) heard += Buffer.from((await reader.read()).value!).toString()
+    service.kill('SIGTERM')
+    for (;;) if ((await reader.read()).done) break
+    service.kill('SIGTERM')
+    expect(await service.ended).toEqual({ exit: 0, signal: null })
+    const { waiting } = (await here.json('status', 'unsafe')) as { waiting: readonly object[] }
+    expect(JSON.stringify(waiting)).toContain('work')
+  })
+})
+
+describe('killing it', () => {
+  const ROUNDS = Number(process.env.PLANFOLD_KILLS ?? 4)
+  const WRITERS = 8
+
+  test('in a load of writes loses nothing that was acknowledged, and repeats nothing under the same key', async () => {
+    const here = await place()
+    try {
+      const acknowledged: { readonly id: string; readonly name: string }[] = []
+      const doubtful: string[] = []
+      let count = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        const service = await start(here.folder, '--no-auth', '--log-level', 'silent')
+        const write = async (name: string): Promise<boolean> => {
+          const key = { 'idempotency-key': name }
+          const made = await ask(service.address, 'POST', '/plans', document(name, 'true'), key).catch(() => null)
+          if (made === null) return false
+          if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`)
+          expect(made.body.name).toBe(name)
+          acknowledged.push({ id: made.body.id, name })
+          return true
+        }
+        // What got no answer in the round before is asked again.
+        for (const name of doubtful.splice(0)) expect(await write(name)).toBe(true)
+        const before = acknowledged.length
+        const goal = 60 + 37 * round
+        await Promise.all(
+          Array.from({ length: WRITERS }, async () => {
+            for (;;) {
+              const name = `load-${++count}`
+              if (!(await write(name))) {
+                doubtful.push(name)
+                return
+              }
+              if (acknowledged.length - before === goal) service.kill('SIGKILL')
+            }
+          }),
+        )
+        expect((await service.ended).signal).toBe('SIGKILL')
+      }
+      const service = await start(here.folder, '--no-auth')
+      const stored = new Map<string, string>()
+      for (let cursor = ''; ; ) {
+        const { body } = await ask(service.address, 'GET', `/plans?limit=500${cursor}`)
+        for (const { id, name } of body.items) {
+          expect(stored.has(name)).toBe(false)
+          stored.set(name, id)
+        }
+        if (body.next === null) break
+        cursor = `&cursor=${encodeURIComponent(body.next)}`
+      }
+      expect(acknowledged.length).toBeGreaterThan(ROUNDS * 60)
+      expect(acknowledged.filter(({ id, name }) => stored.get(name) !== id)).toEqual([])
+      // Made and not acknowledged may be there, each once; nothing else is.
+      const known = new Set([...acknowledged.map(({ name }) => name), ...doubtful])
+      expect([...stored.keys()].filter(name => !known.has(name))).toEqual([])
+      service.kill('SIGTERM')
+      await service.ended
+      expect((await here.planfold('check')).exit).toBe(0)
+    } finally {
+      await here.remove()
+    }
+  })
+})
+
+describe('two services on one store', () => {
+  test('show the same, drive each plan once, and hear of each other', async () => {
+    const here = await place()
+    try {
+      const [a, b] = await Promise.all([start(here.folder, '--no-auth'), start(here.folder, '--no-auth')])
+      const stream = await fetch(`${b.address}/events?after=0&progress=false`)
+      const reader = stream.body!.getReader()
+      for (let at = 0; at < 10; at++) {
+        const [to, from] = at % 2 === 0 ? [a, b] : [b, a]
+        const one = document(`plan-${at}`, `echo ${at} >> ran.txt`, { effect: 'unsafe' })
+        expect((await ask(to.address, 'POST', '/plans?start=true', one)).status).toBe(201)
+        expect((await ask(from.address, 'GET', `/plans/plan-${at}`)).body.name).toBe(`plan-${at}`)
+      }
+      let heard = ''
+      while (heard.split('event: plan.finished').length <= 10)
+        heard += Buffer.from((await reader.read()).value!).toString()
+      await reader.cancel()
+      const ran = (await here.read('ran.txt')).trim().split('\n').map(Number)
+      expect(ran.sort((x, y) => x - y)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    } finally {
+      for (const { kill, ended } of started.splice(0)) {
+        kill('SIGTERM')
+        expect((await ended).exit).toBe(0)
+      }
+      await here.remove()
+    }
+  })
+})
