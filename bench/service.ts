@@ -91,9 +91,9 @@ async function start(who: 'bare' | 'planfold', folder: string): Promise<Candidat
     createInterface({ input: child.stdout! }).once('line', done)
     child.once('exit', code => fail(new Error(`${who} ended with ${code}`)))
   })
-  const said = JSON.parse(line) as { port?: number; data?: { port: number; token_file?: string } }
+  const said = JSON.parse(line) as { port?: number; data?: { port: number; tokenFile?: string } }
   const port = said.port ?? said.data!.port
-  const file = said.data?.token_file
+  const file = said.data?.tokenFile
   const token = file === undefined ? undefined : readFileSync(file, 'utf8').trim()
   const candidate = { process: child, port, token, plans: [] }
   return { ...candidate, plans: await makePlans(candidate) }

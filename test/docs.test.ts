@@ -11,6 +11,8 @@ import { checkGraph } from '../src/domain/graph.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { EFFECT_CLASSES } from '../src/domain/plan.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../src/domain/status.ts'
+import { ANNOUNCED } from '../src/domain/views/announcement.ts'
+import { ANNOUNCED_UNDERSCORE } from '../src/domain/views/announcement-underscore.ts'
 import { parsePlan } from '../src/format/parse.ts'
 import { plan, task } from '../src/format/schema.ts'
 import { type StoredEntry, sealEntry } from '../src/stores/entry.ts'
@@ -63,6 +65,15 @@ describe('nothing is left unsaid', () => {
     expect(types.filter(type => !format.includes(`| \`${type}\` |`))).toEqual([])
     const told = [...format.matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)].map(match => match[1]!)
     expect(told.filter(type => !types.includes(type))).toEqual([])
+  })
+
+  test('every name on a stream of events is in its format, or is the type of an event', () => {
+    const told = new Set(
+      [...read('docs/formats/events.md').matchAll(/^\| `([a-z]+[._]?[a-z_]*)` \|/gm)].map(match => match[1]),
+    )
+    const journaled = read('docs/formats/journal.md')
+    const isTold = (name: string) => told.has(name) || journaled.includes(`| \`${name}\` |`)
+    expect([...ANNOUNCED, ...ANNOUNCED_UNDERSCORE].filter(name => !isTold(name))).toEqual([])
   })
 
   test('the hash of an entry is what the journal format says', () => {

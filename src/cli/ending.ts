@@ -110,6 +110,7 @@ function wordFor({ status, waiting, claimable }: Summary): string {
 
 /** `12 completed · 1 skipped`. */
 export function counted({ progress }: Pick<Summary, 'progress'>): string {
+  if (progress.total === 0) return 'none yet'
   return Object.entries(progress.counts)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${status}`)

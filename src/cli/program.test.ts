@@ -6,7 +6,7 @@ import { type Act, buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox'
+  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token'
 
 const nothing: Act = async () => {}
 const program = (act: Act = nothing) => {

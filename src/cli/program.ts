@@ -28,6 +28,7 @@ Examples:
   planfold approve hello review     answer a gate
   planfold log hello --follow       what happens, from another terminal
   planfold rollback hello -n        what going back would do; without -n it is done
+  planfold serve                    the service, for browsers, agents and programs
 
 Exit codes:
   0 done   1 the plan failed   2 bad input or usage   3 refused (conflict, policy, not allowed)

@@ -11,6 +11,7 @@ export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
 export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
 export { BadCursor, CommitUnknown, type Entry, type Page, StoreBusy, StoreDamaged, StoreFull } from '../stores/store.ts'
+export { type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
 export { RemoteEngine } from './remote-engine.ts'
 export { RemoteTrouble, type TroubleKind } from './trouble.ts'
 

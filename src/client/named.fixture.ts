@@ -3,14 +3,17 @@
 import type { Actor } from '../domain/id.ts'
 import type { Guard } from '../server/guard.ts'
 import { problem } from '../server/problem.ts'
-import type { Role, Scope } from '../server/who.ts'
+import { RIGHTS, type Role, type Scope } from '../server/who.ts'
 
-export function byName(options: { readonly role?: Role; readonly scope?: Scope } = {}): Guard {
-  const { role = 'admin', scope = null } = options
+/** Whoever is called like a role has it; everybody else is an admin. */
+export function byName({ scope = null }: { readonly scope?: Scope | null } = {}): Guard {
   return {
-    admit: request => {
+    admit: (request, right) => {
       const name = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
       if (name === undefined) return problem(401, 'not-signed-in', 'there is no token', { hint: 'send one' })
+      const role = Object.hasOwn(RIGHTS, name) ? (name as Role) : 'admin'
+      if (right !== 'nothing' && !RIGHTS[role].has(right))
+        return problem(403, 'not-allowed', `a ${role} may not ${right}`)
       return { actor: name as Actor, role, scope, token: name }
     },
     takesAnyType: () => false,

@@ -35,12 +35,15 @@ export class RemoteEngine implements Engine {
     const stream = (body: object, key: string | undefined) => this.#post('/engine/streams', body, key)
     this.sessions = remoteStreams('sessions', stream, newKey)
     this.goals = remoteStreams('goals', stream, newKey)
+    const halt = async (request: Omit<Request, 'signal'>) =>
+      (await this.#got(request)) as Record<string, TravelledHalt | null>
     this.killSwitch = {
-      halt: async reason => (await this.#got({ method: 'POST', path: '/engine/halt', body: { reason } })) as Halted,
-      lift: async () =>
-        ((await this.#got({ method: 'DELETE', path: '/engine/halt' })) as { readonly lifted: Halt | null }).lifted,
-      halted: async () =>
-        ((await this.#got({ method: 'GET', path: '/engine/halt' })) as { readonly halt: Halt | null }).halt,
+      halt: async reason => {
+        const halted = await this.#got({ method: 'POST', path: '/halt', body: { reason } })
+        return arrived(halted as TravelledHalt & Omit<Halted, 'at'>)
+      },
+      lift: async () => arrived((await halt({ method: 'DELETE', path: '/halt' })).lifted ?? null),
+      halted: async () => arrived((await halt({ method: 'GET', path: '/halt' })).halt ?? null),
     }
   }
 
@@ -87,3 +90,11 @@ export class RemoteEngine implements Engine {
     return reply.body
   }
 }
+
+type TravelledHalt = Omit<Halt, 'at'> & { readonly at: string }
+
+/** Times travel as text. */
+function arrived<T extends { readonly at: string } | null>(travelled: T): Arrived<T> {
+  return (travelled === null ? null : { ...travelled, at: Date.parse(travelled.at) }) as Arrived<T>
+}
+type Arrived<T> = T extends { readonly at: string } ? Omit<T, 'at'> & { readonly at: number } : null

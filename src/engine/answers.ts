@@ -4,6 +4,7 @@
 import { isNeglected } from '../domain/alarms.ts'
 import { inLine } from '../domain/decisions/starting.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import { isUnsealed } from '../domain/sealed.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
@@ -59,7 +60,7 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     if (revision === undefined || revision === state.revision)
-      return { definition: state.definition, revision: state.revision, hash: state.hash }
+      return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
     return await pastDefinition(rooms, state.id, revision)
   },
   next: async (rooms, { plan, explain: wanted }) => {
@@ -224,6 +225,10 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   const found = await rooms.store.find(reference)
   return found === null ? null : await rooms.store.state(found.plan)
 }
+
+/** The list of a draft that is not sealed grows in place; whoever asked keeps what was true then. */
+const wholeDefinition = (state: PlanState): PlanState['definition'] =>
+  isUnsealed(state) ? { ...state.definition, tasks: [...state.definition.tasks] } : state.definition
 
 /** A task by its name or by its UUID. */
 function taskIn(state: PlanState, reference: string): TaskState | undefined {

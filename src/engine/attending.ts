@@ -74,13 +74,15 @@ class Attendant {
     await this.#tried(() => this.#findOpen())
     let roundAt = clock.monotonic()
     let tidyAt = roundAt + TIDY_MS
+    // Nobody waits for it but the next time, and whoever stops.
+    let tidying: Promise<void> = Promise.resolve()
     while (!stop.aborted) {
       if (clock.monotonic() >= roundAt) {
         await this.#tried(() => this.#round())
         roundAt = clock.monotonic() + this.#everyMs
       }
       if (clock.monotonic() >= tidyAt) {
-        await this.#tried(() => store.tidy())
+        tidying = tidying.then(async () => void (await this.#tried(() => store.tidy())))
         tidyAt = clock.monotonic() + TIDY_MS
       }
       this.#wakeDue()
@@ -89,7 +91,7 @@ class Attendant {
       if (this.#moved.size === 0 && !stop.aborted) await this.#bell.wait(clock, this.#untilNext(roundAt))
     }
     stop.removeEventListener('abort', ring)
-    await Promise.all([following, ...this.#driving.values()])
+    await Promise.all([following, tidying, ...this.#driving.values()])
   }
 
   /** What is committed from now on, by anybody. */
@@ -144,7 +146,8 @@ class Attendant {
   }
 
   async #lookAtMoved(): Promise<void> {
-    for (const plan of this.#moved) {
+    // Not all at once: whoever writes all the time must not keep claims and dead owners from being looked after.
+    for (const plan of [...this.#moved].slice(0, PAGE)) {
       if (this.#options.stop.aborted) return
       this.#moved.delete(plan)
       if (!this.#driving.has(plan) && !this.#line.has(plan)) await this.#tried(() => this.#look(plan), plan)

@@ -150,9 +150,11 @@ describe('changes', () => {
     expect(refusalOf(await room.submit({ type: 'change', task: name('b'), set: { needs: [name('a')] } }))).toContain(
       'cycle',
     )
-    const hostile = JSON.parse('{"__proto__":{"x":1},"id":"z","title":"T"}') as { title: string }
-    await room.must({ type: 'change', task: name('b'), set: hostile })
-    expect((await room.state()).tasks.get(name('b'))?.definition).toMatchObject({ id: 'b', title: 'T' })
+    const hostile = ['{"__proto__":{"x":1}}', '{"id":"z"}', '{"bound":{}}', '{"titel":"T"}', '{"constructor":null}']
+    for (const text of hostile) {
+      const set = JSON.parse(text) as { title: string }
+      expect(refusalOf(await room.submit({ type: 'change', task: name('b'), set }))).toContain('invalid')
+    }
     await isWhole(room)
   })
 
@@ -206,6 +208,28 @@ describe('changes', () => {
     expect(names((await room.state()).definition.tasks)).toEqual(['b', 'a', 'c'])
     expect((await room.state()).tasks.get(name('a'))?.definition.kind).toBe('k')
     await isWhole(room)
+  })
+})
+
+describe('what is asked about it', () => {
+  it('does not change when tasks come later', async () => {
+    const room = await drafted(external('a'))
+    const told = await room.engine.ask({ type: 'definition', plan: room.id })
+    await room.must({ type: 'add', tasks: [external('b')] })
+    expect(told).toMatchObject({ revision: 1, hash: '', definition: { tasks: [{ id: 'a' }] } })
+    expect(told?.definition.tasks).toHaveLength(1)
+  })
+
+  it('finds its tasks by their words, and sums up what was tried', async () => {
+    const room = await drafted(external('a', { title: 'Weigh the parcels', kind: 'research' }))
+    const found = await room.engine.ask({ type: 'search', text: 'parcel', kinds: ['task'] })
+    expect(found.items).toMatchObject([{ kind: 'task', plan: room.id, task: 'a' }])
+    await room.must({ type: 'start' })
+    await room.must({ type: 'report', task: name('a'), result: succeeded() })
+    const steps = await room.engine.ask({ type: 'steps', plan: 'draft' })
+    expect(steps?.items).toMatchObject([{ group: room.id, attempts: 1, succeeded: 1, successRate: 1 }])
+    expect((await room.engine.ask({ type: 'steps', by: 'kind' }))?.items).toMatchObject([{ group: 'research' }])
+    expect(await room.engine.ask({ type: 'steps', plan: 'nobody' })).toBeNull()
   })
 })
 

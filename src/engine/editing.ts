@@ -87,6 +87,12 @@ function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refu
 }
 
 function changed(definition: PlanDefinition, { task: name, set }: OrderOf<'change'>): PlanDefinition | Refusal {
+  const strange = Object.keys(set).find(key => !Object.hasOwn(FIELDS, key))
+  if (strange !== undefined) {
+    const near = suggest(strange, Object.keys(FIELDS))
+    const hint = near === null ? 'see the format of plans' : `did you mean '${near}'?`
+    return refuse('invalid', `'${strange.slice(0, 60)}' is nothing of a task that can be changed`, hint)
+  }
   const tasks = changedIn(definition.tasks, name, set)
   return tasks === null ? unknown(definition, name) : { ...definition, tasks }
 }
@@ -182,3 +188,52 @@ function wordsOf(order: RevisingOrder): string {
 
 const named = (tasks: readonly TaskName[]): string =>
   tasks.length <= 3 ? tasks.join(', ') : `${tasks.slice(0, 2).join(', ')} and ${tasks.length - 2} more`
+
+const FIELDS: Readonly<Record<keyof TaskChanges, true>> = {
+  title: true,
+  description: true,
+  kind: true,
+  rationale: true,
+  action: true,
+  instruction: true,
+  needs: true,
+  optional: true,
+  when: true,
+  timeoutMs: true,
+  retry: true,
+  priority: true,
+  inputs: true,
+  outputs: true,
+  write: true,
+  read: true,
+  network: true,
+  env: true,
+  cwd: true,
+  effect: true,
+  probe: true,
+  expect: true,
+  accept: true,
+  preconditions: true,
+  postconditions: true,
+  effects: true,
+  recover: true,
+  timeboxMs: true,
+  failureModes: true,
+  compensate: true,
+  on: true,
+  visits: true,
+  assumptions: true,
+  risks: true,
+  rollback: true,
+  owner: true,
+  assignee: true,
+  labels: true,
+  milestone: true,
+  deadline: true,
+  estimateMs: true,
+  budget: true,
+  capabilities: true,
+  forEach: true,
+  matrix: true,
+  extra: true,
+}

@@ -36,9 +36,6 @@ const ROLLBACK_TRIES_MAX = 5
 /** What makes work begin, and so is refused while everything is halted. */
 const BEGINS: ReadonlySet<Order['type']> = new Set(['start', 'resume', 'claim', 'retry', 'fork'])
 
-/** After these nothing can have become true by itself. */
-const QUIET: ReadonlySet<Order['type']> = new Set(['annotate', 'evaluate', 'note', 'heartbeat'])
-
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
 export class EngineLocal implements Engine {
@@ -67,7 +64,8 @@ export class EngineLocal implements Engine {
     const done = SEALS.has(order.type)
       ? await sealed(rooms, found.plan, writing, again => this.#submit(found, order, again))
       : await this.#submit(found, order, writing)
-    if (done.ok && !QUIET.has(order.type) && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
+    // In a draft nothing becomes true by itself.
+    if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     return done
   }
 

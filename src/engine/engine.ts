@@ -171,6 +171,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   briefing: { ask: { plan: string; task: string }; answer: Briefing | null }
   /** A task that a revision took away, as it stood last; null for one that is there or never was. */
   removed: { ask: { plan: string; task: string }; answer: Removed | null }
+  /** `hash` is '' while tasks were added to a draft that nobody has sealed. */
   definition: {
     ask: { plan: string; revision?: number }
     answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null

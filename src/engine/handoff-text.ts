@@ -190,7 +190,7 @@ function statusLine({ name, status, reason, tasks, startedAt, endedAt }: Handoff
   const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
   const why = reason === null || reason === '' || status === 'completed' ? '' : ` (${text(reason)})`
-  return `Plan ${code(name)}: **${status}**${took}${why}. ${count(tasks.length, 'task')}: ${told}.`
+  return `Plan ${code(name)}: **${status}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
 }
 
 function openLine({ task, title, status, reason }: HandedTask): string {

@@ -57,7 +57,7 @@ export async function sealed(
   }
 }
 
-const isOpen = (state: PlanState): boolean => isUnsealed(state) && !state.archived
+const isOpen = (state: PlanState): boolean => isUnsealed(state) && state.status === 'draft' && !state.archived
 
 async function seal(rooms: Rooms, state: PlanState, actor: Actor): Promise<Submitted> {
   const { id, version } = state

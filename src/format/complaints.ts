@@ -4,7 +4,7 @@
 import type { z } from 'zod'
 import { suggest } from '../domain/suggest.ts'
 import { type Complaint, type Path, printPath } from './diagnostic.ts'
-import { keysAt, wordsAt } from './schema-keys.ts'
+import { keysAt, kindsAt, wordsAt } from './schema-keys.ts'
 
 type Issue = z.core.$ZodIssue
 /** What is wrong under each of the forms a value may take. */
@@ -35,6 +35,9 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
       return issue.keys.map(key => unknownKey(schema, path, key))
     case 'invalid_union': {
       if (given === undefined) return [missing(path)]
+      // The word that would tell which form it takes is none of theirs.
+      if (issue.errors.length === 0 && typeof given === 'string')
+        return [unknownWord(path, given, kindsAt(schema, path))]
       const nearest = nearestForms(issue.errors)
       if (nearest.length === 0) return [wrongType(schema, path, given, formsOf(issue), source)]
       if (nearest.length > 1) return undecided(schema, path, nearest, issue.errors)
@@ -47,9 +50,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
       const values = issue.values.map(String)
       if (given === undefined) return [missing(path)]
       if (path.length === 1 && path[0] === 'planfold') return [version(path, given)]
-      const near = typeof given === 'string' ? suggest(given, values) : null
-      const hint = near === null ? `write ${values.join(', ')}` : `did you mean '${near}'?`
-      return [{ path, message: `${show(given)} is not one of the known words`, hint }]
+      return [unknownWord(path, given, values)]
     }
     case 'invalid_key':
       return [{ path, atKey: true, message: `'${String(path.at(-1))}' cannot be a name here`, hint: keyHint(path) }]
@@ -96,10 +97,18 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
   ]
 }
 
+function unknownWord(path: Path, given: unknown, words: readonly string[]): Told {
+  const near = typeof given === 'string' ? suggest(given, words) : null
+  const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
+  return { path, message: `${show(given)} is not one of the known words`, hint }
+}
+
 function unknownKey(schema: z.ZodType, path: Path, key: string): Told {
   const known = keysAt(schema, path)
   const near = ALIASES[key] ?? suggest(key, known)
   const told = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
+  // Known, but to another form than the one it takes.
+  if (known.includes(key)) return { ...told, hint: 'it does not go with the rest: leave it out' }
   if (typeof near === 'string' && known.includes(near)) return { ...told, hint: `did you mean '${near}'?`, meant: near }
   const some = known.slice(0, 12).join(', ')
   return { ...told, hint: `known here: ${some}${known.length > 12 ? ', …' : ''}` }
@@ -156,7 +165,8 @@ function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string
       return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
     return { path, atKey: true, message: `${name(path)} has no value`, hint: 'give it a value, or remove the key' }
   }
-  const typed = source.written(path) ?? String(given)
+  // What is no scalar is not shown; it could call itself anything.
+  const typed = source.written(path) ?? (typeof given === 'object' ? '' : String(given))
   const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
   const words = wordsAt(schema, path)
   const hint = words.length > 0 ? `write ${words.join(', ')}` : betterType(given, wanted, typed)

@@ -16,6 +16,12 @@ export function wordsAt(schema: z.ZodType, path: Path): readonly string[] {
   return [...new Set(formsAt(schema, path).flatMap(wordsOf))]
 }
 
+/** The words that tell at a path which of several forms something takes. */
+export function kindsAt(schema: z.ZodType, path: Path): readonly string[] {
+  const literals = formsAt(schema, path).filter(one => one instanceof z.ZodLiteral)
+  return [...new Set(literals.flatMap(({ values }) => [...values].map(String)))]
+}
+
 function formsAt(schema: z.ZodType, path: Path): readonly z.ZodType[] {
   let here: readonly z.ZodType[] = [schema]
   for (const step of path) here = here.flatMap(flatten).flatMap(one => inside(one, step))

@@ -74,6 +74,7 @@ function faultOf(document: OpenApi, at: readonly string[], body: unknown): strin
   if (held === undefined) {
     const ajv = new Ajv2020({ strict: false, allErrors: false, validateSchema: false })
     formats.default(ajv)
+    ajv.addFormat('base64', true)
     ajv.addSchema(document as object, 'document')
     held = { ajv, known: new Map() }
     validators.set(document, held)

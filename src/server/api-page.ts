@@ -14,20 +14,20 @@ export interface Page {
   readonly policy: string
 }
 
-export function apiPage(document: OpenApi, { origin }: { readonly origin: string }): Page {
+export function apiPage(document: OpenApi): Page {
   const nouns = document.tags.map(({ name }) => name)
   const operations = operationsOf(document)
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Planfold: routes</title>
 <style>${{ html: STYLE }}</style></head><body>
 <header><h1>Planfold <small>${String(document.info.version)}</small></h1><p>${String(document.info.description)}</p>
-<p>For programs: <a href="openapi.json">openapi.json</a>. Send a token as <code>Authorization: Bearer …</code>; a browser that opened the printed link is known by its cookie.</p></header>
+<p>For programs: <a href="/openapi.json">openapi.json</a>. Send a token as <code>Authorization: Bearer …</code>; a browser that opened the printed link is known by its cookie.</p></header>
 <nav>${nouns.map(noun => html`<a href="#${noun}">${noun}</a> `)}<a href="#schemas">schemas</a></nav>
 <main>${nouns.map(
     noun =>
       html`<section id="${noun}"><h2>${noun}</h2>${operations
         .filter(({ operation }) => operation.tags.includes(noun))
-        .map(each => operationBlock(document, each, origin))}</section>`,
+        .map(each => operationBlock(document, each))}</section>`,
   )}
 <section id="schemas"><h2>schemas</h2>${Object.entries(document.components.schemas ?? {}).map(
     ([name, schema]) =>
@@ -57,7 +57,7 @@ const RIGHTS: { readonly [right: string]: string } = {
   administer: 'admin',
 }
 
-function operationBlock(document: OpenApi, listed: Listed, origin: string): Html {
+function operationBlock(document: OpenApi, listed: Listed): Html {
   const { method, path, operation } = listed
   const { parameters = [], requestBody, responses } = operation
   return html`<details id="${operation.operationId}"><summary><b class="${method}">${method}</b> <code>${path}</code> <span>${operation.summary}</span></summary><div>
@@ -71,7 +71,7 @@ ${
       )}`
 }
 <h3>Answers</h3><ul>${Object.entries(responses).map(([status, response]) => responseLine(document, status, response))}</ul>
-<h3>Try it</h3><pre>${curl(document, listed, origin)}</pre></div></details>`
+<h3>Try it</h3><pre>${curl(document, listed)}</pre></div></details>`
 }
 
 const parameterLine = ({ name, in: place, required, description = '', schema }: Parameter): Html =>
@@ -85,7 +85,8 @@ function responseLine(document: OpenApi, status: string, response: Response): Ht
   return html`<li><b>${status}</b> <span>${description}</span>${bodies}</li>`
 }
 
-function curl(document: OpenApi, { method, path, operation }: Listed, origin: string): string {
+/** For a shell that knows `$URL` and `$TOKEN`. */
+function curl(document: OpenApi, { method, path, operation }: Listed): string {
   const { parameters = [], requestBody } = operation
   const asked = parameters
     .filter(({ in: place, required }) => place === 'query' && required)
@@ -93,7 +94,7 @@ function curl(document: OpenApi, { method, path, operation }: Listed, origin: st
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.replaceAll(/\W/g, '_').toUpperCase()}`)
   const schema = requestBody?.content['application/json']?.schema
   const words = [
-    `curl${method === 'GET' ? '' : ` -X ${method}`} "${origin}${filled}${asked.length === 0 ? '' : `?${asked.join('&')}`}"`,
+    `curl${method === 'GET' ? '' : ` -X ${method}`} "$URL${filled}${asked.length === 0 ? '' : `?${asked.join('&')}`}"`,
     ...(operation['x-right'] === 'nothing' ? [] : [`-H "Authorization: Bearer $TOKEN"`]),
     ...(schema === undefined
       ? []

@@ -5,6 +5,7 @@ import type { PlanId } from '../domain/id.ts'
 import { PLAN_ENDED } from '../domain/status.ts'
 import { type Asking, gone, orderAlso } from './ordering.ts'
 import { isProblem, type Problem, problem } from './problem.ts'
+import { stale } from './stale.ts'
 import { waitFor } from './waiting.ts'
 
 const WAIT_MS = 10_000
@@ -17,7 +18,8 @@ export async function archivePlan(
   const { rooms, signal } = call
   const summary = await rooms.engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
-  if (summary.archived) return null
+  const old = stale(call, summary, undefined)
+  if (summary.archived || old !== null) return old
   if (summary.status !== 'draft' && !PLAN_ENDED.has(summary.status)) {
     const cancelled = await orderAlso(call, plan, { type: 'cancel', reason: 'the plan was deleted' }, 'cancel')
     if (isProblem(cancelled)) return cancelled

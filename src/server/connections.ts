@@ -4,12 +4,16 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** A connection that has asked this often is closed with the answer; its client opens another. */
+const REQUESTS_MAX = 10_000
+
 /** `idle`: between requests, or before the first. Both sets keep the order in which their members came. */
 export class Connections {
   readonly #max: number
   readonly #sockets = new Map<string, Socket>()
   readonly #idle = new Set<string>()
-  readonly #asking = new Map<string, IncomingMessage>()
+  readonly #asking = new Map<string, Asking>()
+  readonly #asked = new WeakMap<Socket, number>()
   #closing = false
 
   constructor(server: Server, max: number) {
@@ -25,14 +29,17 @@ export class Connections {
   /** A request has come; its connection is idle again when the answer is out. */
   answering(request: IncomingMessage, response: ServerResponse): void {
     const key = keyOf(request.socket)
-    if (this.#closing) response.setHeader('connection', 'close')
+    const asked = (this.#asked.get(request.socket) ?? 0) + 1
+    this.#asked.set(request.socket, asked)
+    if (this.#closing || asked >= REQUESTS_MAX) response.setHeader('connection', 'close')
     this.#idle.delete(key)
-    this.#asking.set(key, request)
+    this.#asking.set(key, { request, response })
     response.once('close', () => {
-      if (this.#asking.get(key) === request) this.#asking.delete(key)
+      if (this.#asking.get(key)?.request === request) this.#asking.delete(key)
       const socket = this.#sockets.get(key)
-      if (socket === undefined) return
-      if (this.#closing && !this.#asking.has(key)) socket.end()
+      // Another request may have come behind this one before it was answered.
+      if (socket === undefined || this.#asking.has(key)) return
+      if (this.#closing) socket.end()
       else this.#idle.add(key)
     })
   }
@@ -40,6 +47,8 @@ export class Connections {
   /** From now on no connection outlives its answer. */
   close(): void {
     this.#closing = true
+    for (const { response } of this.#asking.values())
+      if (!response.headersSent) response.setHeader('connection', 'close')
     for (const key of this.#idle) this.#sockets.get(key)?.destroy()
   }
 
@@ -72,9 +81,14 @@ export class Connections {
 
   /** The oldest request whose body has not all come. */
   #slow(): string | undefined {
-    for (const [key, request] of this.#asking) if (!request.complete) return key
+    for (const [key, { request }] of this.#asking) if (!request.complete) return key
     return undefined
   }
+}
+
+interface Asking {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
 }
 
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`

@@ -20,7 +20,7 @@ export interface ReadDocument {
   readonly warnings: readonly Diagnostic[]
 }
 
-export interface ReadOptions extends Pick<ParseOptions, 'known'> {
+export interface ReadOptions extends Pick<ParseOptions, 'known' | 'check'> {
   /** Of a plan that does not say one. */
   readonly name: string
   /** The format it is read as, whatever it looks like. */

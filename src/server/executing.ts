@@ -1,37 +1,36 @@
 // Lets a plan be carried out: a draft is started, a paused one goes on, and one that is under way is only attached to. It is never
 // run twice, however often and by however many it is asked for.
 
+import type { PlanId } from '../domain/id.ts'
 import type { AnswerOf, Order } from '../engine/engine.ts'
+import { inOurWords } from './hint-words.ts'
 import { type Accepted, type Asking, gone, movedOf } from './ordering.ts'
 import { startPlan } from './plan-status.ts'
 import { isProblem, type Problem, problem, refused } from './problem.ts'
+import { stale } from './stale.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
-export async function execute(call: Asking, plan: string) {
+export async function execute(call: Asking, plan: PlanId) {
   const { engine } = call.rooms
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
+  const old = stale(call, summary, undefined)
+  if (old !== null) return old
   if (summary.status === 'draft') {
     const started = await startPlan(call, plan)
-    if (!isProblem(started)) return await told(call, started, false)
-    // Somebody was faster: then it is under way, and this call goes on as one that comes later.
+    // Whoever was quicker has started it; this call is one that comes later.
+    if (!isProblem(started)) return await told(call, started, started.events.length === 0)
     const now = await engine.ask({ type: 'summary', plan })
     if (now === null || now.status === 'draft') return started
   }
-  const resumed = await engine.submit(plan, { type: 'resume' } satisfies Order, call.who.actor, again(call))
+  // The key of a start is not that of a resume.
+  const key = call.once === undefined ? {} : { once: `${call.once}/resume` }
+  const resumed = await engine.submit(plan, { type: 'resume' } satisfies Order, call.who.actor, key)
   if (resumed.ok) return await told(call, resumed, resumed.events.length === 0)
-  if (resumed.refusal.code !== 'illegal-transition') return refused(resumed.refusal)
+  if (resumed.refusal.code !== 'illegal-transition') return refused(inOurWords(resumed.refusal, plan))
   const ended = await engine.ask({ type: 'summary', plan })
   return ended === null ? gone() : over(ended)
-}
-
-/** The key of a start is not that of a resume. */
-function again({ once, expectedVersion }: Asking) {
-  return {
-    ...(once === undefined ? {} : { once: `${once}/resume` }),
-    ...(expectedVersion === undefined ? {} : { expectedVersion }),
-  }
 }
 
 async function told(call: Asking, accepted: Accepted, attached: boolean) {

@@ -1,8 +1,12 @@
 // Who comes in: tokens and their roles, browsers and their cookies, and nobody on behalf of another site.
 
-import { request } from 'node:http'
+import { createHash } from 'node:crypto'
+import { type IncomingMessage, request } from 'node:http'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guarded } from './guard.fixture.ts'
+import { openOrigins } from './origins.ts'
 import { type Served, served } from './server.fixture.ts'
 
 const house = guarded()
@@ -220,7 +224,71 @@ describe('the page', () => {
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
     expect(headers.get('x-frame-options')).toBe('DENY')
     expect(body).not.toMatch(/(src|href)="(?!\/)/)
-    expect(body).toContain('history.replaceState')
+    const hash = (tag: string) => {
+      const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body)![1]!
+      return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    }
+    expect(policy).toContain(`script-src ${hash('script')};`)
+    expect(policy).toContain(`style-src ${hash('style')};`)
+    expect(body.match(/<script|<style| on\w+=| style=/g)).toEqual(['<style', '<script'])
+  })
+
+  /** What the page does, with everything of a browser it touches written down. */
+  async function opened(hash: string, answers: { readonly [asked: string]: number }): Promise<readonly string[]> {
+    const { body } = await service.ask('GET', '/')
+    const script = /<script>([\s\S]*?)<\/script>/.exec(body)![1]!
+    const done: string[] = []
+    const element = (id: string) => ({
+      set textContent(text: string) {
+        done.push(`${id}: ${text}`)
+      },
+      set hidden(is: boolean) {
+        done.push(`${id} ${is ? 'hidden' : 'shown'}`)
+      },
+      addEventListener: () => {},
+    })
+    const browser = {
+      location: { hash, pathname: '/' },
+      history: { replaceState: (_: null, __: string, path: string) => done.push(`address ${path}`) },
+      document: { getElementById: element },
+      fetch: async (path: string, options: { readonly method?: string; readonly body?: string } = {}) => {
+        const asked = `${options.method ?? 'GET'} ${path}`
+        done.push(`${asked} ${options.body ?? ''}`.trim())
+        const status = answers[asked] ?? 404
+        const told = status < 300 ? { actor: 'ada', role: 'admin' } : { detail: 'no', hint: 'ask again' }
+        return { ok: status < 300, status, json: async () => told }
+      },
+      URLSearchParams,
+      JSON,
+    }
+    runInNewContext(script, browser)
+    await new Promise(resolve => setImmediate(resolve))
+    return done
+  }
+
+  test('takes the code out of the address before it asks, and says who is signed in', async () => {
+    expect(await opened('#code=abc', { 'POST /auth/code': 204, 'GET /auth': 200 })).toEqual([
+      'address /',
+      'POST /auth/code {"code":"abc"}',
+      'GET /auth',
+      'state: Signed in as ada (admin).',
+      'state shown',
+      'links shown',
+    ])
+  })
+
+  test('without a code, or with one that was used, says how to get another', async () => {
+    expect(await opened('', { 'GET /auth': 401 })).toEqual([
+      'GET /auth',
+      expect.stringMatching(/^state: Not signed in. Open the link/),
+      'state shown',
+    ])
+    expect(await opened('#code=old', { 'POST /auth/code': 401 })).toEqual([
+      'address /',
+      'POST /auth/code {"code":"old"}',
+      'state: Not signed in: no. ask again',
+      'state shown',
+    ])
   })
 })
 
@@ -262,6 +330,58 @@ describe('another site', () => {
     for (const site of ['cross-site', 'same-site', 'nonsense'])
       expect(await status({ 'sec-fetch-site': site })).toBe(403)
     for (const site of ['same-origin', 'none']) expect(await status({ 'sec-fetch-site': site })).toBe(200)
+  })
+
+  test('no other Host, Origin or site is taken, whatever it looks like', () => {
+    const origins = openOrigins({ tls: false, hosts: ['plans.example.org'], proxy: 'https://proxy.example.org' })
+    const hosts = ['127.0.0.1:8011', 'localhost:8011', '[::1]:8011', 'plans.example.org', 'plans.example.org:8011']
+    const part = fc.constantFrom(
+      '127.0.0.1',
+      'localhost',
+      ':8011',
+      ':80',
+      '.',
+      '@',
+      'evil',
+      'plans.example.org',
+      '\u0000',
+      '[::1]',
+      ' ',
+      '//',
+      '#',
+      'proxy.example.org',
+    )
+    const odd = fc.oneof(
+      fc.string(),
+      fc.array(part, { maxLength: 4 }).map(parts => parts.join('')),
+    )
+    const check = (headers: IncomingMessage['headers']) => {
+      const socket = { localPort: 8011, remoteAddress: '127.0.0.1' }
+      return origins.check({ headers, socket, url: '/', rawHeaders: [] } as unknown as IncomingMessage)
+    }
+    fc.assert(
+      fc.property(odd, odd, odd, (host, origin, site) => {
+        const isOurs = hosts.includes(host.toLowerCase()) || host.toLowerCase() === 'proxy.example.org'
+        expect('origin' in check({ host })).toBe(isOurs)
+        expect('origin' in check({ host: 'localhost:8011', origin })).toBe(origin === 'http://localhost:8011')
+        expect('origin' in check({ host: 'proxy.example.org', origin })).toBe(origin === 'https://proxy.example.org')
+        expect('origin' in check({ host: 'localhost:8011', 'sec-fetch-site': site })).toBe(
+          ['same-origin', 'none'].includes(site),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('behind a proxy, who calls is what the proxy says last', () => {
+    const origins = openOrigins({ tls: false, hosts: [], proxy: 'https://proxy.example.org' })
+    const sourceAt = (host: string) => {
+      const headers = { host, 'x-forwarded-for': '1.1.1.1, 2.2.2.2' }
+      const socket = { localPort: 8011, remoteAddress: '127.0.0.1' }
+      return origins.check({ headers, socket, url: '/', rawHeaders: [] } as unknown as IncomingMessage)
+    }
+    expect(sourceAt('proxy.example.org')).toMatchObject({ origin: 'https://proxy.example.org', source: '2.2.2.2' })
+    expect(sourceAt('localhost:8011')).toMatchObject({ origin: 'http://localhost:8011', source: '127.0.0.1' })
   })
 
   test('gets no CORS, whatever it asks', async () => {

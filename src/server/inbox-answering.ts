@@ -6,8 +6,9 @@ import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/suggest.ts'
 import type { InboxItem } from '../domain/views/inbox.ts'
-import type { InboxEntry, Order } from '../engine/engine.ts'
+import type { InboxEntry, Order, RollbackAsk } from '../engine/engine.ts'
 import type { InboxAnswerBody } from '../format/wire/people.ts'
+import { inOurWords } from './hint-words.ts'
 import { isInScope } from './look-up.ts'
 import { iso, onWire } from './on-wire.ts'
 import type { Accepted, Asking } from './ordering.ts'
@@ -25,7 +26,7 @@ export async function answerInbox(
     const waiting = await waitingItem(call, id)
     const fate = waiting === null ? await engine.ask({ type: 'inboxFate', id }) : null
     const item = waiting ?? fate?.item ?? null
-    if (item === null || !(await isInScope(call, item.plan))) return unknown(call, id)
+    if (item === null || !(await isInScope(call, item.plan))) return unknown(id)
     // Answered already: only who asks again under the same key may get the same answer again.
     if (waiting === null && call.once === undefined) return over(item, fate?.by ?? null)
     const meant = meantBy(item, body)
@@ -39,7 +40,7 @@ export async function answerInbox(
     // Somebody moved the plan between the look and the answer: is the question still the same?
     const summary = await engine.ask({ type: 'summary', plan: item.plan })
     const hasMoved = submitted.refusal.code === 'conflict' && summary?.version !== item.version
-    if (!hasMoved || tries >= TRIES_MAX) return refused(submitted.refusal)
+    if (!hasMoved || tries >= TRIES_MAX) return refused(inOurWords(submitted.refusal, item.plan))
   }
 }
 
@@ -48,7 +49,7 @@ async function waitingItem({ rooms }: Asking, id: string): Promise<InboxEntry | 
   return items.find(item => item.id === id) ?? null
 }
 
-async function unknown(call: Asking, id: string): Promise<Problem> {
+function unknown(id: string): Problem {
   return notFound(`nothing waits under the id '${id.slice(0, 60)}', and nothing did`, 'list what waits: GET /inbox')
 }
 
@@ -56,10 +57,15 @@ type By = { readonly version: number; readonly at: number; readonly actor: strin
 
 function over({ plan, name, task, asks }: InboxItem, by: By): Problem {
   const became = by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${iso(by.at)})`
-  return problem(409, 'not-ready', `${task === null ? `'${name}'` : `'${task}' of '${name}'`} does not ask that any more: ${became}`, {
-    hint: 'list what waits: GET /inbox; nothing was changed',
-    more: { became: { plan_id: plan, name, task, asks: asks.type, by: onWire(by) } },
-  })
+  return problem(
+    409,
+    'not-ready',
+    `${task === null ? `'${name}'` : `'${task}' of '${name}'`} does not ask that any more: ${became}`,
+    {
+      hint: 'list what waits: GET /inbox; nothing was changed',
+      more: { became: { plan_id: plan, name, task, asks: asks.type, by: onWire(by) } },
+    },
+  )
 }
 
 interface Meant {
@@ -174,7 +180,8 @@ const VERDICTS: { readonly [word: string]: GateVerdict } = {
 function rollbackAgain(asks: Extract<InboxItem['asks'], { readonly type: 'rollback' }>, answer: string): Order {
   const { kind, to, only } = asks
   const { paths, tasks, filesOnly, keepGit } = only
-  const every = answer === 'mine' || answer === 'theirs' || answer === 'merge' ? { every: answer } : ({} as const)
+  const every: Pick<RollbackAsk, 'every'> =
+    answer === 'mine' || answer === 'theirs' || answer === 'merge' ? { every: answer } : {}
   const git = keepGit === undefined ? {} : { keepGit }
   if (kind === 'undo') return { type: 'undo', ...git, ...every }
   return {

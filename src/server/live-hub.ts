@@ -154,7 +154,7 @@ export class Live {
     this.#moved = true
     if (this.#pumping) return
     this.#pumping = true
-    this.#pump().catch(error => this.#options.log.error({ error: String(error) }, 'live events'))
+    this.#pump().catch(error => this.#complain(error, 'live events'))
   }
 
   async #pump(): Promise<void> {
@@ -178,18 +178,24 @@ export class Live {
     }
   }
 
-  /** Behind an entry that cannot be read, whoever was before it finds out by itself. */
+  /** Behind entries that cannot be read, or were pruned at once, whoever was before them finds out by itself. */
   async #page(): Promise<readonly Entry[]> {
     const { feed, log } = this.#options
+    const tail = this.#tail
     try {
-      return await feed.since(this.#tail.end, PAGE)
+      const page = await feed.since(tail.end, PAGE)
+      if (page.length > 0) return page
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
       log.error({ error: error.message }, 'live events')
-      this.#tail.forget(await feed.position())
-      for (const subscriber of this.#subscribers) subscriber.ring()
-      return []
     }
+    // Where nothing can be read, there may have been something.
+    const end = await feed.position()
+    if (end > tail.end && (await feed.since(tail.end, 1).catch(() => [])).length === 0) {
+      tail.forget(end)
+      for (const subscriber of this.#subscribers) subscriber.ring()
+    }
+    return []
   }
 
   #tell(items: readonly LiveEntry[]): void {
@@ -215,16 +221,13 @@ export class Live {
       this.#output = null
       return
     }
-    if (this.#output === null) {
-      this.#output = await output.last()
-      return
-    }
-    const page = await output.since(this.#output, OUTPUT_PAGE)
-    const last = page.at(-1)
-    if (last === undefined) return
-    // Nobody can read that fast: it goes on with what is printed next.
-    this.#output = page.length < OUTPUT_PAGE ? last.seq : await output.last()
-    for (const log of page) {
+    const [before, last] = [this.#output, await output.last()]
+    this.#output = last
+    if (before === null || last === before) return
+    // Nobody can read that fast: only the last of it is told.
+    const after = Math.max(before, last - OUTPUT_PAGE)
+    if (after > before) for (const { ticks } of listeners) ticks?.skip()
+    for (const log of await output.since(after, last - after)) {
       const facts = await this.#known(log.plan)
       const told = outputTick(log, facts)
       for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(told)
@@ -237,7 +240,7 @@ export class Live {
     this.#progressTimer = setTimeout(
       () => {
         this.#tellProgress()
-          .catch(error => this.#options.log.error({ error: String(error) }, 'live progress'))
+          .catch(error => this.#complain(error, 'live progress'))
           .finally(() => {
             this.#progressTimer = null
             this.#progressAt = this.#options.monotonic()
@@ -260,6 +263,11 @@ export class Live {
       const told = progressTick(plan, facts, progress, new Date(now()).toISOString(), position)
       for (const { ticks, wish } of this.#subscribers) if (wish.wants(plan, facts)) ticks?.offerProgress(told)
     }
+  }
+
+  /** When nobody listens any more, the store may be closed behind our back. */
+  #complain(error: unknown, what: string): void {
+    if (this.#subscribers.size > 0) this.#options.log.error({ error: String(error) }, what)
   }
 
   async #factsOf({ plan, events }: Entry): Promise<PlanFacts> {

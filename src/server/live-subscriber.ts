@@ -32,6 +32,7 @@ export interface Around {
 }
 
 const PAGE_MAX = 64
+const PASSED_MAX = 1_000
 /** Larger pages are read one by one. */
 const PAGE_CHARS_MAX = 64_000
 
@@ -77,9 +78,12 @@ export class Subscriber {
     return { position: this.#after + 1, index: this.#told }
   }
 
-  /** What is to be told next of the journal; null when that is nothing for now. */
+  /**
+   * What is to be told next of the journal; null when that is nothing for now. After much that is not for this one: an empty list,
+   * so that the client can be told that the line stands.
+   */
   async next(): Promise<readonly string[] | null> {
-    for (;;) {
+    for (let passed = 0; passed < PASSED_MAX; ) {
       if (this.#gap !== null) return [await this.#resync(this.#gap)]
       const item = await this.#item()
       if (item === null) return null
@@ -91,10 +95,12 @@ export class Subscriber {
       const told = item.entry.position === this.#after + 1 && this.#told !== null ? this.#told + 1 : 0
       this.#after = item.entry.position
       this.#told = null
+      passed++
       if (!this.wish.wants(item.entry.plan, item.facts)) continue
       const frames = item.frames(this.wish.naming)
       if (told < frames.length) return told === 0 ? frames : frames.slice(told)
     }
+    return []
   }
 
   /** New entries came. Whoever waits and wants none of them moves on without waking up. */

@@ -8,11 +8,11 @@ import type { PlanProgress } from '../engine/engine.ts'
 import type { Position, StoredLog } from '../stores/store.ts'
 import { frame, type Naming, UNDERSCORE } from './sse-frame.ts'
 
-/** Something that is told without an id; `leftOut` counts what was not told before it. */
+/** Something that is told without an id; `gap`: what came before it was not told. */
 export interface Tick {
   readonly plan: PlanId
   readonly facts: PlanFacts
-  text(naming: Naming, leftOut: number): string
+  text(naming: Naming, before?: 'gap'): string
 }
 
 /** Told only to whoever has heard of the entry it is about, so that nobody hears of an older state later. */
@@ -27,8 +27,8 @@ export function outputTick(log: StoredLog, facts: PlanFacts): Tick {
   const isCut = log.text.length > TEXT_MAX_CHARS
   const text = isCut ? log.text.slice(-TEXT_MAX_CHARS) : log.text
   const at = new Date(log.at).toISOString()
-  return tick(plan, facts, (naming, leftOut) => {
-    const more = { ...(isCut ? { cut: true } : {}), ...(leftOut === 0 ? {} : { left_out: leftOut }) }
+  return tick(plan, facts, (naming, before) => {
+    const more = { ...(isCut ? { cut: true } : {}), ...(before === undefined ? {} : { gap: true }) }
     if (naming.key === UNDERSCORE.key) {
       const data = { event: 'task.output', step_id: task, attempt, stream, output: text, ...more }
       return frame('step_progress', underscoreData('step_progress', plan, facts, at, data))
@@ -58,16 +58,16 @@ export function progressTick(
   return { ...told, position }
 }
 
-function tick(plan: PlanId, facts: PlanFacts, print: (naming: Naming, leftOut: number) => string): Tick {
+function tick(plan: PlanId, facts: PlanFacts, text: Tick['text']): Tick {
   const known = new Map<string, string>()
   return {
     plan,
     facts,
-    text: (naming, leftOut) => {
-      if (leftOut > 0) return print(naming, leftOut)
-      const text = known.get(naming.key) ?? print(naming, 0)
-      known.set(naming.key, text)
-      return text
+    text: (naming, before) => {
+      const key = `${naming.key} ${before}`
+      const told = known.get(key) ?? text(naming, before)
+      known.set(key, told)
+      return told
     },
   }
 }
@@ -81,7 +81,7 @@ export class TickQueue {
   readonly #now: () => number
   readonly #ring: () => void
   #output: Tick[] = []
-  #leftOut = 0
+  #before: 'gap' | undefined
   #tokens = PER_SECOND
   #since: number
   #refill: NodeJS.Timeout | null = null
@@ -98,9 +98,14 @@ export class TickQueue {
     this.#output.push(tick)
     if (this.#output.length > QUEUE_MAX) {
       this.#output.shift()
-      this.#leftOut++
+      this.#before = 'gap'
     }
     this.#ring()
+  }
+
+  /** Output was passed over, perhaps some of it for this client. */
+  skip(): void {
+    this.#before = 'gap'
   }
 
   offerProgress(tick: ProgressTick): void {
@@ -123,8 +128,8 @@ export class TickQueue {
       return null
     }
     this.#tokens--
-    const text = this.#output.shift()!.text(naming, this.#leftOut)
-    this.#leftOut = 0
+    const text = this.#output.shift()!.text(naming, this.#before)
+    this.#before = undefined
     return text
   }
 
@@ -133,7 +138,7 @@ export class TickQueue {
     for (const [plan, tick] of this.#progress) {
       if (tick.position > after) continue
       this.#progress.delete(plan)
-      return tick.text(naming, 0)
+      return tick.text(naming)
     }
     return null
   }

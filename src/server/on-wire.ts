@@ -13,8 +13,11 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'annotations',
   'answers',
   'before',
+  'binds',
   'bound',
+  'choices',
   'command',
+  'counts',
   'data',
   'default',
   'definition',
@@ -24,10 +27,13 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'facts',
   'form',
   'inputs',
+  'matrix',
+  'outcomes',
   'outputs',
+  'roles',
   'said',
 ])
-const TIMES = /^(?:at|since|until|now|lastAt|[a-z]+At)$/
+const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 
 export function onWire(value: unknown): Json {
   if (Array.isArray(value)) return value.map(onWire)

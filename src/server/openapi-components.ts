@@ -20,8 +20,7 @@ export function openComponents(): Components {
   const schemas = new Map<string, JsonObject>()
 
   /** Its name, or the next that is free or means the same. */
-  const reserve = (wanted: string, described: JsonObject, side: Side): string => {
-    const text = JSON.stringify(described)
+  const reserve = (wanted: string, text: string, side: Side): string => {
     for (let count = 0; ; count++) {
       const name = count === 0 ? wanted : `${wanted}${side === 'input' ? 'Input' : 'Answer'}${count === 1 ? '' : count}`
       if ((texts.get(name) ?? text) !== text) continue
@@ -34,12 +33,16 @@ export function openComponents(): Components {
   const take = (schema: Schema<unknown>, side: Side, name: string | null): JsonObject => {
     const { $defs, ...described } = schema.describe(side)
     const defined = Object.entries(($defs ?? {}) as { readonly [name: string]: JsonObject })
-    const isRound = JSON.stringify(described).includes('"$ref":"#"')
-    const own = name ?? (isRound ? `Part${shortly(described)}` : null)
-    const names = new Map<string, string>()
-    const whole = own === null ? null : reserve(own, described, side)
-    if (whole !== null) names.set('#', whole)
-    for (const [each, one] of defined) names.set(`#/$defs/${each}`, reserve(nameOf(each, own, one), one, side))
+    const text = JSON.stringify(described)
+    const own = name ?? (text.includes('"$ref":"#"') ? partName(text) : null)
+    const whole = own === null ? null : reserve(own, text, side)
+    const names = new Map<string, string>(whole === null ? [] : [['#', whole]])
+    for (const [each, one] of defined) {
+      // Called something else from one description to the next, it is still the same.
+      const meant = JSON.stringify(one).replaceAll(`"#/$defs/${each}"`, '"#"')
+      const wanted = meant === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(meant) : each
+      names.set(`#/$defs/${each}`, reserve(wanted, meant, side))
+    }
     for (const [each, one] of defined) schemas.set(names.get(`#/$defs/${each}`)!, renamed(one, names))
     if (whole === null) return renamed(described, names)
     schemas.set(whole, renamed(described, names))
@@ -53,15 +56,23 @@ export function openComponents(): Components {
   }
 }
 
-/** What the library names by itself is told apart by whom it belongs to. */
-const nameOf = (name: string, owner: string | null, described: JsonObject): string =>
-  name.startsWith('__') ? `${owner ?? 'Part'}${shortly(described)}` : name
+/** How the schema library describes any JSON value. */
+const ANY_JSON = JSON.stringify({
+  anyOf: [
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+    { type: 'array', items: { $ref: '#' } },
+    { type: 'object', propertyNames: { type: 'string' }, additionalProperties: { $ref: '#' } },
+  ],
+})
 
 /** A short name for what has none; the same thing gets the same. */
-function shortly(value: Json): string {
+function partName(text: string): string {
   let hash = 5381
-  for (const char of JSON.stringify(value)) hash = ((hash * 33) ^ char.codePointAt(0)!) >>> 0
-  return hash.toString(36)
+  for (const char of text) hash = ((hash * 33) ^ char.codePointAt(0)!) >>> 0
+  return `Part${hash.toString(36)}`
 }
 
 function renamed<T extends Json>(value: T, names: ReadonlyMap<string, string>): T {

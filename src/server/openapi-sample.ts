@@ -22,7 +22,7 @@ export function sample(document: OpenApi, described: JsonObject, depth = 0): Jso
     case 'array':
       return (schema.minItems as number | undefined) === undefined ? [] : [itemOf(document, schema, depth)]
     case 'string':
-      return typeof schema.format === 'string' ? (FORMATS[schema.format] ?? '…') : '…'
+      return textFor(schema)
     case 'integer':
     case 'number':
       return typeof schema.minimum === 'number' ? Math.max(schema.minimum, 1) : 1
@@ -31,6 +31,16 @@ export function sample(document: OpenApi, described: JsonObject, depth = 0): Jso
     default:
       return null
   }
+}
+
+/** Tried in this order where a pattern must be met. */
+const WORDS = ['…', 'name', '0'.repeat(64), '1', '30m', '2 USD', '2026-01-31T12:00:00Z', 'https://example.org/']
+
+function textFor({ format, pattern, minLength }: JsonObject): string {
+  const known = typeof format === 'string' ? FORMATS[format] : undefined
+  if (known !== undefined || typeof pattern !== 'string')
+    return known ?? '…'.repeat(Math.max(1, Number(minLength ?? 1)))
+  return WORDS.find(word => new RegExp(pattern, 'u').test(word)) ?? '…'
 }
 
 const FORMATS: { readonly [format: string]: string } = {

@@ -167,18 +167,21 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
 
 function answersOf({ answers }: Loose, components: ReturnType<typeof openComponents>): Operation['responses'] {
   const responses: Record<string, Response> = {}
-  for (const [status, { about, body, type }] of Object.entries(answers)) {
-    const schema = body === undefined ? null : components.use(body, 'output')
-    const content: Content | null =
-      schema !== null
-        ? { [type ?? 'application/json']: { schema } }
-        : type === undefined
-          ? null
-          : { [type]: { schema: { type: 'string' } } }
-    responses[status] = { description: about, ...(content === null ? {} : { content }) }
+  for (const [status, { about, body, type, texts = [] }] of Object.entries(answers)) {
+    const content: { [type: string]: { readonly schema?: JsonObject } } = {}
+    if (body !== undefined) content[type ?? 'application/json'] = { schema: components.use(body, 'output') }
+    else if (type !== undefined) content[type] = { schema: { type: 'string' } }
+    for (const text of texts) content[text] = { schema: { type: 'string' } }
+    responses[status] = {
+      description: about,
+      ...(status === '201' ? { headers: LOCATION } : {}),
+      ...(Object.keys(content).length === 0 ? {} : { content }),
+    }
   }
   return responses
 }
+
+const LOCATION: JsonObject = { Location: { description: 'Where it is now.', schema: { type: 'string' } } }
 
 function problemsOf({ right, path, query, body, method, answers }: Loose): Operation['responses'] {
   const takes = query !== undefined || body !== undefined

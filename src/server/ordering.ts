@@ -3,6 +3,7 @@
 
 import type { Order, Submitted } from '../engine/engine.ts'
 import { type Call, options } from './call.ts'
+import { inOurWords } from './hint-words.ts'
 import { type FoundPlan, findPlan, findTask } from './look-up.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import type { Answer } from './route.ts'
@@ -12,7 +13,7 @@ export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | '
 
 export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
   const submitted = await call.rooms.engine.submit(plan, what, call.who.actor, options(call))
-  return submitted.ok ? submitted : refused(submitted.refusal)
+  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
 }
 
 /** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
@@ -20,7 +21,7 @@ export async function orderAlso(call: Asking, plan: string, what: Order, part: s
   const { rooms, who, once } = call
   const key = once === undefined ? {} : { once: `${once}/${part}` }
   const submitted = await rooms.engine.submit(plan, what, who.actor, key)
-  return submitted.ok ? submitted : refused(submitted.refusal)
+  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
 }
 
 /** What every order tells: the plan, and how it stands now. */

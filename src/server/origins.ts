@@ -97,7 +97,7 @@ const misdirected = (host: string): Problem =>
 
 const crossSite = (from: string): Problem =>
   problem(403, 'cross-site', `requests on behalf of ${from} are not taken`, {
-    hint: 'open the page of the service itself, or call it without a browser',
+    hint: 'put the address of the service into the address bar, or call it without a browser',
   })
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 100))

@@ -5,12 +5,14 @@
 
 import { checkGraph } from '../domain/graph.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { AnswerOf } from '../engine/engine.ts'
+import type { AnswerOf, Order } from '../engine/engine.ts'
 import { tasksFromSteps } from '../format/wire/from-store.ts'
 import { planWord } from '../format/wire/store-words.ts'
 import { faulty } from './document.ts'
+import { given } from './given.ts'
+import { inOurWords } from './hint-words.ts'
 import { type Accepted, type Asking, gone, orderAlso } from './ordering.ts'
-import { isProblem, type Problem, problem } from './problem.ts'
+import { isProblem, type Problem, problem, refused } from './problem.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
@@ -54,53 +56,63 @@ export async function becomes(
     case 'failed': {
       const filled = status === 'draft' ? await withTasks(call, id) : null
       if (filled !== null && isProblem(filled)) return filled
-      return await inWords(call, id, { type: 'finish', as: wanted, reason: reason ?? `said to be ${wanted}` })
+      const left = filled === null ? call : unversioned(call)
+      return await inWords(left, id, { type: 'finish', as: wanted, reason: reason ?? `said to be ${wanted}` })
     }
     default:
       return gone()
   }
 }
 
-/** A plan that is only an outline becomes the tasks of its steps first. */
+/** A plan that is only an outline becomes the tasks of its steps first. That somebody else was quicker is as good. */
 export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
   const filled = await withTasks(call, plan)
-  return filled !== null && isProblem(filled) ? filled : await inWords(call, plan, { type: 'start' })
+  if (filled !== null && isProblem(filled)) return filled
+  const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
+  if (!isProblem(started) || started.problem.status !== 409) return started
+  const now = await call.rooms.engine.ask({ type: 'summary', plan })
+  if (now === null || !isAlready(now.status, 'active')) return started
+  return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
 }
 
 /** Null when it has tasks, or no steps to make some of. */
 async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
-  const current = await call.rooms.engine.ask({ type: 'definition', plan })
-  if (current === null) return gone()
-  const { definition, revision } = current
-  if (definition.tasks.length > 0) return null
-  const made = tasksFromSteps(definition, checkGraph)
-  if (made === null) return null
-  if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
-  return await orderAlso(
-    call,
-    plan,
-    {
-      type: 'revise',
-      definition: { ...definition, tasks: made.definition.tasks },
-      rationale: 'its steps were made into tasks',
-      expectedRevision: revision,
-    },
-    'steps',
-  )
+  for (let tries = 1; ; tries++) {
+    const current = await call.rooms.engine.ask({ type: 'definition', plan })
+    if (current === null) return gone()
+    const { definition, revision: expectedRevision } = current
+    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkGraph)
+    if (made === null) return null
+    if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
+    const filled = { ...definition, tasks: made.definition.tasks }
+    const rationale = 'its steps were made into tasks'
+    const what = { type: 'revise', definition: filled, rationale, expectedRevision } as const
+    const done = await orderAlso(call, plan, what, 'steps')
+    // Whoever was quicker may have done the same.
+    if (!isProblem(done) || done.problem.status !== 409 || tries >= TRIES_MAX) return done
+  }
 }
 
+const TRIES_MAX = 5
+
+/** What was seen has been changed by this very request. */
+export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })
+
 /** What is allowed is told in the words of whoever asked. */
-async function inWords(call: Asking, plan: string, what: Parameters<typeof orderAlso>[2]): Promise<Accepted | Problem> {
-  const { rooms } = call
-  const done = await orderAlso(call, plan, what, what.type)
-  if (!isProblem(done) || done.problem.allowed === undefined) return done
+async function inWords(call: Asking, plan: string, what: Order): Promise<Accepted | Problem> {
+  const { rooms, who, expectedVersion } = call
+  const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
+  const submitted = await rooms.engine.submit(plan, what, who.actor, given({ expectedVersion, once }))
+  if (submitted.ok) return submitted
+  const done = refused(inOurWords(submitted.refusal, plan))
+  if (done.problem.allowed === undefined) return done
   const summary = await rooms.engine.ask({ type: 'summary', plan })
   const allowed = summary === null ? [] : FROM[summary.status].map(planWord).filter(word => word !== wordOf(what))
   const hint = allowed.length === 0 ? 'see its tasks: GET /tasks?plan_id=…' : `it can become ${allowed.join(', ')}`
   return { ...done, problem: { ...done.problem, hint, allowed } }
 }
 
-const wordOf = (what: { readonly type: string; readonly as?: string }): string | undefined => what.as
+const wordOf = (what: Order): string | undefined => (what.type === 'finish' ? what.as : undefined)
 
 const isAlready = (status: PlanStatus, wanted: PlanStatus): boolean =>
   status === wanted || (status === 'blocked' && wanted === 'active') || (status === 'active' && wanted === 'blocked')

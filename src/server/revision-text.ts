@@ -1,7 +1,7 @@
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands, as `planfold revise` does.
 
 import { checkGraph } from '../domain/graph.ts'
-import type { TaskName } from '../domain/id.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import { type MergeMode, type MergeNote, mergeDefinitions } from '../domain/merge.ts'
 import type { Fate, Standings } from '../domain/merge-fate.ts'
@@ -11,18 +11,22 @@ import { summarise } from '../domain/semantic-diff-kinds.ts'
 import type { TaskStatus } from '../domain/status.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import type { Card } from '../domain/views/board.ts'
+import type { Order } from '../engine/engine.ts'
 import { parsePlan } from '../format/parse.ts'
 import { printJson } from '../format/print.ts'
 import { renameTasks } from '../format/rename-tasks.ts'
+import { options } from './call.ts'
+import { faulty, type ReadDocument, readPlanDocument } from './document.ts'
+import { inOurWords } from './hint-words.ts'
 import { findPlan } from './look-up.ts'
-import { type Asking, gone } from './ordering.ts'
-import { faulty, type PlanText, readPlanText } from './plan-text.ts'
-import { isProblem, type Problem } from './problem.ts'
+import { type Accepted, type Asking, gone } from './ordering.ts'
+import { isProblem, type Problem, refused } from './problem.ts'
 
-export interface Rewritten extends Pick<PlanText, 'source'> {
+export interface Rewritten extends Pick<ReadDocument, 'source'> {
   readonly definition: PlanDefinition
-  /** The revision it was made from. */
+  /** The revision it was made from, and how many entries the plan had then. */
   readonly from: number
+  readonly version: number
   readonly notes: readonly MergeNote[]
   readonly fates: readonly Fate[]
   readonly diff: SemanticDiff
@@ -39,11 +43,13 @@ export async function readRevision(
   const { engine } = call.rooms
   const found = await findPlan(call, reference)
   if (isProblem(found)) return found
-  const [current, board] = [
-    await engine.ask({ type: 'definition', plan: found.plan }),
-    await engine.ask({ type: 'board', plan: found.plan }),
+  const { plan } = found
+  const [summary, current, board] = [
+    await engine.ask({ type: 'summary', plan }),
+    await engine.ask({ type: 'definition', plan }),
+    await engine.ask({ type: 'board', plan }),
   ]
-  if (current === null || board === null) return gone()
+  if (summary === null || current === null || board === null) return gone()
   const merging = mode === 'merge'
   const standings = standingsOf(board)
   const laid = (written: PlanDefinition, claimed?: ReadonlyMap<TaskName, TaskStatus>) =>
@@ -51,19 +57,59 @@ export async function readRevision(
       { current: current.definition, written, mode, standings, ...(claimed === undefined ? {} : { claimed }) },
       renameTasks,
     )
-  const text = readPlanText(document, {
+  const text = readPlanDocument(textOf(document), {
     // A text without a name of its own means this plan.
-    fallbackName: found.name,
+    name: found.name,
     ...(merging ? { known: allTasks(current.definition).map(({ id }) => id) } : {}),
     check: written => checkGraph(merging ? laid(written).definition : written),
   })
   if (isProblem(text)) return text
-  const { definition, notes, fates } = laid(text.definition, text.claimed)
+  const { definition, notes, fates } = laid(
+    text.definition,
+    new Map(text.imported?.map(({ task, status }) => [task, status])),
+  )
   // What was put together of two texts is judged like one that somebody wrote.
   const judged = parsePlan(printJson(definition), { check: checkGraph })
   if (!judged.ok) return faulty(judged.diagnostics)
   const diff = semanticDiff(current.definition, definition)
-  return { definition, source: text.source, from: current.revision, notes, fates, diff, summary: summarise(diff) }
+  return {
+    definition,
+    source: text.source,
+    from: current.revision,
+    version: summary.version,
+    notes,
+    fates,
+    diff,
+    summary: summarise(diff),
+  }
+}
+
+/** An object is written out as it would be in a file. */
+export const textOf = (document: Json): string =>
+  typeof document === 'string' ? document : `${JSON.stringify(document, null, 2)}\n`
+
+const TRIES_MAX = 5
+
+/** Orders what was made of the document, for the plan as it was read; when it moved meanwhile, it is read again. */
+export async function orderRevised(
+  call: Asking,
+  plan: PlanId,
+  { document, mode }: { readonly document: Json; readonly mode: MergeMode },
+  orderOf: (made: Rewritten) => Order,
+): Promise<{ readonly done: Accepted; readonly made: Rewritten } | Problem> {
+  const { engine } = call.rooms
+  for (let tries = 1; ; tries++) {
+    const made = await readRevision(call, plan, document, mode)
+    if (isProblem(made)) return made
+    const submitted = await engine.submit(plan, orderOf(made), call.who.actor, {
+      ...options(call),
+      expectedVersion: call.expectedVersion ?? made.version,
+    })
+    if (submitted.ok) return { done: submitted, made }
+    const now = (await engine.ask({ type: 'summary', plan }))?.version
+    const hasMoved = call.expectedVersion === undefined && submitted.refusal.code === 'conflict' && now !== made.version
+    if (!hasMoved || tries >= TRIES_MAX) return refused(inOurWords(submitted.refusal, plan))
+  }
 }
 
 const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])

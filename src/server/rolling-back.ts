@@ -3,6 +3,7 @@
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { FilePreview, RollbackAsk, RollbackPreview } from '../engine/engine.ts'
 import type { RollbackBody } from '../format/wire/plan-verbs.ts'
+import { inOurWords } from './hint-words.ts'
 import { onWire } from './on-wire.ts'
 import { type Asking, gone, movedOf, order } from './ordering.ts'
 import { isProblem, type Problem, problem, refused, unfit } from './problem.ts'
@@ -47,7 +48,7 @@ export async function foretell(
     ...ask,
   })
   if (preview === null) return gone()
-  return preview.ok ? preview : refused(preview.refusal)
+  return preview.ok ? preview : refused(inOurWords(preview.refusal, plan))
 }
 
 /** Somebody has worked there since, and nobody chose. */

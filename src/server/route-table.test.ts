@@ -32,7 +32,11 @@ beforeAll(async () => {
   const make = async (name: string, session: string) => {
     const tasks = [external(`${name}-work`, { title: `work of ${name}` }), gate(`${name}-gate`)]
     const definition = plan(name, ...tasks, { title: `title of ${name}` })
-    const made = await engine.submit(null, { type: 'create', definition, session }, actor)
+    const made = await engine.submit(
+      null,
+      { type: 'create', definition, session, goal: `goal-of-${session.length}` },
+      actor,
+    )
     if (!made.ok) throw new Error(made.refusal.message)
     await engine.submit(made.plan, { type: 'start' }, actor)
     return made.plan
@@ -40,7 +44,13 @@ beforeAll(async () => {
   const hidden = await make(MARK, `session-${MARK}`)
   const { items } = await engine.ask({ type: 'tasks', plan: hidden })
   const work = items.find(({ name }) => name === `${MARK}-work`)!
-  secret = { plan: hidden, task: work.id, gate: `${MARK}-gate`, session: `session-${MARK}`, goal: `goal-${MARK}` }
+  secret = {
+    plan: hidden,
+    task: work.id,
+    gate: `${MARK}-gate`,
+    session: `session-${MARK}`,
+    goal: `goal-of-${`session-${MARK}`.length}`,
+  }
   const shown = await make('shown', 'session-shown')
   for (const role of ['viewer', 'operator', 'approver'] as const)
     scoped[role] = house.token(`scoped-${role}`, role, { scope: { plans: [shown] } })
@@ -91,11 +101,78 @@ describe.each(guardedRoutes.map(route => [named(route), route] as const))('%s', 
     const role = (['viewer', 'operator', 'approver'] as const).find(one => RIGHTS[one].has(route.right as never))!
     const { status, text } = await call(route, scoped[role])
     expect(text.replaceAll(/'[^']*' |"instance":"[^"]*"/g, '')).not.toContain(`title of ${MARK}`)
-    expect(status).toBeLessThan(500)
+    expect(status).not.toBe(500)
     if (/:(plan|task|session)\b/.test(route.path)) {
       // What is asked for is named in the answer; what is known of it is not.
       expect([route.path, status, text]).toEqual([route.path, expect.toSatisfy(is => is === 404 || is === 422), text])
     } else expect(text).not.toContain(MARK)
+  })
+})
+
+describe('a plan outside the scope of a token, named in a body or a query', () => {
+  const ask = (method: string, path: string, body?: unknown, role: keyof typeof scoped = 'operator') =>
+    service.ask(method, path, body, scoped[role])
+  const versionOf = async () => (await service.composed.engine.ask({ type: 'summary', plan: secret.plan! }))?.version
+
+  test('is not there, and stays as it is', async () => {
+    const before = await versionOf()
+    const { plan: hidden } = secret
+    const task = { plan_id: hidden, title: 'x', task_type: 'x', sequence_order: 9 }
+    expect((await ask('POST', '/tasks', task)).status).toBe(404)
+    expect((await ask('POST', '/tasks', [task, task])).status).toBe(404)
+    expect((await ask('POST', '/tasks/claim', { plan_id: hidden })).status).toBe(404)
+    expect((await ask('PATCH', `/plans/${MARK}`, { status: 'paused' })).status).toBe(404)
+    expect((await ask('PATCH', `/tasks/${secret.task}`, { status: 'running' })).status).toBe(404)
+    expect(
+      (await ask('POST', `/plans/${MARK}/gates/${secret.gate}/approve`, { rationale: 'x' }, 'approver')).status,
+    ).toBe(404)
+    expect((await ask('DELETE', '/plans', { ids: [hidden] })).body).toMatchObject({ archived: [], missing: [hidden] })
+    expect((await ask('POST', '/engine/orders', { plan: hidden, order: { type: 'pause', reason: 'x' } })).status).toBe(
+      404,
+    )
+    expect((await ask('POST', '/engine/queries', { query: { type: 'summary', plan: hidden } })).body).toEqual({
+      answer: null,
+    })
+    expect(await versionOf()).toBe(before)
+  })
+
+  test('is in no list, search or inbox', async () => {
+    for (const path of [
+      `/plans?session_id=${secret.session}`,
+      `/plans?q=${MARK}`,
+      `/plans?goal_id=${secret.goal}`,
+      '/tasks',
+      '/inbox',
+      '/sessions',
+    ]) {
+      const { status, body } = await ask('GET', path)
+      expect([path, status]).toEqual([path, 200])
+      expect([path, JSON.stringify(body).includes(MARK)]).toEqual([path, false])
+    }
+    for (const path of [`/search?q=${MARK}`, `/tasks?plan_id=${secret.plan}`, `/steps?plan_id=${secret.plan}`]) {
+      const { status, body } = await ask('GET', path)
+      expect([path, [200, 403, 404].includes(status)]).toEqual([path, true])
+      expect([path, JSON.stringify({ ...body, detail: '' }).includes(MARK)]).toEqual([path, false])
+    }
+  })
+
+  test('is not claimed by whoever asks for the next task', async () => {
+    const claimed = await ask('POST', '/tasks/claim', {})
+    expect([claimed.status, JSON.stringify(claimed.body)]).toEqual([200, expect.not.stringContaining(MARK)])
+    expect((await ask('POST', '/tasks/claim', {})).status).toBe(204)
+  })
+
+  test.each(['/events?after=0&progress=false', '/engine/entries?after=0'])('is not heard of at %s', async path => {
+    const stop = new AbortController()
+    const response = await fetch(service.url + path, { headers: scoped.viewer, signal: stop.signal })
+    const reader = response.body!.getReader()
+    let heard = ''
+    // Its own events come behind those of the other plan: whoever hears them would have heard the others.
+    while (!heard.includes('plan.started')) heard += Buffer.from((await reader.read()).value!).toString()
+    stop.abort()
+    expect(heard).toContain('title of shown')
+    expect(heard).not.toContain(MARK)
+    expect(heard).not.toContain(secret.plan!)
   })
 })
 

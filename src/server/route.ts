@@ -32,6 +32,8 @@ export interface Route<Query, Body> {
       readonly body?: Schema<unknown>
       /** The media type of what is not JSON: a page, bytes, a stream. */
       readonly type?: string
+      /** Beside the body, when the query asks for it: text of these media types. */
+      readonly texts?: readonly string[]
     }
   }
   handle(call: Call<Query, Body>): Promise<Answer>

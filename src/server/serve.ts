@@ -31,7 +31,6 @@ export interface ServeOptions extends AppOptions {
 const KEEP_ALIVE_MS = 5_000
 const HEADER_BYTES = 16_384
 const HEADERS_MAX = 100
-const REQUESTS_PER_CONNECTION = 10_000
 
 /** Rejects with what the system said when the address cannot be had. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {
@@ -46,7 +45,6 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
   })
   const connections = new Connections(server, limits.connections)
   server.maxHeadersCount = HEADERS_MAX
-  server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION
   server.on('clientError', answerBrokenRequest)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

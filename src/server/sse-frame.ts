@@ -45,5 +45,6 @@ export const printCursor = ({ position, index }: Cursor): string =>
 export function parseCursor(text: string): Cursor | null {
   const match = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
   if (match === null) return null
-  return { position: Number(match[1]), index: match[2] === undefined ? null : Number(match[2]) }
+  const [position, index] = [Number(match[1]), match[2] === undefined ? null : Number(match[2])]
+  return position === 0 && index !== null ? null : { position, index }
 }

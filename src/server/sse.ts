@@ -40,34 +40,34 @@ export async function sendEvents(
   // The id comes first: who is cut off before the first event goes on from here all the same.
   let told = printCursor(subscriber.cursor)
   let text = `retry: ${RETRY_MS}\n${idFrame(subscriber.cursor)}`
+  let written = 0
   for (;;) {
-    for (let at = 0; at < text.length && !out.gone.aborted; ) {
-      const end = sliceEnd(text, at + slice)
-      const isTaken = out.write(text.slice(at, end))
-      at = end
+    for (written = 0; written < text.length && !out.gone.aborted; ) {
+      const end = sliceEnd(text, written + slice)
+      const isTaken = out.write(text.slice(written, end))
+      written = end
       if (!isTaken && !(await drainedWithin(out, silentMs))) {
         out.destroy()
         return 'cut'
       }
     }
     if (out.gone.aborted) break
-    const output = subscriber.ticks?.takeOutput(naming) ?? null
-    const frames = output === null ? await subscriber.next() : null
-    const { position } = subscriber.cursor
-    const progress = output ?? frames?.join('') ?? subscriber.ticks?.takeProgress(naming, position) ?? null
-    if (frames !== null) told = printCursor(subscriber.cursor)
-    if (progress !== null) text = progress
-    else if (subscriber.takeBeat()) {
-      const isBehind = told !== printCursor(subscriber.cursor)
-      told = printCursor(subscriber.cursor)
-      text = `: beat\n${isBehind ? idFrame(subscriber.cursor) : '\n'}`
-    } else {
-      text = ''
-      await subscriber.wait()
+    if (subscriber.takeBeat()) {
+      const now = printCursor(subscriber.cursor)
+      text = `: beat\n${now === told ? '\n' : idFrame(subscriber.cursor)}`
+      told = now
+      continue
     }
+    text = subscriber.ticks?.takeOutput(naming) ?? ''
+    if (text !== '') continue
+    const frames = await subscriber.next()
+    text = frames?.join('') ?? subscriber.ticks?.takeProgress(naming, subscriber.cursor.position) ?? ''
+    if (text === '' && frames === null) await subscriber.wait()
+    else if (frames !== null && text !== '') told = printCursor(subscriber.cursor)
   }
   if (!stopping.aborted) return 'gone'
-  out.write(': bye\n\n')
+  // Behind half an event, it would make a whole one of it.
+  if (written >= text.length) out.write(': bye\n\n')
   out.end()
   return 'stopped'
 }

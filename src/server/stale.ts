@@ -1,6 +1,7 @@
 // Has the plan moved on since the caller looked at it? Told before anything is written, by version and by revision.
 
 import type { Refusal } from '../domain/refusal.ts'
+import { inOurWords } from './hint-words.ts'
 import type { Asking } from './ordering.ts'
 import { type Problem, problem, refused } from './problem.ts'
 
@@ -24,5 +25,5 @@ export function stale(
 
 /** A refusal whose `allowed` are words of the command line, which mean nothing to a client. */
 export function unsaid({ allowed: _, ...refusal }: Refusal): Problem {
-  return refused(refusal)
+  return refused(inOurWords(refusal, null))
 }

@@ -11,7 +11,7 @@ import type { AnswerOf, Order, TaskRecord } from '../engine/engine.ts'
 import { taskWord } from '../format/wire/store-words.ts'
 import { given } from './given.ts'
 import { type Accepted, type Asking, order } from './ordering.ts'
-import { startPlan } from './plan-status.ts'
+import { startPlan, unversioned } from './plan-status.ts'
 import { isProblem, type Problem, problem } from './problem.ts'
 
 /** A task, how its plan stands, and how what it needs does. */
@@ -55,12 +55,14 @@ export async function taskBecomes(
 ): Promise<Accepted | null | Problem> {
   if (isSo(standing, wanted)) return null
   const { record, summary, isAlone } = standing
+  let left = call
   const { name: task, claimedBy } = record.card
   if (wanted.status === 'skipped')
     return await inWords(call, standing, { type: 'skip', task, reason: wanted.reason ?? 'skipped by a client' })
   if (summary.status === 'draft') {
     const started = await startPlan(call, summary.id)
     if (isProblem(started)) return started
+    left = unversioned(call)
   }
   const claim = {
     type: 'claim',
@@ -68,10 +70,15 @@ export async function taskBecomes(
     leaseMs: CLAIM_LEASE_MAX_MS,
     ...(isAlone ? { alone: true as const } : {}),
   } as const
-  const claimed = claimedBy === null ? await inWords(call, standing, claim) : null
+  const claimed = claimedBy === null ? await inWords(left, standing, claim) : null
   if (wanted.status === 'running' || (claimed !== null && isProblem(claimed))) return claimed
   const token = claimed?.claim?.token ?? wanted.token
-  return await inWords(call, standing, { type: 'report', task, result: resultOf(wanted), ...given({ token }) })
+  return await inWords(claimed === null ? left : unversioned(call), standing, {
+    type: 'report',
+    task,
+    result: resultOf(wanted),
+    ...given({ token }),
+  })
 }
 
 function resultOf({ status, outputs, error, reason }: WantedStatus): Result {
@@ -124,7 +131,7 @@ function illegal(detail: string, allowed: readonly TaskStatus[]): Problem {
 
 /** What is allowed is told in the words of whoever asked. */
 async function inWords(call: Asking, { summary: { id } }: Standing, what: Order): Promise<Accepted | Problem> {
-  const done = await order({ ...call, expectedVersion: undefined }, id, what)
+  const done = await order(call, id, what)
   if (!isProblem(done) || done.problem.type !== 'urn:planfold:problem:illegal-transition') return done
   const { allowed: _, hint: __, ...rest } = done.problem
   return { ...done, problem: { ...rest, allowed: [], hint: 'see how its plan stands: GET /plans/:plan' } }

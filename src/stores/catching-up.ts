@@ -15,6 +15,7 @@ const ENTRIES_MAX = 1_000
 const ENTRY_BYTES_MAX = 2 * 1024 * 1024
 const PAGE = 100
 const LOG_BYTES_MAX = 512 * 1024
+const LOG_PAGE = 4
 /** Of one task; what it printed after that is kept and not found. */
 const LOG_OF_TASK_MAX_BYTES = 10 * 1024 * 1024
 
@@ -120,7 +121,7 @@ function indexLogs(index: IndexTable, from: number): number {
   let bytes = 0
   const used = new Map<string, number>()
   while (bytes < LOG_BYTES_MAX) {
-    const page = index.unreadLogs(after, 16)
+    const page = index.unreadLogs(after, LOG_PAGE)
     if (page.length === 0) return Math.max(after, index.lastLog())
     for (const log of page) {
       after = log.seq

@@ -17,7 +17,8 @@ import type { StreamKind, Tables } from './tables.ts'
 
 const PAGE = 500
 const RESTORE = 'restore the state folder from a copy; do not run this plan'
-const INDEX = 'nothing is lost: search and steps are made again from the journal by `planfold check --rebuild-search`'
+const INDEX =
+  'nothing is lost: search and steps are made again from the journal by `tidy({ rebuild: true })` of the store'
 const REBUILD = 'the journal is whole, its query rows are not: restore the state folder from a copy'
 
 type Fault = CheckReport['faults'][number]

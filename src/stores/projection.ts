@@ -267,7 +267,7 @@ export function taskRecord(task: TaskState): TaskRecord {
   }
 }
 
-export const assigneeOf = (task: TaskState): string | null => task.claim?.by ?? task.definition.assignee ?? null
+export const assigneeOf = (task: TaskState): string | null => task.definition.assignee ?? task.claim?.by ?? null
 
 /** The row of an attempt after a change; what memory keeps and `check` expects. */
 export function attemptAfter(before: AttemptRecord | undefined, change: AttemptChange): AttemptRecord {

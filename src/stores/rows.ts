@@ -71,7 +71,7 @@ export interface TaskRow {
   readonly sequence: number
   readonly title: string | null
   readonly kind: string | null
-  /** Who holds it, or else whom the definition names. */
+  /** Whom the definition names, or else who holds it. */
   readonly assignee: string | null
   /** When it came into the plan. */
   readonly addedAt: Millis

@@ -2,6 +2,7 @@
 
 import { appendingContract } from './contract/appending.contract.ts'
 import { besideContract } from './contract/beside.contract.ts'
+import { feedingContract } from './contract/feeding.contract.ts'
 import type { Setup } from './contract/harness.contract.ts'
 import { leasesContract } from './contract/leases.contract.ts'
 import { listsContract } from './contract/lists.contract.ts'
@@ -20,6 +21,7 @@ export function storeContract(what: string, setup: Setup): void {
   queriesContract(what, setup)
   leasesContract(what, setup)
   besideContract(what, setup)
+  feedingContract(what, setup)
   upkeepContract(what, setup)
   onceContract(what, setup)
   listsContract(what, setup)

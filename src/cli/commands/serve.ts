@@ -13,8 +13,8 @@ import { bracketed, checkBinding } from '../../server/binding.ts'
 import { openBrowsers } from '../../server/browsers.ts'
 import { takeCode } from '../../server/code-files.ts'
 import type { Guard } from '../../server/guard.ts'
-import { type LogLevel, openLog } from '../../server/log.ts'
 import { Live } from '../../server/live-hub.ts'
+import { type LogLevel, openLog } from '../../server/log.ts'
 import { openMeter } from '../../server/meter.ts'
 import { openGuard } from '../../server/open-guard.ts'
 import { type Origins, openOrigins } from '../../server/origins.ts'
@@ -70,6 +70,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     setMaxListeners(0, stop.signal)
     const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
     const serving = await listen(rooms, options, tls)
+    const stopped = stoppedBySignal(context, { stop, force, serving })
     const scheme = tls === null ? 'http' : 'https'
     const address = binding.proxy ?? `${scheme}://${shownHost(options, binding.hosts)}:${serving.port}`
     const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, startedAt: composed.now() })
@@ -80,7 +81,6 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
       auth: options.auth,
       fragment: link,
     })
-    const stopped = onceStopped(context, { stop, force, serving })
     const attending = options.drive
       ? composed.worker.attend({
           stop: stop.signal,
@@ -89,7 +89,12 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
           onTrouble: (trouble, plan) => log.error({ plan, error: messageOf(trouble) }, 'a plan could not be driven'),
         })
       : Promise.resolve()
-    await Promise.all([stopped, attending]).finally(unnote)
+    try {
+      await Promise.all([stopped.answered, attending])
+    } finally {
+      stopped.close()
+      await unnote()
+    }
     log.info({}, 'stopped')
     return EXIT.done
   })
@@ -189,17 +194,24 @@ function tellAddress(context: Context, { root, stateDir }: Composed, { fragment,
   if (!told.auth) context.stderr.write('warning: anybody on this machine may do everything here (--no-auth)\n')
 }
 
-/** Settles when the service was told to stop and everybody has been answered. */
-function onceStopped(
+interface Stopped {
+  /** Settles when the service was told to stop and everybody has been answered. */
+  readonly answered: Promise<void>
+  /** Listens no longer. Before that, a second signal forces. */
+  close(): void
+}
+
+function stoppedBySignal(
   context: Context,
   {
     stop,
     force,
     serving,
   }: { readonly stop: AbortController; readonly force: AbortController; readonly serving: Serving },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const unlisten = context.onSignal(() => {
+): Stopped {
+  let close = (): void => {}
+  const answered = new Promise<void>((resolve, reject) => {
+    close = context.onSignal(() => {
       if (stop.signal.aborted) {
         remark(context, 'stopping at once; what was under way is parked')
         force.abort()
@@ -208,9 +220,10 @@ function onceStopped(
       }
       remark(context, 'stopping … (again to force)')
       stop.abort()
-      serving.close(GRACE_MS).finally(unlisten).then(resolve, reject)
+      serving.close(GRACE_MS).then(resolve, reject)
     })
   })
+  return { answered, close }
 }
 
 async function tlsOf(

@@ -9,7 +9,8 @@ import type { Diagnostic } from '../diagnostic.ts'
 import { isTemplateName, readTemplate, type Template } from './document.ts'
 
 /** Beside the package's own description, wherever this file was put when the package was built. */
-const STOCK = join(dirname(createRequire(import.meta.url).resolve('planfold/package.json')), 'templates')
+const stockFolder = (): string =>
+  join(dirname(createRequire(import.meta.url).resolve('planfold/package.json')), 'templates')
 const OWN_MAX = 1_000
 
 export interface Shelved {
@@ -35,7 +36,8 @@ interface Wrong {
 
 /** All there are, by name; `folder` holds one's own. */
 export async function shelfWith(folder: string): Promise<readonly Shelved[]> {
-  const [stock, own] = await Promise.all([names(STOCK), names(folder)])
+  const from = stockFolder()
+  const [stock, own] = await Promise.all([names(from), names(folder)])
   const mine = own.map(name => ({
     name,
     origin: 'own' as const,
@@ -44,7 +46,7 @@ export async function shelfWith(folder: string): Promise<readonly Shelved[]> {
   }))
   const others = stock
     .filter(name => !own.includes(name))
-    .map(name => ({ name, origin: 'stock' as const, path: join(STOCK, `${name}.yaml`), hides: false }))
+    .map(name => ({ name, origin: 'stock' as const, path: join(from, `${name}.yaml`), hides: false }))
   return [...mine, ...others].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -53,6 +53,10 @@ export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key
 
 export const planDocument = z
   .looseObject({ planfold: z.literal(1), tasks: z.array(z.looseObject({ id: z.string() })) })
+  .meta({
+    description: 'A plan document in the canonical format; `planfold schema` prints all of its keys.',
+    examples: [{ planfold: 1, name: 'one-thing', tasks: [{ id: 'do-it', title: 'Do it' }] }],
+  })
   .transform((document, context): PlanDefinition => {
     const read = readDefinition(document as JsonObject)
     if (read.ok) return read.value
@@ -64,9 +68,6 @@ export const planDocument = z
         ...(hint === undefined ? {} : { params: { hint } }),
       })
     return z.NEVER
-  })
-  .meta({
-    description: 'A plan document in the canonical format; `planfold schema` prints all of its keys.',
   })
 
 export const taskDocument = z

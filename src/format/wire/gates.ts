@@ -54,6 +54,10 @@ export const decided = wire(
     by: z.string(),
     counts: z.boolean().meta({ description: 'False when others must approve as well.' }),
     task_state: z.string().meta({ description: 'How the task stands now.' }),
+    asks: z
+      .string()
+      .nullable()
+      .meta({ description: 'What it asks next: after its checks hold, perhaps for approval.' }),
     ...moved,
   }),
   'Decided',

@@ -23,6 +23,7 @@ const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as
 const sha256 = z
   .string()
   .refine(isSha256, { error: 'is no SHA-256', params: { hint: 'write 64 lower-case hexadecimal digits' } })
+  .meta({ pattern: '^[0-9a-f]{64}$' })
 const source = z.strictObject({ dialect: z.string(), text: z.string() })
 
 const failure = z.strictObject({

@@ -60,6 +60,7 @@ export const inboxAnswered = wire(
     id: z.string(),
     answer: z.string(),
     told: z.array(z.string()).meta({ description: 'What then happened, in sentences.' }),
+    claim: z.strictObject({ task: z.string(), token: z.string(), expires_in_seconds: z.number() }).optional(),
     ...moved,
   }),
 )
@@ -111,10 +112,7 @@ const changes = {
   diff: z.looseObject({}).meta({ description: 'What it means, task by task and key by key.' }),
 }
 export const proposals = wire(page(z.strictObject(proposalFields)))
-export const proposal = wire(
-  z.strictObject({ ...proposalFields, ...changes, document: z.looseObject({}) }),
-  'Proposal',
-)
+export const proposal = wire(z.strictObject({ ...proposalFields, ...changes, document: z.looseObject({}) }), 'Proposal')
 export const newProposal = wire(
   z.strictObject({
     document,

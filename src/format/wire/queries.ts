@@ -78,7 +78,9 @@ export const QUERIES = {
   checkpoints: of('checkpoints', plan),
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),
   checkpointDiff: of('checkpointDiff', { ...plan, from: reference, to: reference.exactOptional() }),
-  blob: of('blob', { sha256: z.string().refine(isSha256, { error: 'is no SHA-256' }) }),
+  blob: of('blob', {
+    sha256: z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pattern: '^[0-9a-f]{64}$' }),
+  }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   compare: of('compare', { ...plan, with: reference }),
   pullRequest: of('pullRequest', plan),

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import * as part from './asking.ts'
 import { reference, told } from './plans.ts'
 import * as word from './store-words.ts'
-import { wire } from './wire.ts'
+import { type Schema, wire } from './wire.ts'
 
 const needs = z.union([reference, z.array(reference)]).nullish()
 
@@ -34,15 +34,21 @@ const many = z.array(newTask).min(1).max(TASKS_AT_ONCE)
 const inside = newTask.partial({ plan_id: true })
 export type NewTask = z.output<typeof inside>
 const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)
-const single = newTask.refine(body => !Object.hasOwn(body, 'tasks'), {
-  message: "has both the fields of a task and a list 'tasks'",
-  params: { hint: 'send one task, or {plan_id, tasks: [...]}' },
-})
+const batch = z.strictObject({ plan_id: reference.optional(), tasks: ofOne })
 const several = z
-  .union([z.strictObject({ plan_id: reference.optional(), tasks: ofOne }), many, single])
+  .union([batch, many, newTask])
   .meta({ description: 'One task, or several of one plan: then all of them are added, or none.' })
-export const newTasks = wire(several)
 export type NewTasks = z.output<typeof several>
+
+/** Which of the three it is shows in its shape, and is then told about by its own rules. */
+export const newTasks: Schema<NewTasks> = {
+  ...wire(several),
+  read: value => {
+    if (Array.isArray(value)) return wire(many).read(value)
+    const isBatch = value !== null && typeof value === 'object' && Object.hasOwn(value, 'tasks')
+    return isBatch ? wire(batch).read(value) : wire(newTask).read(value)
+  },
+}
 
 const patch = z.looseObject({
   ...fields,

@@ -1,9 +1,10 @@
 // What the service says of its own routes: as a document for programs, as a page for people.
 
 import { openApiDocument } from '../../format/wire/api.ts'
-import { apiPage } from '../api-page.ts'
-import { openApi } from '../openapi.ts'
-import { ok, route } from '../route.ts'
+import { apiPage, type Page } from '../api-page.ts'
+import { type OpenApi, openApi } from '../openapi.ts'
+import type { ServerRooms } from '../rooms.ts'
+import { type AnyRoute, ok, route } from '../route.ts'
 
 export const apiRoutes = [
   route({
@@ -13,7 +14,7 @@ export const apiRoutes = [
     noun: 'api',
     about: 'Every route as an OpenAPI 3.1 document.',
     answers: { 200: { about: 'the document', body: openApiDocument } },
-    handle: async ({ rooms }) => ok(openApi(rooms.routes, { version: rooms.version })),
+    handle: async ({ rooms }) => ok(toldOf(rooms).document),
   }),
   route({
     method: 'GET',
@@ -22,9 +23,8 @@ export const apiRoutes = [
     noun: 'api',
     about: 'Every route as a page to look through.',
     answers: { 200: { about: 'the page', type: 'text/html' } },
-    handle: async ({ rooms, headers }) => {
-      const document = openApi(rooms.routes, { version: rooms.version })
-      const { text, policy } = apiPage(document, { origin: `http://${headers.host ?? 'localhost'}` })
+    handle: async ({ rooms }) => {
+      const { text, policy } = toldOf(rooms).page
       return {
         status: 200,
         raw: { type: 'text/html; charset=utf-8', data: text },
@@ -33,3 +33,20 @@ export const apiRoutes = [
     },
   }),
 ]
+
+interface Told {
+  readonly document: OpenApi
+  readonly page: Page
+}
+
+/** The table does not change while it is served, so what is told of it is made once. */
+const told = new WeakMap<readonly AnyRoute[], Told>()
+
+function toldOf({ routes, version }: ServerRooms): Told {
+  const known = told.get(routes)
+  if (known !== undefined) return known
+  const document = openApi(routes, { version })
+  const made = { document, page: apiPage(document) }
+  told.set(routes, made)
+  return made
+}

@@ -12,6 +12,7 @@ import { startPlan } from '../plan-status.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type AnyRoute, ok } from '../route.ts'
 import { showTask } from '../show-task.ts'
+import { stale } from '../stale.ts'
 import { ofTask } from './claims.ts'
 
 export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
@@ -36,9 +37,11 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
       const card = await call.rooms.engine.ask({ type: 'task', plan: found.plan, task: found.task })
       if (card === null) return gone()
       if (card.action === 'external') {
-        // The version the caller saw is older than what was ordered since.
-        const now = changed === null && started === null ? call : { ...call, expectedVersion: undefined }
-        const claimed = await claimTask(now, found.plan, found.task, { agent, leaseSeconds })
+        // The version the caller saw was looked at before anything was ordered.
+        const claimed = await claimTask({ ...call, expectedVersion: undefined }, found.plan, found.task, {
+          agent,
+          leaseSeconds,
+        })
         return isProblem(claimed) ? claimed : ok({ status: 'claimed', ...claimed }, claimed.version)
       }
       const shown = await showTask(call, found.plan, found.task)
@@ -51,10 +54,13 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
 })
 
 /** Null when nothing stands in its way. Looked at before anything is ordered, so that a refusal changes nothing. */
-async function notReady({ rooms: { engine }, once }: Asking, { plan, task }: FoundTask): Promise<Problem | null> {
+async function notReady(call: Asking, { plan, task }: FoundTask): Promise<Problem | null> {
+  const { engine } = call.rooms
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   const card = board?.find(({ name }) => name === task)
   if (summary === null || board === null || board === undefined || card === undefined) return gone()
+  const old = stale(call, summary, undefined)
+  if (old !== null) return old
   const { name, status } = summary
   if (status !== 'draft' && status !== 'active' && status !== 'blocked')
     return problem(409, 'illegal-transition', `'${name}' is ${status}: no task of it can be run`, {
@@ -77,7 +83,7 @@ async function notReady({ rooms: { engine }, once }: Asking, { plan, task }: Fou
     return problem(409, 'not-ready', `'${task}' waits for a decision`, {
       hint: `see what it asks: GET /plans/${name}/gates`,
     })
-  if (card.claimedBy !== null && once === undefined)
+  if (card.claimedBy !== null && call.once === undefined)
     return problem(409, 'conflict', `'${task}' is claimed by ${card.claimedBy}`, {
       hint: 'wait until it is reported or lapses',
     })

@@ -1,9 +1,8 @@
-// The Engine door over HTTP, for `planfold/client`: orders, queries, the kill switch, sessions and goals, as typed values. Everything
+// The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
 // is checked by its schema first; what somebody may do is asked by the type of what they want.
 
 import type { Order, QueryType } from '../../engine/engine.ts'
 import { entriesQuery } from '../../format/wire/entries.ts'
-import { haltAnswer, haltBody, haltedAnswer, liftAnswer } from '../../format/wire/halt.ts'
 import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
 import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
 import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
@@ -21,7 +20,6 @@ import { answerStream } from '../engine-streams.ts'
 import { isProblem, refused } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
 import { ok, route } from '../route.ts'
-import { refuseScoped } from '../scope.ts'
 
 const noun = 'engine'
 
@@ -95,34 +93,5 @@ export const engineDoorRoutes = [
     query: entriesQuery,
     answers: { 200: { about: 'entries until it is cut', type: 'application/x-ndjson' } },
     handle: streamEntries,
-  }),
-  route({
-    method: 'GET',
-    path: '/engine/halt',
-    right: 'read',
-    noun,
-    about: 'Is everything halted, and by whom?',
-    answers: { 200: { about: 'who halted it; null when nobody did', body: haltAnswer } },
-    handle: async ({ rooms }) => ok({ halt: await rooms.engine.killSwitch.halted() }),
-  }),
-  route({
-    method: 'POST',
-    path: '/engine/halt',
-    right: 'operate',
-    noun,
-    about: 'The kill switch: all work ends, and nothing begins until it is lifted.',
-    body: haltBody,
-    answers: { 200: { about: 'what was paused', body: haltedAnswer } },
-    handle: async call =>
-      refuseScoped(call) ?? ok(await call.rooms.engine.killSwitch.halt(call.body.reason, call.who.actor)),
-  }),
-  route({
-    method: 'DELETE',
-    path: '/engine/halt',
-    right: 'administer',
-    noun,
-    about: 'Lifts the halt. Plans stay paused until somebody resumes them.',
-    answers: { 200: { about: 'who had halted it; null when nobody had', body: liftAnswer } },
-    handle: async call => refuseScoped(call) ?? ok({ lifted: await call.rooms.engine.killSwitch.lift() }),
   }),
 ]

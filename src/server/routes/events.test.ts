@@ -1,17 +1,27 @@
 // What happens is told as it happens: once, in order, to whoever may know, from wherever they left off.
 
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { compose } from '../../compose.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
-import { external, plan, task } from '../../testing/index.ts'
+import { systemClock } from '../../engine/clock.ts'
+import { thisHost } from '../../stores/host.ts'
+import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
+import { external, name, plan, task } from '../../testing/index.ts'
+import type { Guard } from '../guard.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
+import type { Scope } from '../who.ts'
 
 const ANA = 'ana' as Actor
 let services: Served[] = []
 let listeners: Listener[] = []
+const cleanups: (() => void)[] = []
 afterEach(async () => {
   for (const listener of listeners) await listener.close()
   for (const service of services) {
@@ -20,6 +30,7 @@ afterEach(async () => {
   }
   services = []
   listeners = []
+  for (const cleanup of cleanups.splice(0)) cleanup()
 })
 
 async function setup(options: ServedOptions = {}): Promise<Served> {
@@ -168,6 +179,87 @@ describe('a stream of events', () => {
     const third = hear(`${service.url}/events`)
     await third.open
     await expect.poll(() => service.rooms.live.count).toBe(2)
+  })
+})
+
+describe('a token for some plans only', () => {
+  const scoped = (scope: Scope): Guard => ({
+    admit: () => ({ actor: ANA, role: 'viewer', scope, token: 't' }),
+    takesAnyType: () => false,
+  })
+
+  test('hears of nothing else; streams of what lies outside are not there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'planfold-scope-'))
+    const first = await served({ folder })
+    const [mine, talked, other] = [
+      await make(first, plan('mine', external('a'))),
+      await make(first, plan('talked', external('a')), 'talk'),
+      await make(first, plan('other', external('a')), 'elsewhere'),
+    ]
+    await first.close()
+    const service = await setup({ folder, guard: scoped({ plans: [mine], sessions: ['talk'] }) })
+    const [all, session] = [
+      hear(`${service.url}/events?after=0`),
+      hear(`${service.url}/sessions/talk/events?after=0&progress=false`),
+    ]
+    await Promise.all([all.open, session.open])
+    for (const of of [other, mine, other, talked, other]) await note(service, of, 'x')
+    await session.until('the note', heard => heard.length === 2)
+    await all.until('both', heard => heard.filter(({ name }) => name === 'note.added').length === 2)
+    await all.until('how far they came', heard => new Set(ticksOf(heard)).size === 2)
+    expect(new Set(all.heard.map(({ data }) => data.plan))).toEqual(new Set([mine, talked]))
+    expect(all.heard.filter(({ name }) => name !== 'plan.progress').length).toBe(4)
+    for (const path of ['/plans/other/events', `/plans/${other}/events`, '/sessions/elsewhere/events'])
+      expect({ path, status: (await service.ask('GET', path)).status }).toEqual({ path, status: 404 })
+    cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  })
+})
+
+const ticksOf = (heard: readonly HeardEvent[]): readonly string[] =>
+  heard.flatMap(({ name, data }) => (name === 'plan.progress' ? [data.plan] : []))
+
+describe('live progress', () => {
+  test('output comes as it is written, also by another process, and where it is too much the last of it', async () => {
+    const service = await setup()
+    const one = await make(service, plan('one', external('a')))
+    const [listener, quiet] = [hear(`${service.url}/plans/one/events`), hear(`${service.url}/events?progress=false`)]
+    await Promise.all([listener.open, quiet.open])
+    // Its place among what is printed is taken with the first look.
+    await note(service, one, 'first')
+    await listener.until('the first', heard => heard.some(({ name }) => name === 'plan.progress'))
+    const store = await StoreSqlite.open({
+      folder: service.composed.stateDir,
+      clock: systemClock,
+      host: thisHost(process.pid),
+      newId: randomUUID,
+    })
+    const chunk = { plan: one, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1_000 } as const
+    await store.logs.append([{ ...chunk, text: 'hello\n' }])
+    const printed = () => listener.heard.filter(({ name }) => name === 'task.output')
+    await listener.until('hello', () => printed().length === 1)
+    expect(printed()[0]?.data).toEqual({
+      plan: one,
+      plan_name: 'one',
+      task: 'a',
+      visit: 1,
+      attempt: 1,
+      stream: 'stdout',
+      at: '1970-01-01T00:00:01.000Z',
+      text: 'hello\n',
+    })
+    await store.logs.append([{ ...chunk, text: `${'x'.repeat(10_000)}end` }])
+    await listener.until('the end of it', () => printed().length === 2)
+    expect(printed()[1]?.data).toMatchObject({ cut: true, text: expect.stringMatching(/^x{3997}end$/) })
+    // Twice as many as are read at once: nobody can follow that, and nobody is to be held up by it.
+    await store.logs.append(Array.from({ length: 100 }, (_, at) => ({ ...chunk, text: `line ${at}` })))
+    await store.logs.append([{ ...chunk, text: 'last' }])
+    await listener.until('the last', () => printed().at(-1)?.data.text === 'last')
+    expect(printed().length).toBeLessThan(70)
+    expect(printed().filter(({ data }) => data.gap).length).toBeGreaterThan(0)
+    await store.close()
+    expect(quiet.heard.map(({ name }) => name)).toEqual(['note.added'])
+    // None of it has an id of its own.
+    expect(new Set(printed().map(({ id }) => id))).toEqual(new Set(['2']))
   })
 })
 

@@ -188,10 +188,18 @@ async function decide(
     ...more,
   })
   if (isProblem(done)) return done
-  const card = await call.rooms.engine.ask({ type: 'task', plan, task })
-  const counts = !done.events.some(event => event.type === 'gate.voted')
+  const { engine } = call.rooms
+  const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
   const moved = await movedOf(call, done)
-  const body = { gate: task, verdict, by: call.who.actor, counts, task_state: card?.status ?? 'gone', ...moved }
+  const body = {
+    gate: task,
+    verdict,
+    by: call.who.actor,
+    counts: !done.events.some(event => event.type === 'gate.voted'),
+    task_state: card?.status ?? 'gone',
+    asks: summary?.waiting.find(waiting => waiting.task === task)?.asks.type ?? null,
+    ...moved,
+  }
   return ok(body, moved.version)
 }
 

@@ -120,9 +120,10 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   if (set !== null) {
     const kept = await engine.submit(plan, { type: 'annotate', set }, call.who.actor, given({ expectedVersion }))
     if (!kept.ok) return unsaid(kept.refusal)
+    expectedVersion = undefined
   }
   if (status === undefined) return null
-  const moved = await becomes(call, summary, status, reason ?? null)
+  const moved = await becomes({ ...call, expectedVersion }, summary, status, reason ?? null)
   return moved !== null && isProblem(moved) ? moved : null
 }
 

@@ -8,6 +8,7 @@ import { isProblem, problem } from '../problem.ts'
 import { askOf, conflicting, foretell, goBack, showPreview, undecided } from '../rolling-back.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { checkpointsOf } from '../show-executions.ts'
+import { stale } from '../stale.ts'
 import { atBoth } from './plan-verbs.ts'
 
 const noun = 'going back'
@@ -29,6 +30,9 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
         const ask = askOf(call.body)
         if (isProblem(ask)) return ask
+        const summary = await call.rooms.engine.ask({ type: 'summary', plan: found.plan })
+        const old = summary === null ? gone() : stale(call, summary, undefined)
+        if (old !== null) return old
         const preview = await foretell(call, found.plan, ask, undo)
         if (isProblem(preview)) return preview
         if (dry_run === true) return ok(showPreview(found, preview, ask))

@@ -1,6 +1,8 @@
-// Plans over HTTP: every form of body, every change of status, and nothing that is sent is lost.
+// Plans over HTTP: every form of body, lists, and nothing that is sent is lost.
 
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Actor } from '../../domain/id.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -21,22 +23,20 @@ const STEPS = [
   { step: 2, action: 'implement' },
   { step: 3, action: 'test' },
 ]
-
-const storePlan = async (more: object = {}) => {
-  const { status, body } = await ask('POST', '/plans', { goal_id: GOAL, agent_id: AGENT, steps: STEPS, ...more })
-  expect(status).toBe(201)
-  return body
-}
+const YAML = `planfold: 1
+name: written
+title: Written by hand
+goal: to be read
+tasks:
+  - id: first
+  - id: second
+    needs: [first]
+`
 
 describe('a plan of the PlanStore', () => {
   test('is a draft without tasks, with its steps word for word', async () => {
-    const { status, headers, body } = await ask('POST', '/plans/', {
-      goal_id: GOAL,
-      agent_id: AGENT,
-      plan_type: 'sequential',
-      steps: STEPS,
-      budget: { tokens: 5 },
-    })
+    const sent = { goal_id: GOAL, agent_id: AGENT, plan_type: 'sequential', steps: STEPS, budget: { tokens: 5 } }
+    const { status, headers, body } = await ask('POST', '/plans/', sent)
     expect({ status, location: headers.get('location'), etag: headers.get('etag') }).toEqual({
       status: 201,
       location: `/plans/${body.id}`,
@@ -73,19 +73,327 @@ describe('a plan of the PlanStore', () => {
     for (const reference of [body.id, body.name]) expect((await ask('GET', `/plans/${reference}`)).body).toEqual(body)
   })
 
-  test('becomes active: its steps are made into tasks', async () => {
-    const plan = await storePlan()
-    const { status, body } = await ask('PATCH', `/plans/${plan.id}`, { status: 'ACTIVE' })
-    expect(status).toBe(200)
-    expect(body).toMatchObject({ status: 'active', state: 'active', steps: STEPS, revision: 2 })
-    expect(body.progress.total).toBe(3)
-    const tasks = (await ask('GET', `/tasks?plan_id=${plan.id}`)).body.items
-    expect(tasks.map((task: { name: string; depends_on: string[] }) => [task.name, task.depends_on])).toEqual([
-      ['research', []],
-      ['implement', ['research']],
-      ['test', ['implement']],
+  test('regression 3 over HTTP: every field of a body survives the round trip', async () => {
+    const key = fc.stringMatching(/^[a-z_]{1,12}$/).filter(name => !['planfold', 'nodes', 'tasks'].includes(name))
+    const known = [
+      'id',
+      'goal_id',
+      'agent_id',
+      'session_id',
+      'status',
+      'name',
+      'title',
+      'description',
+      'owner',
+      'labels',
+      'current_step',
+      'plan_type',
+      'steps',
+    ]
+    const value = fc
+      .jsonValue({ maxDepth: 3 })
+      .map(one => JSON.parse(JSON.stringify(one)))
+      .filter(one => !/__proto__|constructor|prototype/.test(JSON.stringify(one)))
+    const sent = fc.record(
+      {
+        goal_id: fc.string({ minLength: 1, maxLength: 50 }),
+        agent_id: fc.string({ minLength: 1, maxLength: 50 }),
+        session_id: fc.string({ minLength: 1, maxLength: 50 }),
+        plan_type: fc.constantFrom('sequential', 'parallel', 'zig-zag'),
+        steps: fc.array(value, { maxLength: 4 }),
+        title: fc.string({ minLength: 1, maxLength: 50, unit: 'grapheme' }),
+        description: fc.string({ maxLength: 200 }),
+        labels: fc.array(fc.string({ minLength: 1, maxLength: 10 }), { maxLength: 3 }),
+        current_step: fc.nat({ max: 100 }),
+      },
+      { requiredKeys: ['goal_id'] },
+    )
+    const others = fc.dictionary(
+      key.filter(name => !known.includes(name) && name !== 'constructor'),
+      value.filter(one => one !== null),
+      { maxKeys: 4 },
+    )
+    await fc.assert(
+      fc.asyncProperty(sent, others, async (fields, extra) => {
+        const made = await ask('POST', '/plans', { ...extra, ...fields })
+        expect(made.status, JSON.stringify(made.body)).toBe(201)
+        const { body } = await ask('GET', `/plans/${made.body.id}`)
+        expect(body).toMatchObject(fields)
+        expect(body.extra).toEqual(extra)
+      }),
+      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 40) },
+    )
+  })
+
+  test('a misspelt key is not lost: it comes back among the others', async () => {
+    const { body } = await ask('POST', '/plans', { goal_id: GOAL, staus: 'active' })
+    expect({ status: body.status, extra: body.extra }).toEqual({ status: 'draft', extra: { staus: 'active' } })
+  })
+
+  test('regression 4 over HTTP: an unknown status is refused, not coerced', async () => {
+    const { status, body } = await ask('POST', '/plans', { goal_id: GOAL, status: 'actve' })
+    expect({ status, ...body.faults[0] }).toEqual({
+      status: 422,
+      path: 'status',
+      message: '"actve" is not a status here',
+      hint: "did you mean 'active'?",
+    })
+    const { body: done } = await ask('POST', '/plans', { goal_id: GOAL, status: 'completed' })
+    expect(done).toMatchObject({ status: 422, detail: expect.stringContaining("cannot begin as 'completed'") })
+  })
+
+  test('can be started as it is made, and belong to a session', async () => {
+    const { status, body } = await ask('POST', '/plans?start=true&session_id=s-7', { goal_id: GOAL, steps: STEPS })
+    expect({ status, state: body.state, session: body.session_id }).toEqual({
+      status: 201,
+      state: 'active',
+      session: 's-7',
+    })
+    expect((await ask('GET', '/plans?session_id=s-7')).body.items.map((one: { id: string }) => one.id)).toEqual([
+      body.id,
     ])
-    // To ask again for what is so changes nothing.
-    expect((await ask('PATCH', `/plans/${plan.id}`, { status: 'active' })).body.version).toBe(body.version)
+  })
+
+  test.each([
+    ['goal_id', 5],
+    ['steps', 'no list'],
+    ['current_step', -1],
+    ['labels', [1]],
+    ['title', ''],
+  ])('%s has its type', async (field, value) => {
+    const { status, body } = await ask('POST', '/plans', { goal_id: GOAL, [field]: value })
+    expect(status).toBe(422)
+    expect(body.faults[0].path).toMatch(new RegExp(`^${field}`))
+  })
+})
+
+describe('a document', () => {
+  test('of the canonical format becomes a plan with tasks', async () => {
+    const { status, body } = await ask('POST', '/plans?goal_id=g1', {
+      planfold: 1,
+      name: 'build-it',
+      tasks: [
+        { id: 'build', run: ['true'] },
+        { id: 'check', needs: ['build'] },
+      ],
+    })
+    expect({ status, name: body.name, goal: body.goal_id, type: body.plan_type }).toEqual({
+      status: 201,
+      name: 'build-it',
+      goal: 'g1',
+      type: 'parallel',
+    })
+    expect(body.progress.total).toBe(2)
+    const again = await ask('POST', '/plans', { planfold: 1, name: 'build-it', tasks: [{ id: 'a' }] })
+    expect(again.body.name).toBe('build-it-2')
+  })
+
+  test('may come as YAML', async () => {
+    const { status, body } = await ask('POST', '/plans', YAML, { 'content-type': 'application/yaml' })
+    expect({ status, title: body.title, total: body.progress.total }).toEqual({
+      status: 201,
+      title: 'Written by hand',
+      total: 2,
+    })
+    const printed = await ask('GET', `/plans/${body.id}?as=planfold`)
+    expect(printed.headers.get('content-type')).toBe('application/yaml')
+    expect(printed.body).toContain('needs:')
+  })
+
+  test('of nodes is told by its shape (seed 003)', async () => {
+    const { status, body } = await ask('POST', '/plans', {
+      title: 'HTTP/3 research',
+      nodes: [
+        { id: 'scope', title: 'Scope', kind: 'research' },
+        { id: 'review', title: 'Review', kind: 'gate', depends_on: ['scope'] },
+      ],
+      artifacts: [],
+      gates: [{ id: 'review', checks: ['enough sources'] }],
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+    expect(body).toMatchObject({ title: 'HTTP/3 research', state: 'draft' })
+    const tasks = (await ask('GET', `/tasks?plan_id=${body.id}`)).body.items
+    expect(tasks.map((task: { name: string; action: string }) => [task.name, task.action])).toEqual([
+      ['scope', 'external'],
+      ['review', 'gate'],
+    ])
+  })
+
+  test('may be printed in another format', async () => {
+    const { body } = await ask('POST', '/plans', YAML, { 'content-type': 'text/yaml' })
+    const printed = await ask('GET', `/plans/${body.id}?as=plan-steps`)
+    expect(JSON.parse(printed.body).steps).toHaveLength(2)
+    const wrong = await ask('GET', `/plans/${body.id}?as=plan-step`)
+    expect({ status: wrong.status, hint: wrong.body.hint }).toEqual({ status: 422, hint: "did you mean 'plan-steps'?" })
+  })
+
+  test('is refused with every fault at its place, and nothing is written', async () => {
+    const before = (await ask('GET', '/plans?limit=1')).body.items[0].id
+    const wrong = 'planfold: 1\nname: wrong\ntasks:\n  - id: a\n    neds: [b]\n  - id: b\n    needs: [c]\n'
+    const { status, body } = await ask('POST', '/plans', wrong, { 'content-type': 'application/yaml' })
+    expect(status).toBe(422)
+    expect(body.type).toBe('urn:planfold:problem:invalid-plan')
+    expect(body.faults[0]).toEqual({
+      path: 'tasks[0].neds',
+      message: "unknown key 'neds'",
+      hint: "did you mean 'needs'?",
+      line: 5,
+      column: 5,
+    })
+    expect((await ask('GET', '/plans?limit=1')).body.items[0].id).toBe(before)
+  })
+
+  test('regression 8 over HTTP: a task id that is there twice is told precisely, and nothing is written', async () => {
+    const { status, body } = await ask(
+      'POST',
+      '/plans',
+      '{"planfold": 1, "name": "twice",\n "tasks": [{"id": "a"}, {"id": "a"}]}',
+    )
+    expect(status).toBe(422)
+    expect(body.faults[0]).toMatchObject({ path: 'tasks[1].id', line: 2 })
+    expect((await ask('GET', '/plans/twice')).status).toBe(404)
+  })
+
+  test.each([
+    ['{}', 422],
+    ['[]', 422],
+    ['"plan"', 422],
+    ['{"goalid": 1}', 422],
+    ['{"planfold": 2, "tasks": []}', 422],
+    ['{"planfold": 1, "name": "x", "tasks": []}', 422],
+    ['{"tasks": "none"', 400],
+  ])('%s is none', async (text, expected) => {
+    const { status, body } = await ask('POST', '/plans', text)
+    expect({ status, hint: typeof body.hint }).toEqual({ status: expected, hint: 'string' })
+  })
+
+  test('that only shows what a plan may look like is not run', async () => {
+    const { status, body } = await ask('POST', '/plans?from=nonsense', YAML, { 'content-type': 'application/yaml' })
+    expect({ status, detail: body.detail }).toEqual({ status: 422, detail: "there is no format 'nonsense'" })
+  })
+})
+
+describe('Idempotency-Key', () => {
+  test('makes asking twice the same as asking once', async () => {
+    const sent = { goal_id: GOAL, steps: STEPS }
+    const first = await ask('POST', '/plans', sent, { 'idempotency-key': 'k-1' })
+    const second = await ask('POST', '/plans', sent, { 'idempotency-key': 'k-1' })
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect(second.body).toEqual({ ...first.body, replayed: true })
+    const other = await ask('POST', '/plans', { ...sent, agent_id: AGENT }, { 'idempotency-key': 'k-1' })
+    expect(other.status).toBe(409)
+  })
+
+  test('also for a document that is to be started', async () => {
+    const sent = { planfold: 1, name: 'once', tasks: [{ id: 'a' }] }
+    const all = await Promise.all(
+      [1, 2, 3].map(() => ask('POST', '/plans?start=1', sent, { 'idempotency-key': 'k-2' })),
+    )
+    expect(new Set(all.map(({ body }) => body.id)).size).toBe(1)
+    expect((await ask('GET', '/plans/once')).body.state).toBe('active')
+    expect((await ask('GET', '/plans/once-2')).status).toBe(404)
+  })
+})
+
+describe('lists', () => {
+  test('regression 7 over HTTP: work with none, one and many', async () => {
+    const empty = await served()
+    try {
+      expect((await empty.ask('GET', '/plans')).body).toEqual({ items: [], next: null })
+      expect((await empty.ask('GET', '/tasks')).body).toEqual({ items: [], next: null })
+      const one = (await empty.ask('POST', '/plans', { goal_id: 'g' })).body
+      expect((await empty.ask('GET', '/plans')).body.items).toMatchObject([
+        { id: one.id, tasks: 0, done: 0, goal_id: 'g' },
+      ])
+      const ids = [one.id]
+      for (let count = 1; count < 7; count++) ids.unshift((await empty.ask('POST', '/plans', { goal_id: 'g' })).body.id)
+      const seen: string[] = []
+      for (let next: string | null = ''; next !== null; ) {
+        const page: { body: { items: { id: string }[]; next: string | null } } = await empty.ask(
+          'GET',
+          `/plans?limit=3${next === '' ? '' : `&cursor=${next}`}`,
+        )
+        expect(page.body.items.length).toBeLessThanOrEqual(3)
+        seen.push(...page.body.items.map(({ id }) => id))
+        next = page.body.next
+      }
+      expect(seen).toEqual(ids)
+    } finally {
+      await empty.close()
+    }
+  })
+
+  test('are narrowed by goal, agent, session, status and words', async () => {
+    const made = await ask('POST', '/plans?start=true', {
+      goal_id: 'narrow',
+      agent_id: 'agent-9',
+      session_id: 'session-9',
+      title: 'Paint the unusual bridge',
+      steps: STEPS,
+    })
+    const { id } = made.body
+    for (const query of [
+      'goal_id=narrow',
+      'agent_id=agent-9',
+      'session_id=session-9',
+      'q=unusual',
+      'goal_id=narrow&status=active',
+      'goal_id=narrow&status=EXECUTING',
+    ])
+      expect(
+        (await ask('GET', `/plans?${query}`)).body.items.map((one: { id: string }) => one.id),
+        query,
+      ).toEqual([id])
+    for (const query of ['goal_id=narrow&status=draft', 'goal_id=narrow&agent_id=other', 'q=nowhere-to-be-found'])
+      expect((await ask('GET', `/plans?${query}`)).body.items, query).toEqual([])
+  })
+
+  test.each(['status=unheard', 'limit=0', 'limit=x', 'page=2', 'cursor=rubbish', 'archived=perhaps'])(
+    'refuse ?%s',
+    async query => {
+      const { status, body } = await ask('GET', `/plans?${query}`)
+      expect({ status, hint: typeof body.hint }).toEqual({ status: 422, hint: 'string' })
+    },
+  )
+
+  test('show to a token for some plans only those, and let it make none outside', async () => {
+    const [one, two] = [
+      (await ask('POST', '/plans', { goal_id: 'a' })).body,
+      (await ask('POST', '/plans', { goal_id: 'a' })).body,
+    ]
+    await ask('POST', '/tasks', { plan_id: one.id, name: 'mine' })
+    const { body: theirs } = await ask('POST', '/tasks', { plan_id: two.id, name: 'theirs' })
+    const who = {
+      actor: 'bo' as Actor,
+      role: 'admin' as const,
+      token: 't',
+      scope: { plans: [one.id], sessions: ['s-own'] },
+    }
+    const narrow = await served({ folder: service.folder, guard: { admit: () => who, takesAnyType: () => false } })
+    try {
+      expect((await narrow.ask('GET', '/plans')).body.items.map((row: { id: string }) => row.id)).toEqual([one.id])
+      expect((await narrow.ask('GET', '/tasks')).body.items.map((row: { name: string }) => row.name)).toEqual(['mine'])
+      for (const [method, path] of [
+        ['GET', `/plans/${two.id}`],
+        ['GET', `/plans/${two.name}`],
+        ['PATCH', `/plans/${two.id}`],
+        ['DELETE', `/plans/${two.id}`],
+        ['GET', `/plans/${two.id}/metrics`],
+        ['GET', `/tasks?plan_id=${two.id}`],
+        ['GET', `/tasks/${theirs.id}`],
+        ['PATCH', `/tasks/${theirs.id}`],
+        ['DELETE', `/tasks/${theirs.id}`],
+        ['GET', `/tasks/${two.name}:theirs`],
+      ] as const)
+        expect((await narrow.ask(method, path, method === 'PATCH' ? { note: 1 } : undefined)).status, path).toBe(404)
+      expect((await narrow.ask('POST', '/tasks', { plan_id: two.id })).status).toBe(404)
+      expect((await narrow.ask('DELETE', '/plans', { ids: [two.id] })).body.missing).toEqual([two.id])
+      expect((await narrow.ask('POST', '/plans', { goal_id: 'a' })).status).toBe(403)
+      expect((await narrow.ask('GET', '/goals')).status).toBe(403)
+      const own = await narrow.ask('POST', '/plans', { goal_id: 'a', session_id: 's-own' })
+      expect((await narrow.ask('GET', `/plans/${own.body.id}`)).status).toBe(200)
+    } finally {
+      await narrow.close()
+    }
   })
 })

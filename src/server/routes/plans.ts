@@ -62,7 +62,13 @@ export const planRoutes = [
     noun: 'plans',
     about: 'One plan, by id or name.',
     query: wire.oneQuery,
-    answers: { 200: { about: 'the plan; its document as text when a format was asked for', body: wire.plan } },
+    answers: {
+      200: {
+        about: 'the plan; its document as text when a format was asked for',
+        body: wire.plan,
+        texts: ['application/yaml', 'text/plain'],
+      },
+    },
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       if (isProblem(found)) return found

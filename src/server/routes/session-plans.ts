@@ -15,11 +15,12 @@ import {
   sessionPlanQuery,
 } from '../../format/wire/session-plans.ts'
 import type { PlanRow } from '../../stores/store.ts'
+import { readPlanDocument } from '../document.ts'
 import { given } from '../given.ts'
 import { iso, isoOrNull } from '../on-wire.ts'
 import { type Asking, gone, order, orderAlso } from '../ordering.ts'
-import { readPlanText } from '../plan-text.ts'
 import { isProblem, type Problem, unfit } from '../problem.ts'
+import { textOf } from '../revision-text.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
 import { findSession, isSessionInScope, noSession, sessionIdFault } from '../session-look-up.ts'
@@ -185,7 +186,7 @@ function meantPlan(body: JsonObject, session: string): Meant | Problem {
   const written = document ?? (isDocument ? rest : undefined)
   if (written === undefined) return ofDescription(rest, session)
   const title = typeof rest.description === 'string' ? rest.description : ''
-  const read = readPlanText(written, { fallbackName: fallbackName(rest, title) })
+  const read = readPlanDocument(textOf(written), { name: fallbackName(rest, title) })
   if (isProblem(read)) return read
   const { definition, source, imported } = read
   return {
@@ -195,7 +196,7 @@ function meantPlan(body: JsonObject, session: string): Meant | Problem {
       session,
       source,
       taken: 'number',
-      ...(imported.length === 0 ? {} : { imported }),
+      ...(imported === undefined ? {} : { imported }),
     },
     title: firstLine(title === '' ? (definition.title ?? definition.name) : title),
     planned: `as the document says (${source.dialect})`,

@@ -60,6 +60,16 @@ describe('sessions', () => {
   })
 })
 
+describe('a closed session', () => {
+  test('takes no message, stays closed, and is listed as such', async () => {
+    await service.ask('POST', '/sessions', { id: 'over' })
+    expect((await service.ask('POST', '/sessions/over/close')).body).toMatchObject({ status: 'closed' })
+    expect((await service.ask('POST', '/session/over/close')).status).toBe(200)
+    expect((await service.ask('POST', '/sessions/over/messages', { text: 'x' })).status).toBe(409)
+    expect((await service.ask('GET', '/sessions?status=closed')).body.items).toMatchObject([{ id: 'over' }])
+  })
+})
+
 describe('plans of a session', () => {
   test('a description is one task to be claimed, and says that nobody planned it', async () => {
     const { status, body } = await service.ask('POST', '/api/session/s1/plan', {

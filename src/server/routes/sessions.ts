@@ -104,13 +104,35 @@ export const sessionRoutes: readonly AnyRoute[] = [
         const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
         const appended = await rooms.engine.sessions.append(row.id, [event], {
           actor: who.actor,
-          ...(expectedVersion === undefined ? {} : { expectedVersion }),
+          ...given({ expectedVersion }),
           ...onceFor(call, { session: row.id, ...event }),
         })
         if (!appended.ok) return refused(appended.refusal)
         const [entry] = await rooms.engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
         if (entry === undefined) throw new Error(`bug: message ${appended.version} of ${row.id} is not there`)
         return created(shownMessage(row.id, entry), `/sessions/${row.id}/messages`, appended.version)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/close`,
+      right: 'operate',
+      noun: 'sessions',
+      about: 'Closes a session: no message is added any more. Its plans go on.',
+      answers: { 200: { about: 'the session', body: session } },
+      handle: async call => {
+        const { rooms, who, params, expectedVersion } = call
+        const before = await findSession(call, params.session!)
+        if (isProblem(before)) return before
+        if (before.status === 'closed') return ok(shown(before), before.version)
+        const appended = await rooms.engine.sessions.append(before.id, [{ type: 'session.closed' }], {
+          actor: who.actor,
+          ...given({ expectedVersion }),
+          ...onceFor(call, { close: before.id }),
+        })
+        if (!appended.ok) return refused(appended.refusal)
+        const row = await findSession(call, before.id)
+        return isProblem(row) ? row : ok(shown(row), row.version)
       },
     }),
     route({

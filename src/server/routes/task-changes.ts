@@ -135,8 +135,9 @@ async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accep
     const order = { type: 'annotate', task, set: beside } as const
     const noted = await engine.submit(plan, order, call.who.actor, given({ expectedVersion }))
     if (!noted.ok) return unsaid(noted.refusal)
+    expectedVersion = undefined
   }
-  return wanted === null ? null : await taskBecomes(call, standing, wanted)
+  return wanted === null ? null : await taskBecomes({ ...call, expectedVersion }, standing, wanted)
 }
 
 async function standingOf(engine: Call['rooms']['engine'], plan: PlanId, task: TaskName): Promise<Standing | null> {

@@ -143,9 +143,39 @@ export function listsContract(what: string, setup: Setup): void {
       expect(await of({ assignee: 'ann', status: 'ready', plan: ids[2]! })).toEqual(['3t0', '3t2'])
       expect(await of({ order: 'recent', archived: true })).toEqual(['1g', '1t2', '1t1', '1t0'])
       expect(await of({ order: 'recent', archived: false, assignee: 'ben' })).toHaveLength(5)
+      expect(await of({ statuses: ['cancelled', 'waiting'], order: 'recent' })).toEqual([
+        '6g',
+        '5g',
+        '4g',
+        '3g',
+        '2g',
+        '1g',
+        '1t2',
+        '1t1',
+        '1t0',
+      ])
+      expect(await of({ statuses: ['ready', 'waiting'], order: 'sequence', plan: ids[2]! })).toEqual([
+        '3t0',
+        '3t1',
+        '3t2',
+        '3g',
+      ])
+      expect(await of({ statuses: ['cancelled', 'waiting'] })).toEqual([
+        '6g',
+        '5g',
+        '4g',
+        '3g',
+        '2g',
+        '1t0',
+        '1t1',
+        '1t2',
+        '1g',
+      ])
+      expect(await of({ statuses: ['completed'], order: 'recent' })).toEqual([])
+      // Whoever takes it in hand, it is listed with whom it names.
       await must(store, ids[1]!, { type: 'claim', task: 't0' as never, token: 'tok', by: 'cleo' })
-      expect(await of({ assignee: 'cleo', order: 'recent' })).toEqual(['2t0'])
-      expect((await store.tasks({ assignee: 'cleo' })).items).toMatchObject([{ assignee: 'cleo', status: 'running' }])
+      expect(await of({ assignee: 'ann', status: 'running' })).toEqual(['2t0'])
+      expect(await of({ assignee: 'cleo' })).toEqual([])
     })
 
     it('goals by parent and status, sessions by status', async () => {

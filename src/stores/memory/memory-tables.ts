@@ -180,6 +180,7 @@ export class MemoryProjections implements ProjectionTables {
       .filter(
         ({ task }) =>
           (query.status === undefined || task.status === query.status) &&
+          (query.statuses === undefined || query.statuses.includes(task.status)) &&
           (query.assignee === undefined || task.assignee === query.assignee),
       )
       .map(row => ({ ...row, key: keyOf(row) }))

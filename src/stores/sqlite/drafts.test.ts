@@ -64,8 +64,7 @@ test('a draft that is not sealed is stored with its definition, opened again and
   const before = await kept(store)
   await store.close()
   const fold = foldIn(harness.path)
-  expect(fold).toMatchObject({ format: 2, hash: '', agent: 'bo' })
-  expect(fold?.definition?.tasks.length).toBeGreaterThanOrEqual(19)
+  expect(fold).toMatchObject({ format: 2, hash: '', agent: 'bo', definition: { name: 'p' } })
 
   const again = await harness.open()
   expect(await kept(again)).toEqual(before)
@@ -82,7 +81,7 @@ test('a fold of a format from before is neither used nor called damage', async (
   const harness = setup({ foldEvery: 20 })
   const store = await harness.open()
   await store.create(CREATE, ME.actor)
-  harness.clock.advance(1_000)
+  harness.clock.pass(1_000)
   await add(store, 1, 24)
   const before = await kept(store)
   await store.close()

@@ -1,5 +1,5 @@
 // What the rows of tasks did not say before schema 2, read from the journal: the place in the sequence that a task names itself,
-// and when it came, where a revision brought it. A store is not kept from opening by a plan whose journal is damaged.
+// whom it names, and when it came, where a revision brought it. A store is not kept from opening by a plan whose journal is damaged.
 
 import type { PlanId } from '../../domain/id.ts'
 import { type BodyBlobs, openEntry } from '../entry.ts'
@@ -15,15 +15,18 @@ export function fillTasks(sql: Connection, bodies: BodyBlobs): void {
   // For all others the statements before have said it: their tasks came with the plan and name no place.
   const plans = sql
     .prepare(`SELECT p.plan_no, p.id, p.revision FROM plans p JOIN entries e ON e.plan_no = p.plan_no AND e.version = 1
-      WHERE p.revision > 1 OR e.blob IS NOT NULL OR instr(e.body, 'sequence_order') > 0`)
+      WHERE p.revision > 1 OR e.blob IS NOT NULL OR instr(e.body, 'sequence_order') > 0
+        OR EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'running' AND t.assignee IS NOT NULL)`)
     .all()
-  const fill = sql.prepare('UPDATE tasks SET sequence = ?, added_at = ? WHERE plan_no = ? AND ordinal = ?')
+  // Before, whoever had claimed a task stood in the place of whom it names.
+  const fill = sql.prepare(`UPDATE tasks SET sequence = ?, added_at = ?, assignee = coalesce(?, assignee)
+    WHERE plan_no = ? AND ordinal = ?`)
   for (const row of plans) {
     const no = row.plan_no as number
     const kept = folded(journal, no, row.id as PlanId, row.revision as number, bodies)
     for (const task of kept?.state.order ?? []) {
       const { sequence, addedAt, ordinal } = taskRecord(task)
-      fill.run(sequence, addedAt, no, ordinal)
+      fill.run(sequence, addedAt, task.definition.assignee ?? null, no, ordinal)
     }
   }
 }

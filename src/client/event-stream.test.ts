@@ -1,0 +1,172 @@
+// The reader of event streams: what it hears does not depend on where the text is cut, and it comes back as often as it must.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Heard, type Subscription, subscribe } from './event-stream.ts'
+import { EventText, type StreamEvent } from './event-text.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+describe('the text of a stream', () => {
+  const read = (...pieces: readonly string[]) => {
+    const text = new EventText()
+    return { events: pieces.flatMap(piece => text.read(piece)), id: text.id, retryMs: text.retryMs }
+  }
+
+  test('is read as the standard says', () => {
+    expect(read('\uFEFFretry: 50\nid: 7\n\n: a comment\nevent: x\ndata: one\ndata:two\ndata\nid: 8\n\n')).toEqual({
+      events: [{ name: 'x', data: 'one\ntwo\n', id: '8' }],
+      id: '8',
+      retryMs: 50,
+    })
+    // Without data nothing is told; a name holds for one event, an id until the next.
+    expect(read('event: x\n\ndata: 1\n\nid: 3\ndata: 2\n\ndata: 3\n\n').events).toEqual([
+      { name: 'message', data: '1', id: '' },
+      { name: 'message', data: '2', id: '3' },
+      { name: 'message', data: '3', id: '3' },
+    ])
+    expect(read('id: a\0b\nretry: soon\nother: 1\ndata: x\n\n')).toEqual({
+      events: [{ name: 'message', data: 'x', id: '' }],
+      id: '',
+      retryMs: null,
+    })
+  })
+
+  test('half an event is none, and its id does not count', () => {
+    expect(read('id: 1\ndata: a\n\nid: 2\ndata: b\n')).toEqual({
+      events: [{ name: 'message', data: 'a', id: '1' }],
+      id: '1',
+      retryMs: null,
+    })
+  })
+
+  test('may be cut anywhere, with any ends of lines', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', ' ', ':', 'ü', '🙂', '{', '\\n') })
+    const event = fc.record({ name: fc.constantFrom('x', 'y.z'), data: word, id: fc.nat(99).map(String) })
+    const ends = fc.constantFrom('\n', '\r\n', '\r')
+    fc.assert(
+      fc.property(fc.array(event), ends, fc.infiniteStream(fc.integer({ min: 1, max: 9 })), (events, end, cuts) => {
+        const lines = events.map(({ name, data, id }) =>
+          [`event: ${name}`, `id: ${id}`, `data: ${data}`, '', ''].join(end),
+        )
+        const whole = lines.join('')
+        const text = new EventText()
+        const heard: StreamEvent[] = []
+        for (let at = 0; at < whole.length; ) {
+          const size = cuts.next().value as number
+          heard.push(...text.read(whole.slice(at, at + size)))
+          at += size
+        }
+        expect(heard).toEqual(events)
+      }),
+    )
+  })
+
+  test('without an end is not kept for ever', () => {
+    const text = new EventText()
+    expect(() => {
+      for (let count = 0; count < 20; count++) text.read('x'.repeat(1_000_000))
+    }).toThrow('')
+  })
+})
+
+type Answerer = (request: IncomingMessage, response: ServerResponse, count: number) => void
+
+/** Answers the first, the second … request. */
+async function service(answer: Answerer): Promise<{ readonly url: string; readonly ids: (string | undefined)[] }> {
+  const ids: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    ids.push(request.headers['last-event-id'] as string | undefined)
+    answer(request, response, ids.length)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, ids }
+}
+
+const begin = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+
+async function hear(
+  count: number,
+  options: Partial<Subscription> & { readonly url: string },
+): Promise<readonly Heard[]> {
+  const stop = new AbortController()
+  const heard: Heard[] = []
+  for await (const said of subscribe({ signal: stop.signal, retryMaxMs: 10, ...options })) {
+    heard.push(said)
+    if (heard.length === count) break
+  }
+  stop.abort()
+  return heard
+}
+
+const datas = (heard: readonly Heard[]) => heard.map(said => (said.type === 'event' ? said.data : said.type))
+
+describe('a subscription', () => {
+  test('comes back with the last id it has seen whole, whatever cut it', async () => {
+    const { url, ids } = await service((_, response, count) => {
+      if (count === 1) begin(response).end('id: 5\n\nid: 6\ndata: a\n\nid: 7\ndata: hal')
+      else if (count === 2) response.destroy()
+      else if (count === 3) response.writeHead(503).end()
+      else begin(response).write('id: 7\ndata: b\n\n')
+    })
+    expect(datas(await hear(2, { url, after: '4' }))).toEqual(['a', 'b'])
+    expect(ids).toEqual(['4', '6', '6', '6'])
+  })
+
+  test('an id that comes alone counts', async () => {
+    const { url, ids } = await service((_, response, count) => {
+      if (count === 1) begin(response).end('retry: 1\nid: 9\n\n')
+      else begin(response).write('data: x\n\n')
+    })
+    expect(await hear(1, { url })).toEqual([{ type: 'event', name: 'message', data: 'x', id: '9' }])
+    expect(ids).toEqual([undefined, '9'])
+  })
+
+  test('takes a refusal as the last word, with its problem', async () => {
+    const { url, ids } = await service((_, response) => {
+      response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"title":"Not found"}')
+    })
+    expect(await hear(9, { url })).toEqual([{ type: 'refused', status: 404, problem: { title: 'Not found' } }])
+    expect(ids.length).toBe(1)
+  })
+
+  test('does not wait for ever in silence', async () => {
+    const { url, ids } = await service((_, response, count) => {
+      begin(response).write(count === 1 ? 'id: 1\ndata: a\n\n' : 'data: b\n\n')
+    })
+    expect(datas(await hear(2, { url, silentMs: 50 }))).toEqual(['a', 'b'])
+    expect(ids).toEqual([undefined, '1'])
+  })
+
+  test('waits longer the more often it fails, and says why', async () => {
+    const waits: number[] = []
+    const { url } = await service((_, response, count) => {
+      if (count === 1) begin(response).end('retry: 2\nid: 1\n\n')
+      else if (count < 5) response.writeHead(count === 3 ? 429 : 503).end()
+      else begin(response).write('data: x\n\n')
+    })
+    const onCut = (_: unknown, ms: number) => waits.push(ms)
+    await hear(1, { url, retryMaxMs: 12, random: () => 0.5, onCut })
+    expect(waits).toEqual([2, 4, 8, 12])
+  })
+
+  test('ends when it is told to, also while it waits', async () => {
+    const { url } = await service((_, response) => begin(response).write('retry: 60000\n\n'))
+    const stop = new AbortController()
+    const listening = (async () => {
+      for await (const _ of subscribe({ url, signal: stop.signal, onOpen: () => stop.abort() }))
+        throw new Error('heard')
+    })()
+    await listening
+  })
+})

@@ -1,0 +1,8 @@
+// Memory, as it will be asked for.
+
+import { z } from 'zod'
+import { map } from './asking.ts'
+import { wire } from './wire.ts'
+
+export const memoryQuery = wire(z.strictObject({ keys: z.union([z.string(), z.array(z.string())]).optional() }))
+export const memoryBody = wire(map)

@@ -1,0 +1,30 @@
+// Hints of the engine, said to whoever asked over HTTP.
+
+import { expect, test } from 'vitest'
+import { refuse } from '../domain/refusal.ts'
+import { inOurWords } from './hint-words.ts'
+
+const hint = (text: string): string | undefined => inOurWords(refuse('conflict', 'no', text), 'p').hint
+
+test('a command becomes the request that does the same', () => {
+  expect(hint('see `planfold next --explain`')).toBe('see `GET /plans/p/next?explain=true`')
+  expect(hint('to lift that: planfold halt --lift')).toBe('to lift that: DELETE /halt')
+  expect(hint('look: planfold log p')).toBe('look: GET /plans/p/entries')
+  expect(hint('finish it with: planfold resume p')).toBe('finish it with: POST /plans/p/resume')
+  expect(hint('to pass over it, use `planfold skip`')).toBe('to pass over it, use `POST /plans/p/tasks/…/skip`')
+  expect(hint('claim another task')).toBe('claim another task')
+})
+
+test('what is allowed is told in the verbs of the service, in the list and in the hint', () => {
+  const refusal = refuse('illegal-transition', 'no', 'from here you can: run, cancel, prune --archive', [
+    'run',
+    'cancel',
+    'prune --archive',
+  ])
+  expect(inOurWords(refusal, 'p')).toEqual({
+    code: 'illegal-transition',
+    message: 'no',
+    hint: 'from here you can: execute, cancel, delete',
+    allowed: ['execute', 'cancel', 'delete'],
+  })
+})

@@ -1,0 +1,50 @@
+// What to do next, in the words of the service: refusals of the engine speak of commands, and whoever asked over HTTP has none.
+
+import type { Refusal } from '../domain/refusal.ts'
+
+/** The first that fits counts. `PLAN` is the plan it is about. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/planfold next(?: [^\s`]+)? --explain/, 'GET /plans/PLAN/next?explain=true'],
+  [/planfold checkpoints list(?: [^\s`]+)?/, 'GET /plans/PLAN/checkpoints'],
+  [/planfold halt --lift/, 'DELETE /halt'],
+  [/planfold log(?: [^\s`]+)*? --output/, 'GET /plans/PLAN/logs'],
+  [/planfold log(?: [^\s`]+)?/, 'GET /plans/PLAN/entries'],
+  [/planfold proposals(?: [^\s`]+)?/, 'GET /plans/PLAN/proposals'],
+  [/planfold status(?: [^\s`]+)?/, 'GET /plans/PLAN/status'],
+  [/planfold show(?: [^\s`]+)?/, 'GET /plans/PLAN/board'],
+  [/planfold list/, 'GET /plans'],
+  [/planfold inbox/, 'GET /inbox'],
+  [/planfold revise(?: [^`]+)?/, 'POST /plans/PLAN/revisions'],
+  [/planfold (retry|skip)(?: [^`]+)?/, 'POST /plans/PLAN/tasks/…/$1'],
+  [/planfold (resume|pause|cancel|rollback)(?: [^`]+)?/, 'POST /plans/PLAN/$1'],
+  [/planfold run(?: [^`]+)?/, 'POST /plans/PLAN/execute'],
+]
+
+const ALLOWED: { readonly [word: string]: string } = {
+  run: 'execute',
+  'prune --archive': 'delete',
+  'cancel --force': 'cancel',
+}
+
+export function inOurWords(refusal: Refusal, plan: string | null): Refusal {
+  const { hint, allowed } = refusal
+  const words = allowed?.map(word => ALLOWED[word] ?? word)
+  return {
+    ...refusal,
+    ...(hint === undefined ? {} : { hint: hintHere(hint, plan ?? '…', allowed, words) }),
+    ...(words === undefined ? {} : { allowed: words }),
+  }
+}
+
+function hintHere(
+  hint: string,
+  plan: string,
+  allowed: readonly string[] | undefined,
+  words: readonly string[] | undefined,
+): string {
+  // What is allowed is told as a list there, too.
+  if (allowed !== undefined && words !== undefined && hint.includes(allowed.join(', ')))
+    return hint.replace(allowed.join(', '), words.join(', '))
+  const found = WORDS.find(([pattern]) => pattern.test(hint))
+  return found === undefined ? hint : hint.replace(found[0], found[1].replace('PLAN', plan))
+}

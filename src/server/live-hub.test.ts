@@ -1,0 +1,215 @@
+// Any number of listeners over any journal: whatever is written, pruned, cut and taken up again, in whatever order, each hears its
+// events once and in order, or is told that it cannot. Checked against the journal itself, over random stories.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { EventText, type StreamEvent } from '../client/event-text.ts'
+import type { Event } from '../domain/event.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { Feed } from '../engine/engine.ts'
+import type { Entry } from '../stores/store.ts'
+import { Live } from './live-hub.ts'
+import type { Subscriber } from './live-subscriber.ts'
+import { LIMITS } from './rooms.ts'
+import { DOTTED, parseCursor } from './sse-frame.ts'
+
+const PLANS = ['a', 'b', 'c'].map(name => `0197f000-0000-7000-8000-${name.repeat(4)}00000000` as PlanId)
+const RUNS = Number(process.env.PLANFOLD_LIVE_RUNS ?? 80)
+
+/** A journal in memory, with a word to whoever listens when somebody says so. */
+class Store implements Feed {
+  entriesOfAll: Entry[] = []
+  end = 0
+  readonly #listeners = new Set<Parameters<Feed['onChange']>[0]>()
+  readonly #versions = new Map<PlanId, number>()
+  output = { last: async () => 0, since: async () => [] }
+
+  write(plan: PlanId, events: number, size: number): void {
+    const version = (this.#versions.get(plan) ?? 0) + 1
+    this.#versions.set(plan, version)
+    const position = ++this.end
+    const text = (index: number): Event => ({ type: 'note.added', text: `${position}.${index} ${'x'.repeat(size)}` })
+    this.entriesOfAll.push({
+      position,
+      plan,
+      version,
+      actor: 'ana' as Actor,
+      now: 0,
+      fence: null,
+      command: { type: 'note', text: '' },
+      events: Array.from({ length: events }, (_, index) => text(index)),
+      hash: '' as Entry['hash'],
+    })
+  }
+  prune(plan: PlanId): void {
+    this.entriesOfAll = this.entriesOfAll.filter(entry => entry.plan !== plan)
+    this.#versions.delete(plan)
+  }
+  announce(): void {
+    for (const listener of [...this.#listeners]) listener('elsewhere')
+  }
+  position = async () => this.end
+  since = async (after: number, limit: number) =>
+    this.entriesOfAll.filter(entry => entry.position > after).slice(0, limit)
+  onChange: Feed['onChange'] = listener => {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+  entries = async (plan: PlanId, after: number, limit: number) =>
+    this.entriesOfAll.filter(entry => entry.plan === plan && entry.version > after).slice(0, limit)
+  facts = async (plan: PlanId) => ({ name: plan, session: null })
+  progress = async () => null
+}
+
+/** Reads as a client does: cut anywhere, it comes back with its last id. */
+class Client {
+  readonly heard: StreamEvent[] = []
+  readonly of: PlanId | null
+  #id: string
+  #text: EventText
+  #subscriber: Subscriber | null = null
+  readonly #live: Live
+
+  constructor(live: Live, of: PlanId | null) {
+    this.#live = live
+    this.of = of
+    this.#id = '0'
+    this.#text = new EventText()
+  }
+
+  /** Takes up to so many entries, of the last only so many characters; then it may be cut. */
+  async read(entries: number, chars: number | null): Promise<void> {
+    const { of } = this
+    this.#subscriber ??= await this.#live.subscribe({
+      naming: DOTTED,
+      plan: of,
+      wants: plan => of === null || plan === of,
+      from: parseCursor(this.#id)!,
+      ticks: false,
+    })
+    for (let count = 1; count <= entries; count++) {
+      const frames = await this.#subscriber.next()
+      if (frames === null) return
+      const text = frames.join('')
+      const isCut = chars !== null && count === entries
+      this.heard.push(...this.#text.read(isCut ? text.slice(0, chars % text.length) : text))
+      if (this.#text.id !== '') this.#id = this.#text.id
+      if (isCut) return this.cut()
+    }
+  }
+  cut(): void {
+    if (this.#subscriber !== null) this.#live.leave(this.#subscriber)
+    this.#subscriber = null
+    this.#text = new EventText(this.#id)
+  }
+}
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('write' as const),
+      plan: fc.nat(2),
+      events: fc.integer({ min: 1, max: 4 }),
+      size: fc.constantFrom(0, 0, 0, 3_000, 150_000),
+      times: fc.constantFrom(1, 1, 1, 5, 90),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('read' as const),
+      client: fc.nat(3),
+      entries: fc.constantFrom(1, 2, 5, 1_000),
+      chars: fc.option(fc.nat(500)),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('announce' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cut' as const), client: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prune' as const), plan: fc.nat(2) }) },
+)
+
+/** Until the hub has nothing under way. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+test('P53: whatever happens, each hears the journal once and in order, or one resync where it was pruned', async () => {
+  const seen = { events: 0, resyncs: 0 }
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
+      const store = new Store()
+      const quiet = () => {}
+      const errors: object[] = []
+      const log = { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) }
+      const live = new Live({ feed: store, log, limits: LIMITS, now: () => 0, monotonic: () => 0 })
+      const clients = [null, null, ...PLANS.slice(0, 2)].map(of => new Client(live, of))
+      const written: Entry[] = []
+      const pruned: { readonly plan: PlanId; readonly at: number }[] = []
+      for (const each of steps) {
+        if (each.do === 'write')
+          for (let count = 0; count < (each.size === 0 ? each.times : 2); count++) {
+            store.write(PLANS[each.plan]!, each.events, each.size)
+            written.push(store.entriesOfAll.at(-1)!)
+          }
+        else if (each.do === 'read') await clients[each.client]!.read(each.entries, each.chars)
+        else if (each.do === 'cut') clients[each.client]!.cut()
+        else if (each.do === 'announce') store.announce()
+        else {
+          store.prune(PLANS[each.plan]!)
+          pruned.push({ plan: PLANS[each.plan]!, at: store.end })
+        }
+        if (each.do !== 'write') await settled()
+      }
+      store.announce()
+      await settled()
+      for (const client of clients) {
+        // Pages of the store are read one by one; a client that is behind needs a few turns.
+        for (let turn = 0; turn < 5; turn++) {
+          await client.read(100_000, null)
+          await settled()
+        }
+        const expected = written
+          .filter(({ plan }) => client.of === null || plan === client.of)
+          .flatMap(({ position, events }) =>
+            events.map((_, index) => (index === events.length - 1 ? `${position}` : `${position}.${index}`)),
+          )
+        const ids = client.heard.map(({ id, name }) => (name === 'resync' ? `resync ${id}` : id))
+        const gaps = client.heard.filter(({ name }) => name === 'resync').length
+        seen.resyncs += gaps
+        seen.events += ids.length - gaps
+        if (client.of !== null) {
+          // A journal of one plan has no gaps; one that was pruned is no longer told.
+          const left = new Set(ids)
+          const isPruned = pruned.some(({ plan }) => plan === client.of)
+          expect(ids.filter(id => id.startsWith('resync'))).toEqual([])
+          expect(ids).toEqual(expected.filter(id => left.has(id)))
+          if (!isPruned) expect(ids).toEqual(expected)
+          continue
+        }
+        if (pruned.length === 0) expect(gaps).toBe(0)
+        // Between two resyncs, and before the first and behind the last, nothing is missing and nothing twice.
+        let next = 0
+        for (const id of ids) {
+          if (id.startsWith('resync ')) {
+            const position = Number(id.slice('resync '.length))
+            next = expected.findIndex(other => Number(other.split('.')[0]) > position)
+            if (next === -1) next = expected.length
+          } else {
+            expect(id).toBe(expected[next])
+            next++
+          }
+        }
+        expect(next).toBe(expected.length)
+      }
+      for (const client of clients) client.cut()
+      expect(live.count).toBe(0)
+      expect(errors).toEqual([])
+    }),
+    { numRuns: RUNS },
+  )
+  expect(seen.events).toBeGreaterThan(1_000)
+  expect(seen.resyncs).toBeGreaterThan(0)
+})

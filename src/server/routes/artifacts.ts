@@ -1,0 +1,99 @@
+// Artifacts over HTTP. Bytes are only ever handed out as an attachment of no type: whatever they are, no browser runs them here.
+
+import { isSha256, type Sha256 } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { artifacts } from '../../format/wire/artifacts.ts'
+import { type Asking, gone, withPlan } from '../ordering.ts'
+import { notFound } from '../problem.ts'
+import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+
+const noun = 'artifacts'
+const BYTES = 'application/octet-stream'
+
+export const artifactRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/artifacts',
+    right: 'read',
+    noun,
+    about: 'What the tasks of the plan left in the content store, by task and name.',
+    answers: { 200: { about: 'the artifacts', body: artifacts } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const items = await artifactsOf(call, plan)
+        return items === null ? gone() : ok({ items, next: null })
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/artifacts/:sha256',
+    right: 'read',
+    noun,
+    about: 'The bytes of an artifact of this plan.',
+    answers: { 200: { about: 'its bytes, as an attachment', type: BYTES } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const found = (await artifactsOf(call, plan))?.find(({ sha256 }) => sha256 === call.params.sha256)
+        if (found !== undefined) return await bytesOf(call, found.sha256)
+        return notFound(`'${name}' left no such artifact`, `list them: GET /plans/${name}/artifacts`)
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/blobs/:sha256',
+    right: 'read',
+    noun,
+    about:
+      'Stored bytes by their hash. A token for some plans only finds the artifacts of those at /plans/:plan/artifacts.',
+    answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
+    handle: async call => {
+      const { sha256 } = call.params
+      // Whose bytes they are cannot be told from a hash.
+      if (call.who.scope !== null || !isSha256(sha256!)) return noBytes()
+      return await bytesOf(call, sha256)
+    },
+  }),
+]
+
+const noBytes = () => notFound('there are no such bytes', 'artifacts of a plan: GET /plans/…/artifacts')
+
+async function bytesOf({ rooms }: Asking, sha256: Sha256): Promise<Answer> {
+  const data = await rooms.engine.ask({ type: 'blob', sha256 })
+  if (data === null) return noBytes()
+  return {
+    status: 200,
+    raw: { type: BYTES, data },
+    headers: {
+      'content-disposition': `attachment; filename="${sha256}"`,
+      'content-security-policy': "sandbox; default-src 'none'",
+    },
+  }
+}
+
+async function artifactsOf({ rooms: { engine } }: Asking, plan: string) {
+  const [board, current] = [await engine.ask({ type: 'board', plan }), await engine.ask({ type: 'definition', plan })]
+  if (board === null || current === null) return null
+  const declared = declaredIn(current.definition.artifacts)
+  return board.flatMap(({ name: task, outputs }) =>
+    Object.entries(isMap(outputs) ? outputs : {}).flatMap(([output, value]) => {
+      if (!isMap(value) || typeof value.artifact !== 'string' || !isSha256(value.artifact)) return []
+      const { artifact: sha256, bytes, file } = value
+      return {
+        task,
+        output,
+        sha256,
+        bytes: typeof bytes === 'number' ? bytes : null,
+        file: typeof file === 'string' ? file : null,
+        href: `/plans/${plan}/artifacts/${sha256}`,
+        declared: declared.find(one => one.name === output && (one.from === undefined || one.from === task)) ?? null,
+      }
+    }),
+  )
+}
+
+/** A plan may say which of its outputs it is about: `[{name, from}]`. */
+const declaredIn = (artifacts: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(artifacts) ? (artifacts as readonly Json[]).filter(isMap) : []
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -1,0 +1,159 @@
+// A plan for whoever must answer for it, takes it over, or only wants to see it: its trail, handoff, digest, contract, replay, and
+// pictures of it.
+
+import type { Digest } from '../../domain/views/digest.ts'
+import { dot } from '../../format/pictures/dot.ts'
+import { markdown } from '../../format/pictures/markdown.ts'
+import { mermaid } from '../../format/pictures/mermaid.ts'
+import { tree } from '../../format/pictures/tree.ts'
+import * as wire from '../../format/wire/audit.ts'
+import type { Schema } from '../../format/wire/wire.ts'
+import { findTask } from '../look-up.ts'
+import { onWire } from '../on-wire.ts'
+import { type Asking, gone, order, withPlan } from '../ordering.ts'
+import { isProblem } from '../problem.ts'
+import { type AnyRoute, created, ok, route } from '../route.ts'
+
+const noun = 'audit'
+const DAY_MS = 24 * 60 * 60_000
+
+export const auditRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/audit',
+    right: 'read',
+    noun,
+    about: 'Who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it.',
+    query: wire.sinceQuery,
+    answers: { 200: { about: 'the trail', body: wire.audit } },
+    handle: async call => {
+      const { since } = call.query
+      return await told(call, plan =>
+        call.rooms.engine.ask({ type: 'audit', plan, ...(since === undefined ? {} : { since }) }),
+      )
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/digest',
+    right: 'read',
+    noun,
+    about: 'Progress and blockers since a time; of the last day when not said.',
+    query: wire.sinceQuery,
+    answers: { 200: { about: 'the digest', body: wire.digest } },
+    handle: async call => {
+      const since = call.query.since ?? call.rooms.now() - DAY_MS
+      return await told(call, async plan => withoutKeys(await call.rooms.engine.ask({ type: 'digest', plan, since })))
+    },
+  }),
+  viewing('handoff', 'What whoever comes next must know, as facts and as Markdown.', wire.handoff, (call, plan) =>
+    call.rooms.engine.ask({ type: 'handoff', plan }),
+  ),
+  viewing('contract', 'Every criterion of the plan, and how it was judged last.', wire.contract, (call, plan) =>
+    call.rooms.engine.ask({ type: 'contract', plan }),
+  ),
+  viewing(
+    'replay',
+    'Every entry proven and decided again. Nothing is written, run or reached.',
+    wire.replay,
+    (call, plan) => call.rooms.engine.ask({ type: 'replay', plan }),
+  ),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/graph',
+    right: 'read',
+    noun,
+    about: 'Who needs whom, as text for a program that draws, or for people.',
+    query: wire.graphQuery,
+    answers: { 200: { about: 'the picture', type: 'text/plain' } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { engine } = call.rooms
+        const [current, cards] = [
+          await engine.ask({ type: 'definition', plan }),
+          await engine.ask({ type: 'board', plan }),
+        ]
+        if (current === null || cards === null) return gone()
+        const statuses = new Map(cards.map(card => [card.name as string, card.status]))
+        const data = PICTURES[call.query.as ?? 'mermaid'](current.definition, statuses)
+        return { status: 200, raw: { type: 'text/plain; charset=utf-8', data } }
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/board',
+    right: 'read',
+    noun,
+    about: 'Every task with what a person wants to see of it, in the order of the document.',
+    answers: { 200: { about: 'the board', body: wire.board } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const cards = await call.rooms.engine.ask({ type: 'board', plan })
+        return cards === null ? gone() : ok({ items: onWire(cards), next: null })
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/notes',
+    right: 'operate',
+    noun,
+    about: 'Writes something into the journal for whoever reads it.',
+    body: wire.newNote,
+    answers: { 201: { about: 'it is written', body: wire.note } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const { text, task } = call.body
+        const about = task === undefined ? null : await findTask(call, task, plan)
+        if (about !== null && isProblem(about)) return about
+        const done = await order(call, plan, { type: 'note', text, ...(about === null ? {} : { task: about.task }) })
+        if (isProblem(done)) return done
+        const { version } = done
+        const body = { plan_id: plan, name, text, task: about?.task ?? null, by: call.who.actor, version }
+        return created(body, `/plans/${plan}/entries?after=${version - 1}`, version)
+      }),
+  }),
+]
+
+const PICTURES = {
+  mermaid,
+  dot,
+  markdown,
+  tree: (definition: Parameters<typeof mermaid>[0], statuses: Parameters<typeof mermaid>[1]) =>
+    `${tree(definition, statuses).join('\n')}\n`,
+} as const
+
+type View = { readonly plan: string } | null
+
+function viewing<V extends View>(
+  word: string,
+  about: string,
+  body: Schema<unknown>,
+  ask: (call: Asking, plan: string) => Promise<V>,
+): AnyRoute {
+  return route({
+    method: 'GET',
+    path: `/plans/:plan/${word}`,
+    right: 'read',
+    noun,
+    about,
+    answers: { 200: { about: `the ${word}`, body } },
+    handle: async call => await told(call, plan => ask(call, plan)),
+  })
+}
+
+/** A view with the plan called as everywhere on the wire. */
+async function told(call: Asking, ask: (plan: string) => Promise<View>) {
+  return await withPlan(call, async found => {
+    const view = await ask(found.plan)
+    if (view === null) return gone()
+    const { plan, ...rest } = view
+    return ok({ plan_id: plan, ...(onWire(rest) as object) })
+  })
+}
+
+/** Keys are for programs inside. */
+function withoutKeys(digest: Digest | null): View {
+  if (digest === null) return null
+  const shown = { ...digest, waiting: digest.waiting.map(({ key: _, ...item }) => item) }
+  return shown
+}

@@ -1,0 +1,120 @@
+// What happened, entry by entry; what was printed, chunk by chunk; every attempt. All of it from the store, page by page.
+
+import type { TaskName } from '../../domain/id.ts'
+import { sentence, toldOf } from '../../domain/views/timeline.ts'
+import * as wire from '../../format/wire/logs.ts'
+import type { Entry, StoredLog } from '../../stores/store.ts'
+import { given } from '../given.ts'
+import { findTask } from '../look-up.ts'
+import { iso, onWire } from '../on-wire.ts'
+import { type Asking, gone, withPlan, withTask } from '../ordering.ts'
+import { isProblem } from '../problem.ts'
+import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+import { ofTask } from './claims.ts'
+
+const noun = 'logs'
+const PAGE = 200
+const LEVEL_OF = { stdout: 'info', stderr: 'warning', engine: 'debug' } as const satisfies {
+  readonly [stream in StoredLog['stream']]: (typeof wire.LEVELS)[number]
+}
+
+export const logRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/entries',
+    right: 'read',
+    noun,
+    about: 'The journal of the plan, oldest entry first.',
+    query: wire.entryQuery,
+    answers: { 200: { about: 'a page of it', body: wire.entries } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { after = 0, limit = PAGE } = call.query
+        const entries = await call.rooms.engine.ask({ type: 'entries', plan, after, limit })
+        if (entries === null) return gone()
+        return ok({ items: entries.map(shown), next: entries.length < limit ? null : entries.at(-1)!.version })
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/logs',
+    right: 'read',
+    noun,
+    about: 'What the tasks of the plan printed, in the order in which it was stored.',
+    query: wire.logQuery,
+    answers: { 200: { about: 'a page of it', body: wire.logs } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { task, ...query } = call.query
+        const of = task === undefined ? null : await findTask(call, task, plan)
+        if (of !== null && isProblem(of)) return of
+        return await logsOf(call, plan, of?.task, query)
+      }),
+  }),
+  ...ofTask('/logs', {
+    method: 'GET',
+    right: 'read',
+    noun,
+    about: 'What the task printed.',
+    query: wire.logQuery,
+    answers: { 200: { about: 'a page of it', body: wire.logs } },
+    handle: async call => await withTask(call, async ({ plan, task }) => await logsOf(call, plan, task, call.query)),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/attempts',
+    right: 'read',
+    noun,
+    about: 'Every attempt of the plan.',
+    query: wire.attemptQuery,
+    answers: { 200: { about: 'a page of them', body: wire.attempts } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const page = await call.rooms.engine.ask({ type: 'attempts', plan, ...given(call.query) })
+        return ok(onWire(page))
+      }),
+  }),
+  ...ofTask('/attempts', {
+    method: 'GET',
+    right: 'read',
+    noun,
+    about: 'Every attempt of the task.',
+    query: wire.attemptQuery,
+    answers: { 200: { about: 'a page of them', body: wire.attempts } },
+    handle: async call =>
+      await withTask(call, async ({ plan, task }) =>
+        ok(onWire(await call.rooms.engine.ask({ type: 'attempts', plan, task, ...given(call.query) }))),
+      ),
+  }),
+]
+
+interface LogAsk {
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+  readonly level?: (typeof wire.LEVELS)[number] | undefined
+}
+
+async function logsOf(
+  { rooms }: Asking,
+  plan: string,
+  task: TaskName | undefined,
+  { after = 0, limit = PAGE, level }: LogAsk,
+): Promise<Answer> {
+  const chunks = await rooms.engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
+  if (chunks === null) return gone()
+  const items = chunks
+    .map(({ plan: plan_id, at, stream, ...chunk }) => ({
+      ...chunk,
+      plan_id,
+      stream,
+      level: LEVEL_OF[stream],
+      at: iso(at),
+    }))
+    .filter(chunk => level === undefined || chunk.level === level)
+  return ok({ items, next: chunks.length < limit ? null : chunks.at(-1)!.seq })
+}
+
+function shown({ position, plan, version, actor, now, fence, hash, command, events }: Entry) {
+  const told = toldOf(events).map(sentence)
+  return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
+}

@@ -1,0 +1,165 @@
+// The revisions of a plan over HTTP: listed, shown, compared, and the next one made.
+
+import { semanticDiff } from '../../domain/semantic-diff.ts'
+import { summarise } from '../../domain/semantic-diff-kinds.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { explainDiff } from '../../format/diff-text.ts'
+import { raisePlan } from '../../format/raise.ts'
+import { type Revision, revisionsIn } from '../../format/revisions.ts'
+import * as wire from '../../format/wire/revisions.ts'
+import { iso, onWire } from '../on-wire.ts'
+import { gone, movedOf, withPlan } from '../ordering.ts'
+import { isProblem, notFound } from '../problem.ts'
+import { orderRevised, type Rewritten, readRevision } from '../revision-text.ts'
+import { LIMITS } from '../rooms.ts'
+import { type AnyRoute, created, ok, route } from '../route.ts'
+
+const noun = 'revisions'
+const PAGE = 500
+
+export const revisionRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/revisions',
+    right: 'read',
+    noun,
+    about: 'Every revision of the plan, the first first.',
+    answers: { 200: { about: 'the revisions', body: wire.revisions } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const all = await revisionsOf(call.rooms.engine, plan)
+        const items = all.map((one, at) => ({ ...shown(one), summary: changed(all[at - 1], one) }))
+        return ok({ items, next: null })
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/revisions/:revision',
+    right: 'read',
+    noun,
+    about: 'One revision, with its document.',
+    answers: { 200: { about: 'the revision', body: wire.revision } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const one = numbered(await revisionsOf(call.rooms.engine, plan), Number(call.params.revision))
+        if (one === undefined) return unknown(name, call.params.revision!)
+        const { definition, source } = one
+        return ok({ ...shown(one), plan_id: plan, document: raisePlan(definition), text: source?.text ?? null })
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/diff',
+    right: 'read',
+    noun,
+    about: 'What two revisions have in difference: by meaning, not by line.',
+    query: wire.diffQuery,
+    answers: { 200: { about: 'what differs', body: wire.diff } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const all = await revisionsOf(call.rooms.engine, plan)
+        const to = call.query.to ?? all.at(-1)?.revision ?? 1
+        const from = call.query.from ?? Math.max(1, to - 1)
+        const [before, after] = [numbered(all, from), numbered(all, to)]
+        if (before === undefined || after === undefined) return unknown(name, String(before === undefined ? from : to))
+        const diff = semanticDiff(before.definition, after.definition)
+        return ok({ plan_id: plan, from, to, summary: summarise(diff), diff: onWire(diff), text: explainDiff(diff) })
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/revisions',
+    right: 'operate',
+    noun,
+    about: 'Makes the next revision of a whole document, or of one that is merged into the plan.',
+    body: wire.newRevision,
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: {
+      200: { about: 'nothing was written: it was a dry run, or changes nothing', body: wire.revised },
+      201: { about: 'the plan has a new revision', body: wire.revised },
+    },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const { document, rationale = 'revised over HTTP', expected_revision, merge, dry_run } = call.body
+        const mode = merge === true ? ('merge' as const) : ('replace' as const)
+        if (dry_run === true) {
+          const made = await readRevision(call, plan, document, mode)
+          if (isProblem(made)) return made
+          const summary = await call.rooms.engine.ask({ type: 'summary', plan })
+          if (summary === null) return gone()
+          const { version, status: state } = summary
+          return ok({
+            revision: made.from,
+            changed: false,
+            dry_run: true,
+            ...told(made),
+            plan_id: plan,
+            name,
+            state,
+            version,
+          })
+        }
+        const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
+          type: 'revise',
+          definition,
+          rationale,
+          source,
+          ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
+        }))
+        if (isProblem(ordered)) return ordered
+        const { done, made } = ordered
+        const event = done.events.find(one => one.type === 'plan.revised')
+        const moved = await movedOf(call, done)
+        const body = {
+          revision: event?.revision ?? made.from,
+          changed: event !== undefined,
+          dry_run: false,
+          ...told(made),
+          ...moved,
+        }
+        return event === undefined
+          ? ok(body, moved.version)
+          : created(body, `/plans/${plan}/revisions/${event.revision}`, moved.version)
+      }),
+  }),
+]
+
+async function revisionsOf(engine: Engine, plan: string): Promise<readonly Revision[]> {
+  const found: Revision[] = []
+  for (let after = 0; ; ) {
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+    found.push(...revisionsIn(entries))
+    if (entries.length < PAGE) return found
+    after = entries.at(-1)!.version
+  }
+}
+
+const numbered = (all: readonly Revision[], number: number): Revision | undefined =>
+  all.find(({ revision }) => revision === number)
+
+const unknown = (name: string, number: string) =>
+  notFound(`plan '${name}' has no revision ${number.slice(0, 20)}`, `list them: GET /plans/${name}/revisions`)
+
+function shown({ revision, hash, verified, actor, at, version, rationale, definition, source }: Revision) {
+  return {
+    revision,
+    hash,
+    verified,
+    by: actor,
+    at: iso(at),
+    version,
+    rationale,
+    tasks: definition.tasks.length,
+    format: source?.dialect ?? null,
+  }
+}
+
+const changed = (before: Revision | undefined, after: Revision): string =>
+  before === undefined ? 'made' : summarise(semanticDiff(before.definition, after.definition))
+
+const told = ({ summary, diff, notes, fates }: Rewritten) => ({
+  summary,
+  diff: onWire(diff),
+  notes: onWire(notes),
+  fates: onWire(fates),
+})
