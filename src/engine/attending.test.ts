@@ -11,6 +11,7 @@ import type { AttendOptions, Driven, Worker } from './engine.ts'
 import { exited, ME, name, type Script, setup, untilStopped } from './rooms.fixture.ts'
 
 const EXTERNAL = { type: 'external' } as const
+const RUN = { id: name('a'), action: { type: 'run', command: { argv: ['true'] } } } as const
 const stops: AbortController[] = []
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort()
@@ -109,8 +110,7 @@ describe('what is driven', () => {
     )
     if (!made.ok) throw new Error(made.refusal.message)
     const attending = room.begin()
-    const run = { id: name('a'), action: { type: 'run', command: { argv: ['true'] } } } as const
-    await room.engine.submit(made.plan, { type: 'add', tasks: [run] }, ME)
+    await room.engine.submit(made.plan, { type: 'add', tasks: [RUN] }, ME)
     await room.rounds()
     expect([room.drives.size, await room.status(made.plan)]).toEqual([0, 'draft'])
     await room.engine.submit(made.plan, { type: 'start' }, ME)
@@ -171,6 +171,27 @@ describe('what is driven', () => {
 })
 
 describe('who else is there', () => {
+  test('what another process sets going is left to it for a moment, and driven when it does not', async () => {
+    const room = attended(undefined, { graceMs: 200 })
+    const order = { type: 'create', definition: { name: 'p' as PlanName, tasks: [RUN] } } as const
+    const made = await room.engine.submit(null, order, ME)
+    if (!made.ok) throw new Error(made.refusal.message)
+    const attending = room.begin()
+    await room.rounds(1)
+    const other = new StoreMemory(room.disk, {
+      clock: systemClock,
+      host: { host: 'here', boot: 'boot', pids: 'pids', pid: 2, startTime: '2', isRunning: () => true },
+      newId: () => 'other-owner',
+    })
+    const began = systemClock.monotonic()
+    await other.update(made.plan, { type: 'start', rules: 3 }, { actor: ME })
+    await expect.poll(() => room.row(made.plan), { timeout: 3_000 }).toBe('completed')
+    expect(systemClock.monotonic() - began).toBeGreaterThan(150)
+    room.stop.abort()
+    await attending
+    expect(room.drives.get(made.plan)).toBe(1)
+  })
+
   test('what others hold is left to them, and taken when they let go', async () => {
     const room = attended()
     const plan = await room.another('p', { id: name('a') })

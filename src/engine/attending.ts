@@ -2,7 +2,7 @@
 // goes on. A plan that only waits for people or agents costs nothing until somebody writes to it.
 //
 //   journal ──► moved ──► has it work? ──► in line ──► driven (at most `max`) ──► looked at again
-//                          └─ only later: woken then          └─ held by others, or nothing came of it: at a later round
+//                          └─ only later: woken then          └─ held by others, or nothing came of it: later
 
 import type { PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
@@ -12,6 +12,7 @@ import type { Position } from '../stores/store.ts'
 import { Bell } from './bell.ts'
 import type { AttendOptions, Driven, Worker } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
+import { listenForOrders } from './ordered-here.ts'
 import type { Rooms } from './rooms.ts'
 
 const MAX_DEFAULT = 16
@@ -20,6 +21,11 @@ const ROUND_MS = 5_000
 const PATIENCE_MS = 2_000
 /** Whatever nothing came of is tried again later and later, up to this. */
 const BACK_OFF_MAX_MS = 60_000
+/** What others hold is looked at again so often: they may let go without a word. */
+const HELD_MS = 1_000
+const GRACE_MS = 1_000
+/** What is written to a plan so soon after an order given here is taken for what came of it. */
+const ORDERED_MS = 10_000
 const TIDY_MS = 60_000
 const PAGE = 200
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
@@ -44,6 +50,9 @@ class Attendant {
   readonly #bell = new Bell()
   readonly #everyMs: number
   readonly #max: number
+  readonly #graceMs: number
+  /** When they were given an order in this process last, on the monotonic clock. */
+  readonly #ordered = new Map<PlanId, number>()
   /** Written to since they were looked at. */
   readonly #moved = new Set<PlanId>()
   /** Have work, and wait for their turn. */
@@ -62,6 +71,8 @@ class Attendant {
     this.#options = options
     this.#everyMs = options.everyMs ?? ROUND_MS
     this.#max = Math.max(1, options.max ?? MAX_DEFAULT)
+    this.#graceMs = options.graceMs ?? GRACE_MS
+    listenForOrders(rooms.store, plan => void this.#ordered.set(plan, rooms.clock.monotonic()))
   }
 
   async run(): Promise<void> {
@@ -108,6 +119,10 @@ class Attendant {
           after = entry.position
           // Whoever drives it looks for itself, and it is looked at again afterwards.
           if (this.#driving.has(entry.plan)) continue
+          const isHeld = this.#later.get(entry.plan)?.version === null
+          if (isHeld && entry.fence !== null) continue
+          if (this.#isOrdered(entry.plan)) this.#later.delete(entry.plan)
+          else if (entry.fence === null) this.#putOff(entry.plan, null, this.#graceMs)
           this.#moved.add(entry.plan)
           this.#bell.ring()
         }
@@ -128,12 +143,16 @@ class Attendant {
     }
   }
 
-  /** Claims that lapsed are given back, plans whose owner died are taken over, and what was put off is looked at again. */
+  /** Claims that lapsed are given back, and plans whose owner died are taken over. */
   async #round(): Promise<void> {
     await sweepClaims(this.#rooms.store)
     for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
-    const now = this.#rooms.clock.monotonic()
-    for (const [plan, { at }] of this.#later) if (at <= now) this.#moved.add(plan)
+    for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
+  }
+
+  /** Several entries may come of one order, and one of them of another process in between: then it is driven a little too soon. */
+  #isOrdered(plan: PlanId): boolean {
+    return this.#rooms.clock.monotonic() - (this.#ordered.get(plan) ?? Number.NEGATIVE_INFINITY) < ORDERED_MS
   }
 
   #wakeDue(): void {
@@ -143,14 +162,18 @@ class Attendant {
       this.#wakes.delete(plan)
       this.#moved.add(plan)
     }
+    const ticks = this.#rooms.clock.monotonic()
+    for (const [plan, { at }] of this.#later) if (at <= ticks && !this.#isAtWork(plan)) this.#moved.add(plan)
   }
+
+  #isAtWork = (plan: PlanId): boolean => this.#driving.has(plan) || this.#line.has(plan)
 
   async #lookAtMoved(): Promise<void> {
     // Not all at once: whoever writes all the time must not keep claims and dead owners from being looked after.
     for (const plan of [...this.#moved].slice(0, PAGE)) {
       if (this.#options.stop.aborted) return
       this.#moved.delete(plan)
-      if (!this.#driving.has(plan) && !this.#line.has(plan)) await this.#tried(() => this.#look(plan), plan)
+      if (!this.#isAtWork(plan)) await this.#tried(() => this.#look(plan), plan)
       // Whoever can be driven is, before all have been looked at.
       this.#fill()
     }
@@ -165,8 +188,10 @@ class Attendant {
     const next = nextActions(state, clock.now())
     const later = this.#later.get(plan)
     const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
-    if (!isPutOff && (hasWork(next) || this.#hasNews(state))) this.#line.add(plan)
-    else if (next.wakeAt !== null && !hasWork(next)) this.#wakes.set(plan, next.wakeAt)
+    const isWanted = hasWork(next) || this.#hasNews(state)
+    if (isWanted && !isPutOff) this.#line.add(plan)
+    if (!isWanted) this.#later.delete(plan)
+    if (!isWanted && next.wakeAt !== null) this.#wakes.set(plan, next.wakeAt)
   }
 
   /** Is there somebody whom the plan says to tell of what happened? */
@@ -211,11 +236,12 @@ class Attendant {
     if (!works || after !== version) this.#later.delete(plan)
   }
 
-  /** Longer each time nothing comes of it. Whoever holds it is asked again at each round. */
-  #putOff(plan: PlanId, version: number | null): void {
+  /** Longer each time nothing comes of it. */
+  #putOff(plan: PlanId, version: number | null, heldMs = Math.min(HELD_MS, this.#everyMs)): void {
     const before = this.#later.get(plan)
     const isAgain = version !== null && before?.version === version
-    const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : this.#everyMs
+    const firstMs = version === null ? heldMs : this.#everyMs
+    const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : firstMs
     this.#later.set(plan, { at: this.#rooms.clock.monotonic() + waitMs, waitMs, version })
   }
 
@@ -224,6 +250,7 @@ class Attendant {
     let wait = roundAt - clock.monotonic()
     const now = clock.now()
     for (const at of this.#wakes.values()) wait = Math.min(wait, at - now)
+    for (const [plan, { at }] of this.#later) if (!this.#isAtWork(plan)) wait = Math.min(wait, at - clock.monotonic())
     return Math.max(0, wait)
   }
 

@@ -24,6 +24,7 @@ import { standingNow } from './footprint.ts'
 import { killSwitch, refuseHalted } from './halting.ts'
 import { newQuestionId } from './inbox-id.ts'
 import { late } from './late.ts'
+import { noteOrder } from './ordered-here.ts'
 import { roomsOf } from './places.ts'
 import { refuseGroundless } from './placing.ts'
 import type { Rooms } from './rooms.ts'
@@ -61,6 +62,7 @@ export class EngineLocal implements Engine {
     const before = writing.once === undefined ? null : await rooms.store.answered(actor, writing.once)
     if (before !== null)
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
+    noteOrder(rooms.store, found.plan)
     const done = SEALS.has(order.type)
       ? await sealed(rooms, found.plan, writing, again => this.#submit(found, order, again))
       : await this.#submit(found, order, writing)

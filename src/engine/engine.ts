@@ -272,7 +272,9 @@ export interface AttendOptions {
   readonly force?: AbortSignal
   /** How many plans are driven at once; the others wait for their turn. */
   readonly max?: number
-  /** How often claims, owners that died, and what was put off are looked after. */
+  /** How long a plan that another process set going is left to that process; a second when not said. */
+  readonly graceMs?: number
+  /** How often claims and owners that died are looked after. */
   readonly everyMs?: number
   readonly onDriven?: (plan: PlanId, driven: Driven) => void
   /** Something went wrong that is no part of a plan; it is tried again later. */

@@ -7,24 +7,28 @@ const NONE: Html = { html: '' }
 const DEPTH_MAX = 12
 
 export function schemaTree(schema: JsonObject, depth = 0): Html {
-  const properties = propertiesOf(schema)
-  const choices = [...listOf(schema.anyOf), ...listOf(schema.oneOf), ...listOf(schema.allOf)]
-  const items = isObject(schema.items) ? schema.items : null
   if (depth > DEPTH_MAX) return html`<code>…</code>`
-  const inner = [
-    ...properties.map(([name, one, isRequired]) =>
+  const head = html`${typeName(schema)}${about(schema)}`
+  const inner = branchesOf(schema, depth)
+  return inner.length === 0 ? head : html`${head}<ul>${inner}</ul>`
+}
+
+function branchesOf(schema: JsonObject, depth: number): readonly Html[] {
+  // What a list holds is told under it, without a level of its own.
+  if (schema.type === 'array' && isObject(schema.items))
+    return isPlain(schema.items) ? [] : branchesOf(schema.items, depth)
+  const choices = choicesOf(schema)
+  const all = listOf(schema.allOf)
+  return [
+    ...propertiesOf(schema).map(([name, one, isRequired]) =>
       branch(html`<code class="name">${name}</code>${must(isRequired)}`, one, depth),
     ),
     ...(isObject(schema.additionalProperties) && Object.keys(schema.additionalProperties).length > 0
       ? [branch(html`<em>any other name</em>`, schema.additionalProperties, depth)]
       : []),
-    ...(items !== null && !isPlain(items) ? [branch(html`<em>each</em>`, items, depth)] : []),
-    ...(choices.every(isPlain)
-      ? []
-      : choices.map(one => branch(html`<em>${schema.allOf === undefined ? 'or' : 'and'}</em>`, one, depth))),
+    ...(choices.every(isPlain) ? [] : choices.map(one => branch(html`<em>or</em>`, one, depth))),
+    ...all.map(one => branch(html`<em>and</em>`, one, depth)),
   ]
-  const head = html`${typeName(schema)}${about(schema)}`
-  return inner.length === 0 ? head : html`${head}<ul>${inner}</ul>`
 }
 
 const branch = (name: Html, schema: JsonObject, depth: number): Html =>
@@ -40,7 +44,7 @@ function typeName(schema: JsonObject): Html {
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`
   if (Array.isArray(schema.enum))
     return joined((schema.enum as readonly Json[]).map(one => html`<code>${JSON.stringify(one)}</code>`))
-  const choices = [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
+  const choices = choicesOf(schema)
   if (choices.length > 0) return choices.every(isPlain) ? joined(choices.map(typeName)) : html`<i>one of</i>`
   if (Array.isArray(schema.type)) return joined((schema.type as readonly string[]).map(type => html`<i>${type}</i>`))
   if (schema.type === 'array')
@@ -72,15 +76,14 @@ function propertiesOf(schema: JsonObject): readonly (readonly [string, JsonObjec
   return Object.entries(properties).map(([name, one]) => [name, isObject(one) ? one : {}, required.includes(name)])
 }
 
+const choicesOf = (schema: JsonObject): readonly JsonObject[] => [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
+
 /** Fits into one line. */
-const isPlain = (schema: JsonObject): boolean =>
-  schema.$ref !== undefined ||
-  (schema.properties === undefined &&
-    schema.items === undefined &&
-    schema.anyOf === undefined &&
-    schema.oneOf === undefined &&
-    schema.allOf === undefined &&
-    schema.description === undefined)
+function isPlain(schema: JsonObject): boolean {
+  if (schema.$ref !== undefined) return true
+  if (schema.properties !== undefined || schema.allOf !== undefined || schema.description !== undefined) return false
+  return (!isObject(schema.items) || isPlain(schema.items)) && choicesOf(schema).every(isPlain)
+}
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 const isObject = (value: Json | undefined): value is JsonObject =>

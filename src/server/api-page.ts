@@ -67,7 +67,7 @@ ${
   requestBody === undefined
     ? ''
     : html`<h3>Body${requestBody.required ? '' : ' (may be left out)'}</h3>${Object.entries(requestBody.content).map(
-        ([type, { schema = {} }]) => html`<p><code>${type}</code> ${schemaTree(schema)}</p>`,
+        ([type, { schema = {} }]) => html`<div><code>${type}</code> ${schemaTree(schema)}</div>`,
       )}`
 }
 <h3>Answers</h3><ul>${Object.entries(responses).map(([status, response]) => responseLine(document, status, response))}</ul>
@@ -80,7 +80,7 @@ const parameterLine = ({ name, in: place, required, description = '', schema }: 
 function responseLine(document: OpenApi, status: string, response: Response): Html {
   const { description = '', content = {} } = resolved(document, response)
   const bodies = Object.entries(content).map(
-    ([type, { schema = {} }]) => html`<p><code>${type}</code> ${schemaTree(schema)}</p>`,
+    ([type, { schema = {} }]) => html`<div><code>${type}</code> ${schemaTree(schema)}</div>`,
   )
   return html`<li><b>${status}</b> <span>${description}</span>${bodies}</li>`
 }

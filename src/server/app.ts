@@ -56,7 +56,7 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     } catch (error) {
       answer = troubleOf(error, rooms, id)
     }
-    const status = await deliver(rooms, request, response, answer, gone.signal, id)
+    const status = await deliver(rooms, { request, response, answer, gone: gone.signal, id, who })
     const actor = isProblem(who) ? null : who.actor
     const told = { method, route: found.route?.path ?? null, status, actor, ms: monotonic() - began, id }
     // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
@@ -202,24 +202,32 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })
 }
 
-async function deliver(
-  rooms: ServerRooms,
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: Answer,
-  gone: AbortSignal,
-  id: string,
-): Promise<number> {
+interface Delivery {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly answer: Answer
+  readonly gone: AbortSignal
+  readonly id: string
+  readonly who: Who | Problem
+}
+
+/** How soon a stream ends whose token was revoked or has expired. */
+const HOLDS_MS = 1_000
+
+async function deliver(rooms: ServerRooms, { request, response, answer, gone, id, who }: Delivery): Promise<number> {
   if (isProblem(answer)) return sendProblem(request, response, answer, id)
   if (!('stream' in answer)) return send(request, response, answer)
   if (request.method === 'HEAD') return send(request, response, { status: 200 })
   rooms.meter.streams(1)
+  const holds = isProblem(who) ? undefined : who.holds
+  const holding = holds && setInterval(() => holds() || response.destroy(), HOLDS_MS)
   try {
     await answer.stream(streamTo(response, AbortSignal.any([gone, rooms.stopping])))
   } catch (error) {
     rooms.log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'stream')
     response.destroy()
   } finally {
+    clearInterval(holding)
     rooms.meter.streams(-1)
   }
   return response.statusCode

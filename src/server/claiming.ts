@@ -7,6 +7,7 @@ import { findPlan, isInScope } from './look-up.ts'
 import { onWire } from './on-wire.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from './ordering.ts'
 import { isProblem, type Problem } from './problem.ts'
+import { readyTasks } from './ready-tasks.ts'
 import { showTask } from './show-task.ts'
 
 export interface ClaimAsk {
@@ -108,13 +109,15 @@ async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readon
   const summary = await engine.ask({ type: 'summary', plan })
   const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
   if (!isOpen || (ask.session !== undefined && summary.session !== ask.session)) return []
-  const next = await engine.ask({ type: 'next', plan })
-  return (next?.ready ?? []).filter(
-    ({ action, kind, assignee }) =>
+  const ready = await readyTasks(call, plan)
+  return (ready?.records ?? []).flatMap(({ card }) => {
+    const { action, kind, assignee } = card
+    const isMeant =
       action === 'external' &&
       (ask.kinds === undefined || (kind !== null && ask.kinds.includes(kind))) &&
-      (assignee === null || assignee === ask.agent || assignee === call.who.actor),
-  )
+      (assignee === null || assignee === ask.agent || assignee === call.who.actor)
+    return isMeant ? [card] : []
+  })
 }
 
 /** What this caller holds under this key. */

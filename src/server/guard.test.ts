@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { guarded } from './guard.fixture.ts'
+import { type Bearer, guarded } from './guard.fixture.ts'
 import { openOrigins } from './origins.ts'
 import { type Served, served } from './server.fixture.ts'
 
@@ -80,6 +80,29 @@ describe('a token', () => {
     expect((await service.ask('GET', '/auth', undefined, bo)).status).toBe(200)
     house.revoke('bo')
     expect((await service.ask('GET', '/auth', undefined, bo)).status).toBe(401)
+  })
+
+  test.each(['/events', '/engine/entries?after=0'])('a stream at %s ends soon after its token', async path => {
+    const kept = house.token('kept', 'viewer')
+    const short = house.token('short', 'viewer', { expiresAt: house.now() + 60_000 })
+    const revoked = house.token('revoked', 'viewer')
+    const open = async (headers: Bearer) => (await fetch(service.url + path, { headers })).body!.getReader()
+    const [staying, expiring, revoking] = [await open(kept), await open(short), await open(revoked)]
+    const ended = (reader: typeof staying): Promise<void> =>
+      reader.read().then(
+        ({ done }) => (done ? undefined : ended(reader)),
+        () => undefined,
+      )
+    let isOver = false
+    void ended(staying).then(() => {
+      isOver = true
+    })
+    house.revoke('revoked')
+    await ended(revoking)
+    house.advance(60_000)
+    await ended(expiring)
+    expect(isOver).toBe(false)
+    house.revoke('kept')
   })
 
   test('a role that lacks the right is refused, and the answer names the role that has it', async () => {

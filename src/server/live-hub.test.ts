@@ -48,19 +48,25 @@ class Store implements Feed {
   announce(): void {
     for (const listener of [...this.#listeners]) listener('elsewhere')
   }
+  /** What was read is true for then; meanwhile others write. */
+  async #read(test: (entry: Entry) => boolean, limit: number): Promise<readonly Entry[]> {
+    const found = this.entriesOfAll.filter(test).slice(0, limit)
+    if (++this.#reads % 3 === 0) await new Promise(resolve => setImmediate(resolve))
+    return found
+  }
+  #reads = 0
   position = async () => this.end
-  since = async (after: number, limit: number) =>
-    this.entriesOfAll.filter(entry => entry.position > after).slice(0, limit)
+  since = (after: number, limit: number) => this.#read(entry => entry.position > after, limit)
   onChange: Feed['onChange'] = listener => {
     this.#listeners.add(listener)
     return () => {
       this.#listeners.delete(listener)
     }
   }
-  entries = async (plan: PlanId, after: number, limit: number) =>
-    this.entriesOfAll.filter(entry => entry.plan === plan && entry.version > after).slice(0, limit)
+  entries = (plan: PlanId, after: number, limit: number) =>
+    this.#read(entry => entry.plan === plan && entry.version > after, limit)
   facts = async (plan: PlanId) => ({ name: plan, session: null })
-  progress = async () => null
+  progress: Feed['progress'] = async () => null
 }
 
 /** Reads as a client does: cut anywhere, it comes back with its last id. */
@@ -133,18 +139,22 @@ const step = fc.oneof(
 
 /** Until the hub has nothing under way. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 8; turn++) await new Promise(resolve => setImmediate(resolve))
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+function liveOn(feed: Feed, kept: number): { readonly live: Live; readonly errors: readonly object[] } {
+  const quiet = () => {}
+  const errors: object[] = []
+  const log = { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) }
+  return { live: new Live({ feed, log, limits: LIMITS, now: () => 0, monotonic: () => 0, kept }), errors }
 }
 
 test('P53: whatever happens, each hears the journal once and in order, or one resync where it was pruned', async () => {
   const seen = { events: 0, resyncs: 0 }
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.constantFrom(3, 10, 1_000), async (steps, kept) => {
       const store = new Store()
-      const quiet = () => {}
-      const errors: object[] = []
-      const log = { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) }
-      const live = new Live({ feed: store, log, limits: LIMITS, now: () => 0, monotonic: () => 0 })
+      const { live, errors } = liveOn(store, kept)
       const clients = [null, null, ...PLANS.slice(0, 2)].map(of => new Client(live, of))
       const written: Entry[] = []
       const pruned: { readonly plan: PlanId; readonly at: number }[] = []
@@ -212,4 +222,95 @@ test('P53: whatever happens, each hears the journal once and in order, or one re
   )
   expect(seen.events).toBeGreaterThan(1_000)
   expect(seen.resyncs).toBeGreaterThan(0)
+})
+
+const ofPlan = (plan: PlanId, from: string) => ({
+  naming: DOTTED,
+  plan,
+  wants: (of: PlanId) => of === plan,
+  from: parseCursor(from)!,
+  ticks: false,
+})
+
+async function idsOf(subscriber: Subscriber): Promise<readonly string[]> {
+  const text = new EventText()
+  const ids: string[] = []
+  for (let frames = await subscriber.next(); frames !== null; frames = await subscriber.next())
+    for (const { id } of text.read(frames.join(''))) ids.push(id)
+  return ids
+}
+
+test('of one plan, from any place far behind, exactly the rest is read', async () => {
+  const store = new Store()
+  for (let count = 0; count < 60; count++) store.write(PLANS[count % 7 < 3 ? 0 : 1]!, 2, 0)
+  const { live } = liveOn(store, 3)
+  const all = store.entriesOfAll
+    .filter(({ plan }) => plan === PLANS[0])
+    .flatMap(({ position }) => [`${position}.0`, `${position}`])
+  for (let position = 0; position <= 60; position++)
+    for (const from of position === 0 ? ['0'] : [`${position}.0`, `${position}`]) {
+      const subscriber = await live.subscribe(ofPlan(PLANS[0]!, from))
+      const isLater = (id: string) =>
+        Number(id) > Number(from.replace('.0', '')) || (id === `${position}` && from.endsWith('.0'))
+      expect([from, await idsOf(subscriber)]).toEqual([from, all.filter(id => isLater(id.replace('.0', '')))])
+      live.leave(subscriber)
+    }
+})
+
+test('what is written while a client that was behind reads its last page is not passed over', async () => {
+  const store = new Store()
+  store.write(PLANS[0]!, 1, 0)
+  for (let count = 0; count < 10; count++) store.write(PLANS[1]!, 1, 0)
+  const read = store.entries
+  let isWritten = false
+  store.entries = async (plan, after, limit) => {
+    const page = await read(plan, after, limit)
+    if (page.length > 0 || isWritten) return page
+    isWritten = true
+    store.write(PLANS[0]!, 1, 0)
+    store.announce()
+    await settled()
+    return page
+  }
+  const { live } = liveOn(store, 3)
+  const subscriber = await live.subscribe(ofPlan(PLANS[0]!, '0'))
+  expect(await idsOf(subscriber)).toEqual(['1', '12'])
+  live.leave(subscriber)
+})
+
+test('regression 10: how far a plan has come is not told before the entries that brought it there', async () => {
+  const store = new Store()
+  store.write(PLANS[0]!, 1, 0)
+  const versions: number[] = []
+  let asked = () => {}
+  const isAsked = new Promise<void>(resolve => {
+    asked = resolve
+  })
+  const counts = { total: 1, done: 0, ended: 0, ratio: 0, successRate: null, counts: {} as never }
+  store.progress = async () => {
+    asked()
+    const { version } = store.entriesOfAll.at(-1)!
+    return { version, revision: version, status: 'active', progress: counts, running: [] }
+  }
+  const { live } = liveOn(store, 10)
+  const subscriber = await live.subscribe({ ...ofPlan(PLANS[0]!, '1'), ticks: true })
+  const take = () => {
+    const text = subscriber.ticks!.takeProgress(DOTTED, subscriber.cursor.position)
+    if (text !== null) versions.push(JSON.parse(/data: (.*)/.exec(text)![1]!).version)
+  }
+  store.write(PLANS[0]!, 1, 0)
+  store.announce()
+  await settled()
+  // Committed, and nobody has heard of it yet.
+  store.write(PLANS[0]!, 1, 0)
+  await isAsked
+  await settled()
+  expect(await idsOf(subscriber)).toEqual(['2'])
+  take()
+  expect(versions).toEqual([])
+  store.announce()
+  await subscriber.wait()
+  expect(await idsOf(subscriber)).toEqual(['3'])
+  await expect.poll(() => (take(), versions)).toEqual([3])
+  live.leave(subscriber)
 })

@@ -18,6 +18,8 @@ export interface LiveOptions {
   readonly monotonic: () => number
   /** How many streams one token may hold open; how often everybody who listens is told that the line stands. */
   readonly limits: Pick<ServerLimits, 'streams' | 'heartbeatMs'>
+  /** How many entries stay in memory for everybody. */
+  readonly kept?: number
 }
 
 interface Listening {
@@ -27,6 +29,7 @@ interface Listening {
 }
 
 const PAGE = 32
+const KEPT = 1_000
 const PREFILL = 64
 const FACTS_MAX = 5_000
 const OUTPUT_PAGE = 50
@@ -38,7 +41,7 @@ export class Live {
   readonly #subscribers = new Set<Subscriber>()
   readonly #held = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
-  #tail = new LiveTail(0)
+  #tail = new LiveTail(0, 0)
   /** Set while somebody listens. */
   #listening: Listening | null = null
   #pumping = false
@@ -134,10 +137,9 @@ export class Live {
 
   /** The last entries, for clients that come back after the service was started again. */
   async #fill(): Promise<void> {
-    const { feed } = this.#options
-    const tail = new LiveTail(0)
+    const { feed, kept = KEPT } = this.#options
     const end = await feed.position()
-    tail.forget(Math.max(0, end - PREFILL))
+    const tail = new LiveTail(Math.max(0, end - Math.min(PREFILL, kept)), kept)
     try {
       for (const entry of await feed.since(tail.end, PREFILL))
         tail.push(new LiveEntry(entry, await this.#factsOf(entry)))
@@ -169,7 +171,8 @@ export class Live {
         for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry)))
         for (const item of items) this.#tail.push(item)
         if (items.length > 0) this.#tell(items)
-        if (page.length === PAGE) this.#moved = true
+        // There is more, or there was: then the next look finds the gap.
+        if (items.length > 0 && (await this.#options.feed.position()) > this.#tail.end) this.#moved = true
         await new Promise(resolve => setImmediate(resolve))
       }
     } finally {

@@ -5,7 +5,6 @@ import type { PlanFacts } from '../domain/views/announcement.ts'
 import type { Entry, Position } from '../stores/store.ts'
 import { DOTTED, entryFrames, type Naming } from './sse-frame.ts'
 
-const ITEMS_MAX = 1_000
 const CHARS_MAX = 4_000_000
 
 /** An entry with what everybody who hears of it must know. */
@@ -32,11 +31,14 @@ export class LiveEntry {
 
 export class LiveTail {
   readonly #items = new Map<Position, LiveEntry>()
+  readonly #kept: number
   #chars = 0
   #begin: Position
   #end: Position
 
-  constructor(end: Position) {
+  /** Begins behind `end`, and holds at most `kept`. */
+  constructor(end: Position, kept: number) {
+    this.#kept = kept
     this.#end = end
     this.#begin = end + 1
   }
@@ -64,7 +66,7 @@ export class LiveTail {
     this.#end = position
     this.#items.set(position, item)
     this.#chars += item.chars
-    while (this.#items.size > ITEMS_MAX || this.#chars > CHARS_MAX) {
+    while (this.#items.size > this.#kept || this.#chars > CHARS_MAX) {
       this.#chars -= this.#items.get(this.#begin)!.chars
       this.#items.delete(this.#begin++)
     }

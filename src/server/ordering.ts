@@ -33,7 +33,7 @@ export async function movedOf(
   return {
     plan_id: plan,
     name,
-    state: summary?.status ?? 'archived',
+    state: summary?.status ?? 'gone',
     version,
     ...(replayed === undefined ? {} : { replayed }),
   }

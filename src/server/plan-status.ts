@@ -11,7 +11,7 @@ import { planWord } from '../format/wire/store-words.ts'
 import { faulty } from './document.ts'
 import { given } from './given.ts'
 import { inOurWords } from './hint-words.ts'
-import { type Accepted, type Asking, gone, orderAlso } from './ordering.ts'
+import { type Accepted, type Asking, gone } from './ordering.ts'
 import { isProblem, type Problem, problem, refused } from './problem.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
@@ -78,18 +78,24 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
 /** Null when it has tasks, or no steps to make some of. */
 async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
   for (let tries = 1; ; tries++) {
-    const current = await call.rooms.engine.ask({ type: 'definition', plan })
-    if (current === null) return gone()
-    const { definition, revision: expectedRevision } = current
+    const { engine } = call.rooms
+    const [seen, current] = [
+      await engine.ask({ type: 'summary', plan }),
+      await engine.ask({ type: 'definition', plan }),
+    ]
+    if (seen === null || current === null) return gone()
+    const { definition } = current
     const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkGraph)
     if (made === null) return null
     if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
     const filled = { ...definition, tasks: made.definition.tasks }
     const rationale = 'its steps were made into tasks'
-    const what = { type: 'revise', definition: filled, rationale, expectedRevision } as const
-    const done = await orderAlso(call, plan, what, 'steps')
-    // Whoever was quicker may have done the same.
-    if (!isProblem(done) || done.problem.status !== 409 || tries >= TRIES_MAX) return done
+    // Made from what was just read: tasks that came in between would be undone by it.
+    const done = await engine.submit(plan, { type: 'revise', definition: filled, rationale }, call.who.actor, {
+      expectedVersion: seen.version,
+    })
+    if (done.ok) return done
+    if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return refused(inOurWords(done.refusal, plan))
   }
 }
 

@@ -87,7 +87,8 @@ export function planItem(row: PlanRow): PlanItem {
 /** What clients said about when it began and ended. */
 export function clientTimes(client: unknown): PlanBody['client'] {
   const { started_at = null, completed_at = null } = (isMap(client) ? client : {}) as JsonObject
-  return { started_at: started_at as string | null, completed_at: completed_at as string | null }
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return { started_at: text(started_at), completed_at: text(completed_at) }
 }
 
 const isMap = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value)

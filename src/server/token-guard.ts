@@ -31,21 +31,18 @@ const NOBODY: Omit<Who, 'from'> = {
 const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuardOptions): Guard {
-  return {
-    browsers,
-    takesAnyType: () => false,
-    admit: (request, right) => {
-      const from = origins.check(request)
-      if (isProblem(from)) return from
-      if (right === 'nothing') return { ...NOBODY, from }
-      const token = tokenOf(request, from)
-      if ('problem' in token) return token
-      if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
-      if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
-      const { name: actor, role, scope, sha256 } = token
-      return { actor, role, scope, token: sha256, from }
-    },
+  const admit: Guard['admit'] = (request, right) => {
+    const from = origins.check(request)
+    if (isProblem(from)) return from
+    if (right === 'nothing') return { ...NOBODY, from }
+    const token = tokenOf(request, from)
+    if ('problem' in token) return token
+    if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
+    if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
+    const { name: actor, role, scope, sha256 } = token
+    return { actor, role, scope, token: sha256, from, holds: () => !isProblem(admit(request, right)) }
   }
+  return { admit, browsers, takesAnyType: () => false }
 
   function tokenOf(request: IncomingMessage, from: From): Token | Problem {
     const { authorization } = request.headers
@@ -64,13 +61,21 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   function find(sha256: string): Token | undefined {
     const wanted = Buffer.from(sha256, 'hex')
     let found: Token | undefined
-    for (const token of tokens()) if (timingSafeEqual(Buffer.from(token.sha256, 'hex'), wanted)) found = token
+    for (const token of tokens()) if (timingSafeEqual(bytesOf(token), wanted)) found = token
     return found
   }
 
   function unknown({ source }: From): Problem {
     return tries.wrong(source) ?? UNKNOWN
   }
+}
+
+const bytes = new WeakMap<Token, Buffer>()
+
+function bytesOf(token: Token): Buffer {
+  const known = bytes.get(token) ?? Buffer.from(token.sha256, 'hex')
+  bytes.set(token, known)
+  return known
 }
 
 const ASK = { 'www-authenticate': 'Bearer realm="planfold"' }

@@ -5,7 +5,7 @@
 import type { PlanId } from '../domain/id.ts'
 import { type BodyBlobs, readEntry } from './entry.ts'
 import type { IndexTable, Marks } from './index-table.ts'
-import { PlanIndexing } from './indexing.ts'
+import { PlanIndexing, type PlanSource } from './indexing.ts'
 import { type Entry, StoreBusy, StoreDamaged, StoreFull, StoreRefused } from './store.ts'
 import type { Tables, Transactions } from './tables.ts'
 import { printed } from './words.ts'
@@ -101,9 +101,10 @@ function indexEntries(tables: Tables, blobs: BodyBlobs, from: number): number {
 /** How much a body that stands in the content store is taken to be. */
 const LARGE = 512 * 1024
 
-export const sourceOf = (index: IndexTable, no: number) => ({
+const sourceOf = (index: IndexTable, no: number): PlanSource => ({
+  doc: task => index.doc(no, task),
   docs: () => index.docs(no),
-  step: (...place: readonly [never, number, number]) => index.step(no, ...place),
+  step: (task, visit, attempt) => index.step(no, task, visit, attempt),
 })
 
 /** An entry that cannot be read tells nothing; `check` says that it is damaged, and search goes on behind it. */

@@ -93,7 +93,7 @@ function checkPlan(
   const kept = emptyKept(no)
   const attempts = new Map<string, AttemptRecord>()
   const indexed = tables.index.marks().position
-  const indexing = new PlanIndexing({ docs: () => [], step: () => null })
+  const indexing = new PlanIndexing({ doc: () => null, docs: () => [], step: () => null })
   for (;;) {
     const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
     if (page.length === 0) break

@@ -84,6 +84,7 @@ export interface IndexTable {
   marks(): Marks
   mark(marks: Marks): void
 
+  doc(no: number, task: TaskName | null): Doc | null
   docs(no: number): readonly Doc[]
   putDoc(no: number, doc: Doc): void
   dropDoc(no: number, task: TaskName | null): void

@@ -17,13 +17,15 @@ const HALF = /\p{Surrogate}/gu
 
 /** What is known of one plan so far, and where to read what is not at hand. */
 export interface PlanSource {
+  doc(task: TaskName | null): Doc | null
   docs(): readonly Doc[]
   step(task: TaskName, visit: number, attempt: number): Step | null
 }
 
 export class PlanIndexing {
   readonly #source: PlanSource
-  readonly #docs: Map<TaskName | null, Doc>
+  /** Those that were looked at so far; null when there is none. */
+  readonly #docs = new Map<TaskName | null, Doc | null>()
   readonly #steps = new Map<string, Step>()
   readonly #changed = new Set<TaskName | null>()
   /** Looked at when the next attempt needs it, or at the end: of many revisions in a row only the last counts. */
@@ -32,7 +34,6 @@ export class PlanIndexing {
 
   constructor(source: PlanSource) {
     this.#source = source
-    this.#docs = new Map(source.docs().map(doc => [doc.task, doc]))
   }
 
   apply(events: readonly Event[], now: Millis): void {
@@ -82,14 +83,16 @@ export class PlanIndexing {
   /** Everything, for `check`. */
   all(): { readonly docs: readonly Doc[]; readonly steps: readonly Step[] } {
     this.#define()
-    return { docs: [...this.#docs.values()], steps: [...this.#steps.values()] }
+    return { docs: [...this.#docs.values()].filter(doc => doc !== null), steps: [...this.#steps.values()] }
   }
 
   #define(): void {
     const definition = this.#definition
     this.#definition = null
     if (definition !== null) {
-      const gone = new Set(this.#docs.keys())
+      for (const doc of this.#source.docs()) if (!this.#docs.has(doc.task)) this.#docs.set(doc.task, doc)
+      const gone = new Set<TaskName | null>()
+      for (const [task, doc] of this.#docs) if (doc !== null) gone.add(task)
       const put = (doc: Doc) => {
         gone.delete(doc.task)
         this.#put(doc)
@@ -97,7 +100,7 @@ export class PlanIndexing {
       put(planDoc(definition))
       for (const task of allTasks(definition)) put(taskDoc(task))
       for (const task of gone) {
-        this.#docs.delete(task)
+        this.#docs.set(task, null)
         this.#changed.add(task)
       }
     }
@@ -106,10 +109,19 @@ export class PlanIndexing {
   }
 
   #put(doc: Doc): void {
-    const before = this.#docs.get(doc.task)
-    if (before !== undefined && sameDoc(before, doc)) return
+    const before = this.#doc(doc.task)
+    if (before !== null && sameDoc(before, doc)) return
     this.#docs.set(doc.task, doc)
     this.#changed.add(doc.task)
+  }
+
+  #doc(task: TaskName | null): Doc | null {
+    let doc = this.#docs.get(task)
+    if (doc === undefined) {
+      doc = this.#source.doc(task)
+      this.#docs.set(task, doc)
+    }
+    return doc
   }
 
   #keep(step: Omit<Step, 'ended'> & { readonly ended?: StepEnd | null }): void {
@@ -117,7 +129,7 @@ export class PlanIndexing {
   }
 
   #meant(task: TaskName): Pick<Step, 'kind' | 'capabilities'> {
-    const doc = this.#docs.get(task)
+    const doc = this.#doc(task)
     return { kind: doc?.kind ?? null, capabilities: doc?.capabilities ?? [] }
   }
 }

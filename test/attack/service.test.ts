@@ -1,6 +1,8 @@
 // Attacks on the service over real sockets (A56–A65): pages of other sites, broken and endless requests, thousands of silent
 // connections. Whatever comes, nothing is written, nothing of ours is changed, and others are answered within a second.
 
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { guarded } from '../../src/server/guard.fixture.ts'
 import { openLog } from '../../src/server/log.ts'
@@ -38,19 +40,25 @@ function post(path: string, headers: string, body: string): string {
 const get = (path: string, headers = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${headers}\r\n`
 
-/** Asks for health, on a connection of its own each time, until told to stop; how long the slowest took. */
-function watchHealth(url: string): () => Promise<number> {
+/** Asks for health, on a connection of its own each time, until told to stop; whether each was answered within a second. A bare
+ * server in this process, which nobody attacks, is asked at the same moments: on a machine that has no time for us, it tells. */
+async function watchHealth(url: string): Promise<() => Promise<void>> {
+  const bare = createServer((_, response) => response.end('ok'))
+  await new Promise<void>(resolve => bare.listen(0, '127.0.0.1', resolve))
+  const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`
+  const took = async (at: string): Promise<number> => {
+    const began = performance.now()
+    const text = await exchange(at, `GET /health HTTP/1.1\r\nHost: ${new URL(at).host}\r\nConnection: close\r\n\r\n`)
+    if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
+    return performance.now() - began
+  }
   let isOver = false
-  let slowest = 0
+  let asked = 0
+  const late: { readonly ms: number; readonly bareMs: number }[] = []
   const asking = (async () => {
-    while (!isOver) {
-      const began = performance.now()
-      const text = await exchange(
-        url,
-        `GET /health HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`,
-      )
-      if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
-      slowest = Math.max(slowest, performance.now() - began)
+    for (; !isOver; asked++) {
+      const [ms, bareMs] = await Promise.all([took(url), took(bareUrl)])
+      if (ms > HEALTH_MAX_MS && ms > 2 * bareMs) late.push({ ms, bareMs })
     }
   })()
   // Told at the end, however it ends.
@@ -58,7 +66,9 @@ function watchHealth(url: string): () => Promise<number> {
   return async () => {
     isOver = true
     await asking
-    return slowest
+    bare.close()
+    expect(asked).toBeGreaterThan(0)
+    expect(late).toEqual([])
   }
 }
 
@@ -340,22 +350,22 @@ describe('whoever says little, slowly (A65)', () => {
   }
 
   test('headers of 500, one byte at a time: cut off in time, and health is answered throughout', async () => {
-    const health = watchHealth(service.url)
+    const health = await watchHealth(service.url)
     const lines = await open(500)
     await dripping(lines, `GET /plans HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, 'x')
-    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
-  }, 15_000)
+    await health()
+  }, 30_000)
 
   test('bodies of 500, one byte at a time: the same', async () => {
-    const health = watchHealth(service.url)
+    const health = await watchHealth(service.url)
     const lines = await open(500)
     await dripping(
       lines,
       `POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
       ' ',
     )
-    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
-  }, 15_000)
+    await health()
+  }, 30_000)
 
   test('one that is too slow is told so', async () => {
     const slow = await line(service.url)
@@ -365,7 +375,7 @@ describe('whoever says little, slowly (A65)', () => {
   })
 
   test('2,000 connections kept open and idle, five times as many as are allowed: others come in', async () => {
-    const health = watchHealth(service.url)
+    const health = await watchHealth(service.url)
     const ask = `GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`
     const lines = await open(2_000)
     for (const { send } of lines.slice(-300)) send(ask)
@@ -373,6 +383,6 @@ describe('whoever says little, slowly (A65)', () => {
     expect((await service.ask('GET', '/auth', undefined, admin)).status).toBe(200)
     expect(lines.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(400)
     for (const { socket } of lines) socket.destroy()
-    expect(await health()).toBeLessThan(HEALTH_MAX_MS)
-  }, 15_000)
+    await health()
+  }, 30_000)
 })

@@ -5,8 +5,10 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIN } from './planfold.fixture.ts'
@@ -47,7 +49,7 @@ interface Came {
   readonly body: any
 }
 
-/** As written, by a shell. Where there is no curl, by fetch with the same method, headers and body. */
+/** As written, by a shell. Where there is no curl, by a plain request with the same method, headers and body. */
 async function send(command: string, address: string): Promise<Came> {
   const here = command.replaceAll('http://localhost:8011', address)
   if (CURL) {
@@ -55,23 +57,18 @@ async function send(command: string, address: string): Promise<Came> {
     const { stdout } = await run('sh', ['-c', script])
     const at = stdout.lastIndexOf('\n')
     const [, status = '', type = ''] = /^(\d+) ?(.*)$/.exec(stdout.slice(at + 1)) ?? []
-    const text = stdout.slice(0, at)
-    return { command, status: Number(status), type, body: text === '' ? null : JSON.parse(text) }
+    const body = stdout.slice(0, at)
+    return { command, status: Number(status), type, body: body === '' ? null : JSON.parse(body) }
   }
   const [, url = ''] = /"?(http:\/\/[^\s"]+)"?/.exec(here) ?? []
   const [, data] = /-d '(.*)'$/s.exec(here) ?? []
   const [, method = data === undefined ? 'GET' : 'POST'] = /-X (\w+)/.exec(here) ?? []
-  const [, type = 'application/x-www-form-urlencoded'] = /-H "Content-Type: ([^"]+)"/.exec(here) ?? []
-  const response = await fetch(url, {
-    method,
-    ...(data === undefined ? {} : { body: data, headers: { 'content-type': type } }),
-  })
-  return {
-    command,
-    status: response.status,
-    type: response.headers.get('content-type') ?? '',
-    body: await response.json(),
-  }
+  const [, sent = 'application/x-www-form-urlencoded'] = /-H "Content-Type: ([^"]+)"/.exec(here) ?? []
+  // As curl does: fetch would say that it is a browser's.
+  const asking = request(url, { method, headers: data === undefined ? {} : { 'content-type': sent } }).end(data)
+  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  const body = JSON.parse(await text(response))
+  return { command, status: response.statusCode!, type: response.headers['content-type'] ?? '', body }
 }
 
 interface Service {
@@ -79,6 +76,8 @@ interface Service {
   ask(method: string, path: string, body?: object): Promise<Came>
   /** Settles when the events of the plan have told this of the task. */
   heard(plan: string, event: string, task: string): Promise<void>
+  /** `planfold check`, while the service runs. */
+  check(): Promise<object>
   close(): Promise<void>
 }
 
@@ -87,12 +86,16 @@ async function service(): Promise<Service> {
   const home = await mkdtemp(join(tmpdir(), 'planfold-store-'))
   const env = { PATH: process.env.PATH, HOME: home, TZ: 'UTC', PLANFOLD_AS: 'ana@example.com' }
   const argv = [MAIN, 'serve', '--no-auth', '--port', '0', '--json']
-  const child = spawn(process.execPath, argv, { cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, argv, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text.replace(/^warning: .*\n/, '')
+  })
   const line = new Promise<string>((done, fail) => {
+    let head = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      if (said.includes('\n')) done(said.slice(0, said.indexOf('\n')))
+      head += text
+      if (head.includes('\n')) done(head.slice(0, head.indexOf('\n')))
     })
     child.once('exit', code => fail(new Error(`serve ended with ${code}: ${said}`)))
   })
@@ -119,6 +122,10 @@ async function service(): Promise<Service> {
       }
       throw new Error(`the events ended without ${event} of ${task}`)
     },
+    check: async () => {
+      const { stdout } = await run(process.execPath, [MAIN, 'check', '--json'], { cwd: home, env })
+      return (JSON.parse(stdout) as { readonly data: object }).data
+    },
     close: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
@@ -135,7 +142,7 @@ test('the copy of the blocks is the document’s own (needs PLANFOLD_SEEDS)', co
 })
 
 describe.each(['first', 'last'] as const)(
-  `every block, by ${CURL ? 'curl' : 'fetch (curl is not installed)'}`,
+  `every block, by ${CURL ? 'curl' : 'plain requests (curl is not installed)'}`,
   which => {
     const commands = commandsIn(blocksIn(document ?? fixture, 'bash'))
     let here: Service
@@ -273,11 +280,8 @@ describe.each(['first', 'last'] as const)(
       expect(list.items).toHaveLength(4)
     })
 
-    test('the journals of all plans are sound afterwards', async () => {
-      for (const { id } of made.plans) {
-        const shown = await here.ask('GET', `/plans/${id}`)
-        expect(shown.body.id).toBe(id)
-      }
+    test('what is stored is sound afterwards', async () => {
+      expect(await here.check()).toMatchObject({ ok: true, plans: 2, faults: [] })
     })
   },
 )

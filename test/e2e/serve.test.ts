@@ -315,64 +315,84 @@ describe('killing it', () => {
   const ROUNDS = Number(process.env.PLANFOLD_KILLS ?? 3)
   const WRITERS = 8
 
-  test('in a load of writes loses nothing that was acknowledged, and repeats nothing under the same key', async () => {
-    const here = await place()
-    try {
-      const acknowledged: { readonly id: string; readonly name: string }[] = []
-      const doubtful: string[] = []
-      let count = 0
-      for (let round = 0; round < ROUNDS; round++) {
-        const service = await start(here.folder, '--no-auth', '--log-level', 'silent')
-        const write = async (name: string): Promise<boolean> => {
-          const key = { 'idempotency-key': name }
-          const made = await ask(service.address, 'POST', '/plans', document(name, 'true'), key).catch(() => null)
-          if (made === null) return false
-          if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`)
-          expect(made.body.name).toBe(name)
-          acknowledged.push({ id: made.body.id, name })
-          return true
-        }
-        // What got no answer in the round before is asked again.
-        for (const name of doubtful.splice(0)) expect(await write(name)).toBe(true)
-        const before = acknowledged.length
-        const goal = 60 + 37 * round
-        await Promise.all(
-          Array.from({ length: WRITERS }, async () => {
-            for (;;) {
-              const name = `load-${++count}`
-              if (!(await write(name))) {
-                doubtful.push(name)
-                return
-              }
-              if (acknowledged.length - before === goal) service.kill('SIGKILL')
-            }
-          }),
-        )
-        expect((await service.ended).signal).toBe('SIGKILL')
+  /** Plans by some, tasks of one draft by others; each write has a name of its own, which is its key too. */
+  const written = (name: string) =>
+    name.startsWith('plan')
+      ? { path: '/plans', body: document(name, 'true') }
+      : { path: '/tasks', body: { plan_id: 'draft', title: name, task_type: 'load' } }
+
+  async function everything(url: string, path: string, nameOf: string): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    for (let cursor = ''; ; ) {
+      const { body } = await ask(url, 'GET', `${path}limit=200${cursor}`)
+      for (const item of body.items) {
+        expect([item[nameOf], found.has(item[nameOf])]).toEqual([item[nameOf], false])
+        found.set(item[nameOf], item.id)
       }
-      const service = await start(here.folder, '--no-auth')
-      const stored = new Map<string, string>()
-      for (let cursor = ''; ; ) {
-        const { body } = await ask(service.address, 'GET', `/plans?limit=500${cursor}`)
-        for (const { id, name } of body.items) {
-          expect(stored.has(name)).toBe(false)
-          stored.set(name, id)
-        }
-        if (body.next === null) break
-        cursor = `&cursor=${encodeURIComponent(body.next)}`
-      }
-      expect(acknowledged.length).toBeGreaterThan(ROUNDS * 60)
-      expect(acknowledged.filter(({ id, name }) => stored.get(name) !== id)).toEqual([])
-      // Made and not acknowledged may be there, each once; nothing else is.
-      const known = new Set([...acknowledged.map(({ name }) => name), ...doubtful])
-      expect([...stored.keys()].filter(name => !known.has(name))).toEqual([])
-      service.kill('SIGTERM')
-      await service.ended
-      expect((await here.planfold('check')).exit).toBe(0)
-    } finally {
-      await here.remove()
+      if (body.next === null) return found
+      cursor = `&cursor=${encodeURIComponent(body.next)}`
     }
-  })
+  }
+
+  test(
+    'in a load of writes loses nothing that was acknowledged, and repeats nothing under the same key',
+    async () => {
+      const here = await place()
+      try {
+        const acknowledged = new Map<string, string>()
+        const doubtful: string[] = []
+        let count = 0
+        for (let round = 0; round < ROUNDS; round++) {
+          const service = await start(here.folder, '--no-auth', '--log-level', 'silent')
+          const write = async (name: string): Promise<boolean> => {
+            const { path, body } = written(name)
+            const made = await ask(service.address, 'POST', path, body, { 'idempotency-key': name }).catch(() => null)
+            if (made === null) return false
+            if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`)
+            acknowledged.set(name, made.body.id)
+            return true
+          }
+          if (round === 0)
+            expect(
+              (await ask(service.address, 'POST', '/plans', { name: 'draft', goal_id: 'g', steps: [] })).status,
+            ).toBe(201)
+          // What got no answer in the round before is asked again.
+          for (const name of doubtful.splice(0)) expect(await write(name)).toBe(true)
+          const goal = acknowledged.size + 60 + 37 * round
+          await Promise.all(
+            Array.from({ length: WRITERS }, async (_, writer) => {
+              for (;;) {
+                const name = `${writer % 2 === 0 ? 'plan' : 'task'}-${++count}`
+                if (!(await write(name))) {
+                  doubtful.push(name)
+                  return
+                }
+                if (acknowledged.size === goal) service.kill('SIGKILL')
+              }
+            }),
+          )
+          expect((await service.ended).signal).toBe('SIGKILL')
+        }
+        const service = await start(here.folder, '--no-auth')
+        const stored = new Map([
+          ...(await everything(service.address, '/plans?', 'name')),
+          ...(await everything(service.address, '/tasks?plan_id=draft&', 'title')),
+        ])
+        stored.delete('draft')
+        expect(acknowledged.size).toBeGreaterThan(ROUNDS * 60)
+        expect([...acknowledged].filter(([name, id]) => stored.get(name) !== id)).toEqual([])
+        // Made and not acknowledged may be there, each once; nothing else is.
+        const known = new Set([...acknowledged.keys(), ...doubtful])
+        expect([...stored.keys()].filter(name => !known.has(name))).toEqual([])
+        service.kill('SIGTERM')
+        await service.ended
+        expect((await here.planfold('check')).exit).toBe(0)
+      } finally {
+        await here.remove()
+      }
+    },
+    30_000 + 10_000 * ROUNDS,
+  )
 })
 
 describe('two services on one store', () => {

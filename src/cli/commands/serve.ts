@@ -1,35 +1,12 @@
-// `planfold serve`: the service, with the engine inside, until it is told to stop.
-//
-//   serving ── SIGINT/SIGTERM ──→ stopping (answers under way end, streams end, plans come to rest and stay active)
-//           ── again ──→ forced (connections are cut, what may not be run again is parked)
+// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
 
-import { randomBytes } from 'node:crypto'
-import { setMaxListeners } from 'node:events'
 import { statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import type { Composed } from '../../compose.ts'
-import { escapeForTerminal } from '../../safety/terminal.ts'
 import { bracketed, checkBinding } from '../../server/binding.ts'
-import { openBrowsers } from '../../server/browsers.ts'
-import { takeCode } from '../../server/code-files.ts'
-import type { Guard } from '../../server/guard.ts'
-import { Live } from '../../server/live-hub.ts'
-import { type LogLevel, openLog } from '../../server/log.ts'
-import { openMeter } from '../../server/meter.ts'
-import { openGuard } from '../../server/open-guard.ts'
-import { type Origins, openOrigins } from '../../server/origins.ts'
-import { LIMITS, type Log, type ServerRooms } from '../../server/rooms.ts'
-import { ROUTES } from '../../server/routes/all.ts'
-import { noteRunning } from '../../server/running.ts'
-import { type Serving, serve } from '../../server/serve.ts'
+import type { LogLevel } from '../../server/log.ts'
 import { readTls } from '../../server/tls.ts'
-import { openTokenBook, ownerSecret, ownerTokenFile, sha256Of } from '../../server/token-book.ts'
-import { tokenGuard } from '../../server/token-guard.ts'
-import { openTries } from '../../server/tries.ts'
-import { answer, remark } from '../answer.ts'
-import { type Context, withState } from '../context.ts'
+import type { Context } from '../context.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
-import { VERSION } from '../version.ts'
 
 export interface ServeOptions {
   readonly port: number
@@ -46,9 +23,6 @@ export interface ServeOptions {
   readonly maxPlans: number
 }
 
-/** How long answers under way may take after the first signal. */
-const GRACE_MS = 10_000
-
 export async function serveStore(context: Context, options: ServeOptions): Promise<number> {
   const tls = await tlsOf(context, options)
   const binding = checkBinding({
@@ -59,44 +33,21 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     hosts: options.allowHost ?? [],
   })
   if (!binding.ok) throw new Complaint(EXIT[binding.is], binding.is, binding.message, binding.hint)
+  const { hosts, proxy } = binding
   const dir = databaseOf(context, options)
   const root = folderOf(context, options.root)
-  const opening = { create: true, ...(dir === undefined ? {} : { dir }), ...(root === undefined ? {} : { root }) }
-  return await withState(context, opening, async composed => {
-    const origins = openOrigins({ tls: tls !== null, hosts: binding.hosts, proxy: binding.proxy })
-    const { guard, link } = options.auth ? await guarded(composed, origins) : { guard: openGuard(origins), link: null }
-    const log = openLog(options.logLevel, context.stderr)
-    const [stop, force] = [new AbortController(), new AbortController()]
-    setMaxListeners(0, stop.signal)
-    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
-    const serving = await listen(rooms, options, tls)
-    const stopped = stoppedBySignal(context, { stop, force, serving })
-    const scheme = tls === null ? 'http' : 'https'
-    const address = binding.proxy ?? `${scheme}://${shownHost(options, binding.hosts)}:${serving.port}`
-    const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, startedAt: composed.now() })
-    tellAddress(context, composed, {
-      address,
-      host: serving.host,
-      port: serving.port,
-      auth: options.auth,
-      fragment: link,
-    })
-    const attending = options.drive
-      ? composed.worker.attend({
-          stop: stop.signal,
-          force: force.signal,
-          max: options.maxPlans,
-          onTrouble: (trouble, plan) => log.error({ plan, error: messageOf(trouble) }, 'a plan could not be driven'),
-        })
-      : Promise.resolve()
-    try {
-      await Promise.all([stopped.answered, attending])
-    } finally {
-      stopped.close()
-      await unnote()
-    }
-    log.info({}, 'stopped')
-    return EXIT.done
+  const { runService } = await import('../serving.ts')
+  return await runService(context, {
+    host: options.host,
+    port: options.port,
+    auth: options.auth,
+    tls,
+    hosts,
+    proxy,
+    addressOf: port => proxy ?? `${tls === null ? 'http' : 'https'}://${shownHost(options, hosts)}:${port}`,
+    logLevel: options.logLevel,
+    maxPlans: options.drive ? options.maxPlans : 0,
+    state: { create: true, ...(dir === undefined ? {} : { dir }), ...(root === undefined ? {} : { root }) },
   })
 }
 
@@ -104,126 +55,6 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
 function shownHost({ host, allowHost }: ServeOptions, hosts: readonly string[]): string {
   if (host !== '0.0.0.0' && host !== '::') return bracketed(host)
   return (allowHost ?? hosts)[0]?.replace(/:\d+$/, '') ?? 'localhost'
-}
-
-function roomsOf(
-  { engine, worker, feed, now, root, stateDir }: Composed,
-  { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
-): ServerRooms {
-  return {
-    engine,
-    worker,
-    guard,
-    log,
-    meter: openMeter(VERSION),
-    live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
-    limits: LIMITS,
-    routes: ROUTES,
-    now,
-    random: randomBytes,
-    root,
-    stateDir,
-    version: VERSION,
-    stopping,
-  }
-}
-
-async function listen(
-  rooms: ServerRooms,
-  { host, port }: ServeOptions,
-  tls: { readonly cert: string; readonly key: string } | null,
-): Promise<Serving> {
-  try {
-    return await serve(rooms, {
-      host,
-      port,
-      ...(tls === null ? {} : { tls }),
-      monotonic: () => performance.now(),
-      answered: ({ id, ...answered }) => rooms.log.debug({ id, ...answered }, 'answered'),
-    })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const [exit, why, hint] = LISTEN_TROUBLES[code] ?? []
-    if (exit === undefined) throw error
-    throw new Complaint(exit, 'listen', `${bracketed(host)}:${port} ${why}`, hint)
-  }
-}
-
-const CHOOSE_PORT = 'choose another with --port, or --port 0 for any that is free'
-const LISTEN_TROUBLES: {
-  readonly [code: string]: readonly [typeof EXIT.refused | typeof EXIT.usage, string, string]
-} = {
-  EADDRINUSE: [EXIT.refused, 'is taken by another process', CHOOSE_PORT],
-  EACCES: [EXIT.refused, 'may not be used by you', CHOOSE_PORT],
-  EADDRNOTAVAIL: [EXIT.usage, 'is no address of this machine', 'use --host 127.0.0.1'],
-  ENOTFOUND: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
-  EAI_AGAIN: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
-  EINVAL: [EXIT.usage, 'is no address to listen on', 'use --host 127.0.0.1'],
-}
-
-/** Asks for tokens; the owner's is made at the first start, and the link lets the owner's browser in once. */
-async function guarded(
-  { stateDir, actor, now }: Composed,
-  origins: Origins,
-): Promise<{ readonly guard: Guard; readonly link: string }> {
-  const owner = await ownerSecret(stateDir, randomBytes)
-  if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
-  const tries = openTries(now)
-  const browsers = openBrowsers({ now, random: randomBytes, tries, take: hash => takeCode(stateDir, hash) })
-  const guard = tokenGuard({ origins, tokens: openTokenBook(stateDir, actor, now), browsers, tries, now })
-  return { guard, link: `#code=${browsers.invite(sha256Of(owner.secret)).code}` }
-}
-
-interface Told {
-  readonly address: string
-  readonly host: string
-  readonly port: number
-  readonly auth: boolean
-  /** What makes a link of the address; null when nobody is asked for anything. */
-  readonly fragment: string | null
-}
-
-function tellAddress(context: Context, { root, stateDir }: Composed, { fragment, ...told }: Told): void {
-  const link = fragment === null ? null : `${told.address}/${fragment}`
-  const tokenFile = fragment === null ? null : ownerTokenFile(stateDir)
-  answer(context, { ...told, link, tokenFile, pid: process.pid, root, stateDir }, () => [
-    `planfold serves ${escapeForTerminal(root)} at ${told.address}`,
-    ...(link === null ? [] : [`open ${link} (works once, within 10 minutes)`]),
-    ...(tokenFile === null ? [] : [`programs use the token in ${escapeForTerminal(tokenFile)}`]),
-  ])
-  if (!told.auth) context.stderr.write('warning: anybody on this machine may do everything here (--no-auth)\n')
-}
-
-interface Stopped {
-  /** Settles when the service was told to stop and everybody has been answered. */
-  readonly answered: Promise<void>
-  /** Listens no longer. Before that, a second signal forces. */
-  close(): void
-}
-
-function stoppedBySignal(
-  context: Context,
-  {
-    stop,
-    force,
-    serving,
-  }: { readonly stop: AbortController; readonly force: AbortController; readonly serving: Serving },
-): Stopped {
-  let close = (): void => {}
-  const answered = new Promise<void>((resolve, reject) => {
-    close = context.onSignal(() => {
-      if (stop.signal.aborted) {
-        remark(context, 'stopping at once; what was under way is parked')
-        force.abort()
-        serving.cut()
-        return
-      }
-      remark(context, 'stopping … (again to force)')
-      stop.abort()
-      serving.close(GRACE_MS).then(resolve, reject)
-    })
-  })
-  return { answered, close }
 }
 
 async function tlsOf(
@@ -256,5 +87,3 @@ function folderOf(context: Context, root: string | undefined): string | undefine
     throw usage(`there is no folder '${root}'`, 'name the folder plans work in')
   return path
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -8,7 +8,7 @@ import { planDefinition as anyDefinition } from '../../format/definition.arbitra
 import { external, gate, name, plan, task } from '../../testing/index.ts'
 import { type Harness, names, Person, type Setup } from './harness.contract.ts'
 
-const RUNS = Number(process.env.PLANFOLD_CONTRACT_RUNS ?? 40)
+const RUNS = Number(process.env.PLANFOLD_CONTRACT_RUNS ?? 25)
 
 export function buildingContract(what: string, setup: Setup): void {
   describe(`${what}: plans`, () => {
@@ -54,7 +54,7 @@ export function buildingContract(what: string, setup: Setup): void {
       expect((await ana.isRefused(null, { type: 'create', definition: twice })).code).toBe('duplicate')
     })
 
-    test('a definition is the same behind the door as before it', async () => {
+    test('a definition is the same behind the door as before it', { timeout: 60_000 }, async () => {
       let made = 0
       await fc.assert(
         fc.asyncProperty(anyDefinition, async drawn => {

@@ -26,7 +26,9 @@ export function deliveryContract(what: string, setup: Setup): void {
       expect(stale.code).toBe('conflict')
     })
 
-    test('the same order under the same key is carried out once and answered as it was, whatever it is', async () => {
+    test('the same order under the same key is carried out once and answered as it was, whatever it is', {
+      timeout: 60_000,
+    }, async () => {
       let count = 0
       /** Both times on the plan as the first one left it. */
       const twice = async (at: PlanId | null, order: Order): Promise<Done> => {
@@ -116,7 +118,9 @@ export function deliveryContract(what: string, setup: Setup): void {
       expect(await watching).toEqual([])
     })
 
-    test('P56: after an order is answered, every reader sees it, at the version that was answered', async () => {
+    test('P56: after an order is answered, every reader sees it, at the version that was answered', {
+      timeout: 60_000,
+    }, async () => {
       const id = await ana.creates(plan('own-writes', external('a')))
       const readers = [ana, new Person(harness, 'ben'), new Person(harness, 'cleo')]
       for (let count = 0; count < WRITES; count++) {

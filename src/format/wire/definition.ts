@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { parsePlan } from '../parse.ts'
-import { raisePlan, raiseTask } from '../raise.ts'
+import { raiseTask } from '../raise.ts'
 import { ACTION_KEYS } from '../rules.ts'
 
 export type DefinitionRead<T> =
@@ -22,7 +22,6 @@ const FAULTS_MAX = 20
 /** Stands where a draft has no tasks yet. */
 const NONE = { id: 'none' }
 
-export const writeDefinition: (definition: PlanDefinition) => JsonObject = raisePlan
 export const writeTask: (task: TaskDefinition) => JsonObject = raiseTask
 
 /** `known`: tasks that expressions may name although the document does not have them. */

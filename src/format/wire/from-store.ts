@@ -81,7 +81,9 @@ export function taskFromStore(body: NewTask, needs: readonly TaskName[], mark: s
     task_type,
     ...rest
   } = body
-  const { agent_id, input_data, sequence_order, labels, ...others } = rest
+  const { agent_id, input_data, sequence_order, priority: said, labels, ...others } = rest
+  // What comes first in the sequence is offered first.
+  const priority = said ?? (sequence_order == null ? 0 : -sequence_order)
   const made = `${slug(name ?? title ?? description ?? task_type ?? '') ?? 'task'}-${mark}`
   const isName = typeof name === 'string' && isTaskName(name)
   const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
@@ -98,8 +100,7 @@ export function taskFromStore(body: NewTask, needs: readonly TaskName[], mark: s
     ...(task_type == null ? {} : { kind: task_type }),
     action: { type: 'external' },
     ...(needs.length === 0 ? {} : { needs }),
-    // What comes first in the sequence is offered first.
-    ...(sequence_order == null || sequence_order === 0 ? {} : { priority: -sequence_order }),
+    ...(priority === 0 ? {} : { priority }),
     ...inputs.inputs,
     ...(agent_id == null ? {} : { assignee: agent_id }),
     ...(labels == null ? {} : { labels }),

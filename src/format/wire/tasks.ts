@@ -16,6 +16,12 @@ const fields = {
   task_type: part.line.nullish(),
   input_data: part.map.nullish(),
   sequence_order: z.int().min(-1_000_000).max(1_000_000).nullish(),
+  priority: z
+    .int()
+    .min(-1_000_000)
+    .max(1_000_000)
+    .nullish()
+    .meta({ description: 'Higher first; when not said, what comes first in the sequence.' }),
   depends_on: needs.meta({ description: 'Tasks it needs, by id or name.' }),
   dependencies: needs.meta({ description: 'The same as `depends_on`.' }),
   labels: z.array(part.line).nullish(),

@@ -65,7 +65,7 @@ async function bytesOf({ rooms }: Asking, sha256: Sha256): Promise<Answer> {
     raw: { type: BYTES, data },
     headers: {
       'content-disposition': `attachment; filename="${sha256}"`,
-      'content-security-policy': "sandbox; default-src 'none'",
+      'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
     },
   }
 }

@@ -1,7 +1,7 @@
 // Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
 // left to the service. What is not ready says what is missing.
 
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { ENDED, SATISFIES } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
@@ -108,15 +108,24 @@ async function withInputs(
   { plan, task }: FoundTask,
   inputs: JsonObject,
 ): Promise<Accepted | Problem | null> {
+  const given = literally(inputs) as JsonObject
   const record = await call.rooms.engine.ask({ type: 'records', plan, tasks: [task] })
   const known = record?.tasks[0]?.definition.inputs ?? {}
-  const isSame = Object.entries(inputs).every(([key, value]) => JSON.stringify(known[key]) === JSON.stringify(value))
+  const isSame = Object.entries(given).every(([key, value]) => JSON.stringify(known[key]) === JSON.stringify(value))
   if (isSame) return null
-  const set = { inputs: { ...known, ...inputs } }
+  const set = { inputs: { ...known, ...given } }
   return await orderAlso(
     call,
     plan,
     { type: 'change', task, set, rationale: `inputs of '${task}', given to run it` },
     'inputs',
   )
+}
+
+/** What is given to run a task is data, whatever it looks like: nothing in it is an expression. */
+function literally(value: Json): Json {
+  if (typeof value === 'string') return value.replaceAll('${{', '$$${{')
+  if (Array.isArray(value)) return (value as readonly Json[]).map(literally)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, literally(inner)]))
 }

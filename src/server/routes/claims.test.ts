@@ -1,13 +1,16 @@
 // Agents and people at work over HTTP: claims, reports, gates, and single tasks advanced by hand.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Guard } from '../guard.ts'
 import { type Served, served } from '../server.fixture.ts'
 import type { Who } from '../who.ts'
+import { artifactRoutes } from './artifacts.ts'
 import { claimRoutes } from './claims.ts'
 import { runRoutes } from './claims-run.ts'
 import { gateRoutes } from './gates.ts'
+import { haltRoutes } from './halt.ts'
+import { inboxRoutes } from './inbox.ts'
 import { planVerbRoutes } from './plan-verbs.ts'
 import { sessionPlanRoutes } from './session-plans.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -37,6 +40,9 @@ beforeAll(async () => {
     ...claimRoutes,
     ...runRoutes,
     ...gateRoutes,
+    ...inboxRoutes,
+    ...artifactRoutes,
+    ...haltRoutes,
   ]
   service = await served({ routes, guard })
 })
@@ -187,6 +193,27 @@ describe('claims', () => {
     expect((await service.ask('POST', '/tasks/claim', { plan_id: other.name })).body.task.name).toBe('t2')
   })
 
+  test('what is more urgent is offered first, and what may be tried again is offered again', async () => {
+    const { id, session } = await make([
+      { id: 'later', instruction: 'x' },
+      { id: 'sooner', instruction: 'x', priority: 5, retry: { attempts: 2, backoff: '1ms' } },
+    ])
+    expect((await service.ask('GET', `/plans/${id}/next`)).body.items.map((one: { name: string }) => one.name)).toEqual(
+      ['sooner', 'later'],
+    )
+    const first = await service.ask('POST', '/tasks/claim', { session_id: session })
+    expect(first.body.task.name).toBe('sooner')
+    const error = { message: 'not now', retryable: true }
+    const failed = await service.ask('POST', `/tasks/${first.body.task.id}/report`, { status: 'failed', error })
+    expect(failed.body.task).toMatchObject({ state: 'ready', attempt: 1 })
+    const { retryAt } = (await service.rooms.engine.ask({ type: 'task', plan: id, task: 'sooner' }))!
+    await vi.waitUntil(() => service.rooms.now() >= retryAt!)
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session })).body.task).toMatchObject({
+      name: 'sooner',
+      attempt: 2,
+    })
+  })
+
   test('a task is skipped with a reason, and tried again', async () => {
     const { id } = await make([
       { id: 'a', instruction: 'x' },
@@ -219,6 +246,33 @@ describe('claims', () => {
   })
 })
 
+describe('a token for one session only (A69)', () => {
+  test('sees nothing of other sessions in what belongs to all of them', async () => {
+    const mine = await make([{ id: 'ok', gate: 'approval' }])
+    const theirs = await make([{ id: 'ok', gate: 'approval' }])
+    const scoped = { 'x-session': mine.session }
+    const all = (await service.ask('GET', '/inbox')).body.items as { id: string; plan_id: string }[]
+    const [own, other] = [mine, theirs].map(({ id }) => all.find(item => item.plan_id === id)!)
+    const seen = (await service.ask('GET', '/inbox', undefined, scoped)).body.items as { id: string }[]
+    expect(seen.map(({ id }) => id)).toEqual([own!.id])
+    const answer = { answer: 'approve' }
+    expect((await service.ask('POST', `/inbox/${other!.id}/answer`, answer, scoped)).status).toBe(404)
+    expect((await service.ask('POST', `/inbox/${own!.id}/answer`, answer, scoped)).status).toBe(200)
+    const sessions = (await service.ask('GET', '/sessions?limit=1000', undefined, scoped)).body.items as {
+      id: string
+    }[]
+    expect(sessions.map(({ id }) => id)).toEqual([mine.session])
+    expect((await service.ask('GET', `/session/${theirs.session}/plans`, undefined, scoped)).status).toBe(404)
+    expect((await service.ask('POST', '/halt', { reason: 'x' }, scoped)).status).toBe(403)
+    expect((await service.ask('POST', `/plan/${mine.id}/clone`, { session_id: theirs.session }, scoped)).status).toBe(
+      403,
+    )
+    const { shown } = (await service.rooms.engine.ask({ type: 'summary', plan: theirs.id }))!.waiting[0]!
+    expect((await service.ask('GET', `/blobs/${shown}`)).status).toBe(200)
+    expect((await service.ask('GET', `/blobs/${shown}`, undefined, scoped)).status).toBe(404)
+  })
+})
+
 describe('advancing one task by hand', () => {
   test('an external task is claimed for the caller; the draft is started for it, with the inputs that were given', async () => {
     const { id } = await make(
@@ -244,6 +298,15 @@ describe('advancing one task by hand', () => {
     await service.ask('POST', `/plans/${id}/tasks/a/report`, { status: 'done' })
     expect((await service.ask('POST', `/plans/${id}/tasks/a/run`)).body).toMatchObject({ allowed: ['retry'] })
     expect((await service.ask('POST', `/plans/${id}/tasks/b/run`)).status).toBe(200)
+  })
+
+  test('what is given is data: nothing in it is an expression', async () => {
+    const { id } = await make([{ id: 'a', instruction: 'x' }], { start: false })
+    const inputs = { one: '${{ 1 + 1 }}', two: ['$${{ x }}', { three: 'costs $5 ${{' }] }
+    expect((await service.ask('POST', `/plans/${id}/tasks/a/run`, { inputs })).body.briefing).toMatchObject({
+      inputs,
+      unresolved: [],
+    })
   })
 
   test('what the engine carries out is left to it', async () => {

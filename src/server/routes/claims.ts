@@ -9,6 +9,7 @@ import { claimNext, claimTask } from '../claiming.ts'
 import type { FoundTask } from '../look-up.ts'
 import { type Asking, gone, movedOf, order, withPlan, withTask } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { readyTasks } from '../ready-tasks.ts'
 import { type Answer, type AnyRoute, nothing, ok, type Route, route } from '../route.ts'
 import { showTask, showTasks } from '../show-task.ts'
 
@@ -123,12 +124,11 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the tasks that are ready', body: wire.next } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const explain = call.query.explain === true
-        const next = await call.rooms.engine.ask({ type: 'next', plan, explain })
-        if (next === null) return gone()
-        const names = next.ready.map(({ name }) => name)
+        const ready = await readyTasks(call, plan, call.query.explain === true)
+        if (ready === null) return gone()
+        const names = ready.records.map(({ card }) => card.name)
         const shown = await showTasks(call, plan, names)
-        return shown === null ? gone() : ok({ items: shown.bodies, explained: next.explained }, shown.version)
+        return shown === null ? gone() : ok({ items: shown.bodies, explained: ready.explained }, shown.version)
       }),
   }),
 ]

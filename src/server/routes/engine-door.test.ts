@@ -39,7 +39,7 @@ function samplesOf(service: Served, name: 'EngineOrder' | 'EngineQuery', types: 
 }
 
 describe('the Engine door over HTTP', () => {
-  test('everybody may give the orders of their role, and no others', async () => {
+  test('everybody may give the orders of their role, and no others', { timeout: 60_000 }, async () => {
     const service = await serving({ guard: byName() })
     const may: { readonly [role in Role]: (type: string) => boolean } = {
       viewer: () => false,

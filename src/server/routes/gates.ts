@@ -19,6 +19,7 @@ import { iso, onWire } from '../on-wire.ts'
 import { type Asking, gone, movedOf, order, withPlan } from '../ordering.ts'
 import { isProblem } from '../problem.ts'
 import { readRevision } from '../revision-text.ts'
+import { LIMITS } from '../rooms.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
 
 const noun = 'gates'
@@ -149,6 +150,7 @@ function answering<B>(
     noun,
     about,
     body,
+    bodyMaxBytes: LIMITS.planBytes,
     answers: { 200: { about: 'it is decided', body: decided } },
     handle: async call => {
       const found = await findTask(call, call.params.gate!, call.params.plan)

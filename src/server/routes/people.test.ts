@@ -118,6 +118,26 @@ describe('the inbox', () => {
   })
 })
 
+describe('questions and proposals in the inbox', () => {
+  test('are answered there, too, under their own ids', async () => {
+    const { id, document } = await make([{ id: 'a', instruction: 'x' }])
+    const asked = (await service.ask('POST', `/plans/${id}/questions`, { text: 'Why?' })).body
+    const next = { ...document, tasks: [{ id: 'a', instruction: 'y' }] }
+    const made = (await service.ask('POST', `/plans/${id}/proposals`, { document: next, rationale: 'r' })).body
+    expect((await inboxOf(id)).map((item: { id: string; asks: string }) => [item.id, item.asks]).sort()).toEqual(
+      [
+        [asked.id, 'agent-question'],
+        [made.id, 'proposal'],
+      ].sort(),
+    )
+    const answer = { answer: 'answer', answers: { answer: 'because' } }
+    expect((await service.ask('POST', `/inbox/${asked.id}/answer`, answer)).status).toBe(200)
+    expect((await service.ask('POST', `/inbox/${made.id}/answer`, { answer: 'decline' })).status).toBe(422)
+    expect((await service.ask('POST', `/inbox/${made.id}/answer`, { answer: 'approve' })).body.answer).toBe('accept')
+    expect((await service.ask('GET', `/plans/${id}/revisions`)).body.items).toHaveLength(2)
+  })
+})
+
 describe('questions', () => {
   test('one is asked in the middle of work, found, and answered', async () => {
     const { id } = await make([{ id: 'a', instruction: 'x' }])

@@ -150,10 +150,10 @@ describe('what a client says of a plan', () => {
       extra: { mood: { good: true } },
       revision: 1,
     })
-    const { body: later } = await patch(plan, { started_at: null, mood: null })
+    const { body: later } = await patch(plan, { completed_at: '2026-01-25', mood: null })
     expect(later).toMatchObject({
       current_step: 2,
-      client: { started_at: null, completed_at: '2026-01-24T11:00:00.123456' },
+      client: { started_at: '2026-01-24T10:00:00Z', completed_at: '2026-01-25' },
       extra: {},
     })
   })
@@ -186,6 +186,36 @@ describe('what a client says of a plan', () => {
     }
     expect((await patch(plan, { goal_id: 'g', agent_id: 'a1', id: plan.id })).status).toBe(200)
     expect((await ask('GET', `/plans/${plan.id}`)).body.current_step).toBe(0)
+  })
+
+  test('may be a whole body as it was shown: only what is new is said', async () => {
+    const plan = await made({ note: 'kept', title: 'T' })
+    await become(plan, 'active')
+    const { body: shown } = await ask('GET', `/plans/${plan.id}`)
+    expect((await patch(plan, { ...shown, current_step: undefined })).body).toEqual(shown)
+    const { body } = await patch(plan, { ...shown, title: 'New', extra: { ...shown.extra, more: 1 } })
+    expect(body).toMatchObject({ title: 'New', extra: { note: 'kept', more: 1 }, revision: shown.revision + 1 })
+    const { body: less } = await patch(plan, { note: null, extra: { more: null } })
+    expect(less.extra).toEqual({})
+    for (const wrong of [
+      { version: 99 },
+      { progress: {} },
+      { client: { started_at: 5 } },
+      { extra: { status: 'x' } },
+      { extra: 5 },
+    ])
+      expect((await patch(plan, wrong)).status, JSON.stringify(wrong)).toBe(422)
+  })
+
+  test('about its definition loses nothing of what others add meanwhile', async () => {
+    const plan = await made({ steps: [] })
+    const adds = Array.from({ length: 12 }, (_, at) => ask('POST', '/tasks', { plan_id: plan.id, name: `t${at}` }))
+    const titles = Array.from({ length: 4 }, (_, at) => patch(plan, { [at % 2 === 0 ? 'title' : 'owner']: `x${at}` }))
+    const statuses = (await Promise.all([...adds, ...titles])).map(({ status }) => status)
+    expect(statuses).toEqual([...Array(12).fill(201), ...Array(4).fill(200)])
+    expect(await tasksOf(plan)).toHaveLength(12)
+    const { body } = await ask('GET', `/plans/${plan.id}`)
+    expect({ title: body.title, owner: body.owner }).toEqual({ title: expect.any(String), owner: expect.any(String) })
   })
 
   test.each([

@@ -1,20 +1,20 @@
 // Plans that change: their status, what a client keeps beside them, their outline, the order of their tasks; and their end.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
-import type { AnswerOf } from '../../engine/engine.ts'
 import * as wire from '../../format/wire/plans.ts'
 import { archivePlan } from '../archiving.ts'
 import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { type FoundPlan, findPlan } from '../look-up.ts'
+import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
 import { type Asking, gone, order } from '../ordering.ts'
 import { becomes, refuseStatus } from '../plan-status.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Answer, nothing, ok, route } from '../route.ts'
-import { showPlan } from '../show-plan.ts'
+import { planBody, showPlan } from '../show-plan.ts'
 import { stale, unsaid } from '../stale.ts'
 
 export const planChangeRoutes = [
@@ -93,31 +93,54 @@ export const planChangeRoutes = [
 
 type PatchCall = Call<undefined, wire.PlanPatch>
 
+const KNOWN = {
+  fields: new Set([
+    'status',
+    'current_step',
+    'started_at',
+    'completed_at',
+    'title',
+    'description',
+    'owner',
+    'labels',
+    'plan_type',
+    'steps',
+    'reason',
+    'expected_revision',
+  ]),
+  // Whoever says a status or a step means it, whatever is so now.
+  always: new Set(['status', 'current_step', 'reason', 'expected_revision']),
+}
+const TRIES_MAX = 20
+
 /** Whatever can be refused is looked at before anything is written. */
-async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
-  const { status, reason, expected_revision, ...fields } = call.body
+async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem | null> {
   const { engine } = call.rooms
   const [summary, current] = [
     await engine.ask({ type: 'summary', plan }),
     await engine.ask({ type: 'definition', plan }),
   ]
   if (summary === null || current === null) return gone()
+  const news = newsIn(call.body, planBody(summary, current.definition), KNOWN)
+  if (isProblem(news)) return news
+  const { status, reason, expected_revision } = call.body
   const refusal =
-    stale(call, summary, expected_revision) ??
-    refuseFixed(summary, fields) ??
-    (status === undefined ? null : refuseStatus(summary, status))
+    stale(call, summary, expected_revision) ?? (status === undefined ? null : refuseStatus(summary, status))
   if (refusal !== null) return refusal
   let { expectedVersion } = call
-  const definition = redefined(current.definition, fields)
+  const definition = redefined(current.definition, news)
   if (definition !== null) {
-    const rationale = reason ?? 'changed by a client'
-    const what = { type: 'revise' as const, definition, rationale, ...given({ expectedRevision: expected_revision }) }
-    const revised = await engine.submit(plan, what, call.who.actor, given({ expectedVersion }))
+    const what = { type: 'revise', definition, rationale: reason ?? 'changed by a client' } as const
+    // It is made from what was just read: whoever came in between would be undone by it.
+    const seen = { expectedVersion: expectedVersion ?? summary.version }
+    const revised = await engine.submit(plan, what, call.who.actor, seen)
+    const isOvertaken = !revised.ok && revised.refusal.code === 'conflict' && expectedVersion === undefined
+    if (isOvertaken && tries < TRIES_MAX) return await change(call, plan, tries + 1)
     if (!revised.ok) return unsaid(revised.refusal)
     expectedVersion = undefined
   }
-  const set = annotated(summary.annotations, fields)
-  if (set !== null) {
+  const set = annotated(summary.annotations, news)
+  if (Object.keys(set).length > 0) {
     const kept = await engine.submit(plan, { type: 'annotate', set }, call.who.actor, given({ expectedVersion }))
     if (!kept.ok) return unsaid(kept.refusal)
     expectedVersion = undefined
@@ -127,62 +150,22 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   return moved !== null && isProblem(moved) ? moved : null
 }
 
-/** What a plan belongs to is said once, when it is made. */
-function refuseFixed(
-  { id, name, goalId, agent, session }: NonNullable<AnswerOf<'summary'>>,
-  fields: { readonly [key: string]: unknown },
-): Problem | null {
-  const fixed: JsonObject = { id, plan_id: id, name, goal_id: goalId, agent_id: agent, session_id: session }
-  const faults = Object.entries(fixed).flatMap(([path, value]) =>
-    !Object.hasOwn(fields, path) || fields[path] === value
-      ? []
-      : [{ path, message: 'cannot be changed', hint: 'leave it out, or make another plan of its document' }],
-  )
-  if (faults.length === 0) return null
-  return problem(422, 'invalid', `'${faults[0]!.path}' of a plan cannot be changed`, { hint: faults[0]!.hint, faults })
-}
-
-/** Fields that make another definition; null when none of them says anything new. */
-function redefined(definition: PlanDefinition, fields: Partial<wire.PlanPatch>): PlanDefinition | null {
+/** The definition with what is new; null when nothing of it is. */
+function redefined(definition: PlanDefinition, { fields, others }: News<wire.PlanPatch>): PlanDefinition | null {
   const { title, description: goal, owner, labels, plan_type, steps } = fields
-  const said = { title, goal, owner, labels }
-  const extra = { plan_type, steps }
-  if ([...Object.values(said), ...Object.values(extra)].every(value => value === undefined)) return null
+  const said = given({ title, goal, owner, labels }) as JsonObject
+  const extra = { ...given({ plan_type, steps }), ...takenFrom(definition.extra, others) } as JsonObject
+  if (Object.keys(said).length + Object.keys(extra).length === 0) return null
   return {
-    ...merged(definition as unknown as JsonObject, said as JsonObject),
-    extra: merged(definition.extra ?? {}, extra as JsonObject),
+    ...merged(definition as unknown as JsonObject, said),
+    extra: merged(definition.extra ?? {}, extra),
   } as unknown as PlanDefinition
 }
 
-const OF_DEFINITION = new Set(['title', 'description', 'owner', 'labels', 'plan_type', 'steps'])
-const OF_IDENTITY = new Set(['id', 'plan_id', 'name', 'goal_id', 'agent_id', 'session_id'])
-
-/** What is kept beside it; null when there is nothing to keep. */
-function annotated(before: JsonObject, fields: Partial<wire.PlanPatch>): JsonObject | null {
-  const { started_at, completed_at, ...others } = fields
-  const kept = Object.entries(others).filter(([key]) => !OF_DEFINITION.has(key) && !OF_IDENTITY.has(key))
-  const set = { ...(Object.fromEntries(kept) as JsonObject), ...clientSaid(before, { started_at, completed_at }) }
-  return Object.keys(set).length === 0 ? null : set
-}
-
-/** Times that a client says stand together under `client`, beside ours. */
-export function clientSaid(
-  before: JsonObject,
-  said: { readonly started_at: string | null | undefined; readonly completed_at: string | null | undefined },
-): JsonObject {
-  const times = given(said)
-  if (Object.keys(times).length === 0) return {}
-  return { client: merged((before.client ?? {}) as JsonObject, times as JsonObject) }
-}
-
-/** Null takes a key away. */
-export function merged(before: JsonObject, set: JsonObject): JsonObject {
-  const entries = new Map<string, Json>(Object.entries(before))
-  for (const [key, value] of Object.entries(set)) {
-    if (value === null) entries.delete(key)
-    else if (value !== undefined) entries.set(key, value)
-  }
-  return Object.fromEntries(entries)
+/** What is kept beside it. */
+function annotated(before: JsonObject, { fields, others }: News<wire.PlanPatch>): JsonObject {
+  const { current_step, started_at, completed_at } = fields
+  return { ...others, ...given({ current_step }), ...clientSaid(before, { started_at, completed_at }) } as JsonObject
 }
 
 function refusePurge({ who: { role } }: Asking, { name }: FoundPlan): Problem {

@@ -235,3 +235,29 @@ describe('going back', () => {
     expect((await service.ask('POST', `/plan/${plan}/rollback`, { checkpoint_id: 'here', to: 1 })).status).toBe(422)
   })
 })
+
+describe('whoever was told that it is done (P56)', () => {
+  test('sees it at once, and never an older version after a newer one', async () => {
+    const plan = await make([{ id: 'a', instruction: 'by hand' }])
+    await service.ask('POST', `/plan/${plan}/execute`)
+    let isOver = false
+    const readers = [1, 2].map(async () => {
+      let last = 0
+      while (!isOver) {
+        const { headers } = await service.ask('GET', `/plan/${plan}`)
+        const version = Number(headers.get('etag')!.replaceAll('"', ''))
+        expect(version).toBeGreaterThanOrEqual(last)
+        last = version
+      }
+    })
+    for (let n = 0; n < 40; n++) {
+      const verb = n % 2 === 0 ? 'pause' : 'resume'
+      const { body, headers } = await service.ask('POST', `/plan/${plan}/${verb}`, {})
+      const seen = await service.ask('GET', `/plan/${plan}`)
+      expect(seen.body).toMatchObject({ state: n % 2 === 0 ? 'paused' : 'active', version: body.version })
+      expect(headers.get('etag')).toBe(seen.headers.get('etag'))
+    }
+    isOver = true
+    await Promise.all(readers)
+  })
+})

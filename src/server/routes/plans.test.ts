@@ -121,7 +121,7 @@ describe('a plan of the PlanStore', () => {
         expect(body).toMatchObject(fields)
         expect(body.extra).toEqual(extra)
       }),
-      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 40) },
+      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 25) },
     )
   })
 

@@ -110,11 +110,18 @@ export const revisionRoutes: readonly AnyRoute[] = [
         const { done, made } = ordered
         const event = done.events.find(one => one.type === 'plan.revised')
         const moved = await movedOf(call, done)
+        // Told anew, it is told as it was: what it changed, not what it would change by now.
+        const was =
+          event === undefined
+            ? null
+            : await call.rooms.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
+        const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
+        const { notes, fates } = done.replayed === true ? { notes: [], fates: [] } : made
         const body = {
           revision: event?.revision ?? made.from,
           changed: event !== undefined,
           dry_run: false,
-          ...told(made),
+          ...told({ summary: summarise(diff), diff, notes, fates }),
           ...moved,
         }
         return event === undefined
@@ -157,7 +164,7 @@ function shown({ revision, hash, verified, actor, at, version, rationale, defini
 const changed = (before: Revision | undefined, after: Revision): string =>
   before === undefined ? 'made' : summarise(semanticDiff(before.definition, after.definition))
 
-const told = ({ summary, diff, notes, fates }: Rewritten) => ({
+const told = ({ summary, diff, notes, fates }: Pick<Rewritten, 'summary' | 'diff' | 'notes' | 'fates'>) => ({
   summary,
   diff: onWire(diff),
   notes: onWire(notes),

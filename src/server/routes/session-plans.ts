@@ -19,8 +19,9 @@ import { readPlanDocument } from '../document.ts'
 import { given } from '../given.ts'
 import { iso, isoOrNull } from '../on-wire.ts'
 import { type Asking, gone, order, orderAlso } from '../ordering.ts'
-import { isProblem, type Problem, unfit } from '../problem.ts'
+import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { textOf } from '../revision-text.ts'
+import { LIMITS } from '../rooms.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
 import { findSession, isSessionInScope, noSession, sessionIdFault } from '../session-look-up.ts'
@@ -36,6 +37,7 @@ const make = {
   about:
     'Makes a plan in a session: of a description, or of a whole document. A session that is not there is opened by it.',
   body: newSessionPlan,
+  bodyMaxBytes: LIMITS.planBytes,
   answers: { 201: { about: 'the plan', body: madeSessionPlan } },
 } as const
 
@@ -52,7 +54,8 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         if (!isSessionInScope(call, session)) return noSession(session)
         const meant = meantPlan(body as JsonObject, session)
         if (isProblem(meant)) return meant
-        await openIfNew(call, session, meant.title)
+        const closed = await openIfNew(call, session, meant.title)
+        if (closed !== null) return closed
         const made = await order(call, null, meant.order)
         if (isProblem(made)) return made
         const isToRun = body.auto_execute === true
@@ -164,11 +167,18 @@ function remembered(row: PlanRow, now: number) {
   }
 }
 
-async function openIfNew({ rooms, who }: Asking, session: string, title: string): Promise<void> {
-  if ((await rooms.engine.sessions.get(session)) !== null) return
+/** Null when it is open. */
+async function openIfNew({ rooms, who }: Asking, session: string, title: string): Promise<Problem | null> {
+  const row = await rooms.engine.sessions.get(session)
+  if (row?.status === 'closed')
+    return problem(409, 'illegal-transition', `the session '${session}' is closed`, {
+      hint: 'open another one: POST /sessions',
+      allowed: [],
+    })
   const opened = [{ type: 'session.opened', title }] as const
   // Somebody else may open it at the same time; then it is open.
-  await rooms.engine.sessions.append(session, opened, { actor: who.actor, expectedVersion: 0 })
+  if (row === null) await rooms.engine.sessions.append(session, opened, { actor: who.actor, expectedVersion: 0 })
+  return null
 }
 
 interface Meant {

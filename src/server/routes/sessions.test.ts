@@ -66,6 +66,7 @@ describe('a closed session', () => {
     expect((await service.ask('POST', '/sessions/over/close')).body).toMatchObject({ status: 'closed' })
     expect((await service.ask('POST', '/session/over/close')).status).toBe(200)
     expect((await service.ask('POST', '/sessions/over/messages', { text: 'x' })).status).toBe(409)
+    expect((await service.ask('POST', '/session/over/plan', { description: 'x' })).status).toBe(409)
     expect((await service.ask('GET', '/sessions?status=closed')).body.items).toMatchObject([{ id: 'over' }])
   })
 })

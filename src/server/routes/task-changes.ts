@@ -2,7 +2,7 @@
 
 import type { Evaluation } from '../../domain/client-event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
 import { inputsOf } from '../../format/wire/from-store.ts'
 import * as wire from '../../format/wire/tasks.ts'
@@ -10,14 +10,14 @@ import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { type FoundTask, findTask } from '../look-up.ts'
 import { needsMeant } from '../needs.ts'
+import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
 import { iso } from '../on-wire.ts'
 import { type Accepted, gone, order } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { created, nothing, ok, route } from '../route.ts'
-import { showTask } from '../show-task.ts'
+import { showTask, taskBody } from '../show-task.ts'
 import { stale, unsaid } from '../stale.ts'
 import { refuseTaskStatus, type Standing, taskBecomes, type WantedStatus } from '../task-status.ts'
-import { clientSaid, merged } from './plan-changes.ts'
 
 export const taskChangeRoutes = [
   route({
@@ -106,23 +106,47 @@ export const taskChangeRoutes = [
 
 type PatchCall = Call<undefined, wire.TaskPatch>
 
+const KNOWN = {
+  fields: new Set([
+    'agent_id',
+    'title',
+    'description',
+    'task_type',
+    'input_data',
+    'sequence_order',
+    'priority',
+    'depends_on',
+    'dependencies',
+    'labels',
+    'status',
+    'output_data',
+    'started_at',
+    'completed_at',
+    'error',
+    'reason',
+    'token',
+    'expected_revision',
+  ]),
+  // Whoever says a status means it, whatever is so now.
+  always: new Set(['status', 'output_data', 'error', 'reason', 'token', 'expected_revision']),
+}
+
 /** Whatever can be refused is looked at before anything is written. Null when no status was asked for. */
 async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accepted | null | Problem> {
   const { engine } = call.rooms
-  const { status, output_data, error, reason, token, expected_revision, ...fields } = call.body
   const standing = await standingOf(engine, plan, task)
   if (standing === null) return gone()
   const { record, summary } = standing
+  const news = newsIn(call.body, taskBody(record, { id: plan, name: summary.name }), KNOWN)
+  if (isProblem(news)) return news
+  const { status, output_data, error = null, reason = null, token, expected_revision } = call.body
   const kept = record.card.annotations.output_data
   const outputs = (output_data ?? (status === 'completed' ? kept : null) ?? null) as JsonObject | null
-  const wanted: WantedStatus | null =
-    status === undefined ? null : { status, outputs, error: error ?? null, reason: reason ?? null, token }
+  const wanted: WantedStatus | null = status === undefined ? null : { status, outputs, error, reason, token }
   const refusal =
-    stale(call, summary, expected_revision) ??
-    refuseFixed(record, plan, fields) ??
-    (wanted === null ? null : refuseTaskStatus(standing, wanted))
+    stale(call, summary, expected_revision) ?? (wanted === null ? null : refuseTaskStatus(standing, wanted))
   if (refusal !== null) return refusal
-  const set = await changesOf(call, plan, record, fields)
+  const set = await changesOf(call, plan, record, news)
   if (isProblem(set)) return set
   let { expectedVersion } = call
   if (Object.keys(set).length > 0) {
@@ -130,7 +154,7 @@ async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accep
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
-  const beside = annotated(record.card.annotations, fields, { output_data, error, reason }, status)
+  const beside = annotated(record.card.annotations, news)
   if (Object.keys(beside).length > 0) {
     const order = { type: 'annotate', task, set: beside } as const
     const noted = await engine.submit(plan, order, call.who.actor, given({ expectedVersion }))
@@ -150,80 +174,46 @@ async function standingOf(engine: Call['rooms']['engine'], plan: PlanId, task: T
   return { record, needs, summary, isAlone: current.definition.extra?.plan_type === 'sequential' }
 }
 
-function refuseFixed({ card }: TaskRecord, plan: PlanId, fields: { readonly [key: string]: unknown }): Problem | null {
-  const fixed: JsonObject = { id: card.id, name: card.name, plan_id: plan }
-  const faults = Object.entries(fixed).flatMap(([path, value]) =>
-    !Object.hasOwn(fields, path) || fields[path] === value
-      ? []
-      : [{ path, message: 'cannot be changed', hint: 'leave it out, or add another task' }],
-  )
-  return faults.length === 0 ? null : unfit('body', faults)
-}
-
-type Fields = Partial<wire.TaskPatch>
-
 /** Fields of its definition as they shall be. */
 async function changesOf(
   call: PatchCall,
   plan: PlanId,
   { definition }: TaskRecord,
-  fields: Fields,
+  { fields, others }: News<wire.TaskPatch>,
 ): Promise<TaskChanges | Problem> {
-  const { agent_id, title, description, task_type, input_data, sequence_order, depends_on, dependencies, labels } =
-    fields
+  const { agent_id, title, description, task_type, input_data, labels, depends_on, dependencies } = fields
   const { needs, faults } = await needsMeant(call, plan, depends_on ?? dependencies, 'depends_on')
   if (faults.length > 0) return unfit('body', faults)
   const isNeeding = depends_on !== undefined || dependencies !== undefined
   const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
+  const { sequence_order } = fields
+  const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = merged(definition.extra ?? {}, {
-    ...(sequence_order === undefined ? {} : { sequence_order }),
+    ...given({ sequence_order }),
     ...(input_data === undefined ? {} : { input_data: inputs.extra?.input_data ?? null }),
-  } as { [key: string]: Json })
+    ...takenFrom(definition.extra, others),
+  } as JsonObject)
   const isOther = JSON.stringify(extra) !== JSON.stringify(definition.extra ?? {})
   return {
     ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
+    ...given({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
     ...(input_data === undefined ? {} : { inputs: inputs.inputs?.inputs ?? null }),
-    ...(sequence_order === undefined ? {} : { priority: sequence_order === null ? null : -sequence_order }),
     ...(isOther ? { extra: Object.keys(extra).length === 0 ? null : extra } : {}),
   }
 }
 
-const OF_DEFINITION = new Set([
-  'agent_id',
-  'title',
-  'description',
-  'task_type',
-  'input_data',
-  'sequence_order',
-  'depends_on',
-  'dependencies',
-  'labels',
-])
-const OF_IDENTITY = new Set(['id', 'name', 'plan_id'])
-
 /** What is kept beside it. What a task that has ended left behind stands in its outputs, until somebody says otherwise. */
-function annotated(
-  before: JsonObject,
-  fields: Fields,
-  said: Pick<wire.TaskPatch, 'output_data' | 'error' | 'reason'>,
-  status: wire.TaskPatch['status'],
-): JsonObject {
-  const { started_at, completed_at, ...others } = fields
-  const kept = Object.entries(others).filter(([key]) => !OF_DEFINITION.has(key) && !OF_IDENTITY.has(key))
+function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
+  const { status, output_data, error, started_at, completed_at } = fields
   const isTold = status === 'completed' || status === 'failed'
-  const { output_data, ...words } = given(said)
   const outputs = isTold ? (before.output_data === undefined ? {} : { output_data: null }) : given({ output_data })
-  const times = { started_at, completed_at } as {
-    started_at: string | null | undefined
-    completed_at: string | null | undefined
-  }
   return {
-    ...(Object.fromEntries(kept) as JsonObject),
-    ...(isTold || status === 'skipped' ? {} : (words as JsonObject)),
-    ...(outputs as JsonObject),
-    ...clientSaid(before, times),
-  }
+    ...others,
+    ...(isTold ? {} : given({ error })),
+    ...outputs,
+    ...clientSaid(before, { started_at, completed_at }),
+  } as JsonObject
 }
 
 /** That others need it is a conflict with them, not a lack of rights. */

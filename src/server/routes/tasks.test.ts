@@ -104,7 +104,7 @@ describe('a task', () => {
         expect(body.input_data).toEqual(fields.input_data ?? {})
         expect(body.extra).toEqual(others)
       }),
-      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 40) },
+      { numRuns: Number(process.env.PLANFOLD_RUNS ?? 25) },
     )
   })
 
@@ -478,6 +478,17 @@ describe('what a client says of a task', () => {
       input_data: { x: 1 },
       extra: { note: 'first' },
     })
+  })
+
+  test('may be a whole body as it was shown: only what is new is said', async () => {
+    const one = await task(await plan(), { name: 'one', note: 'kept', priority: 7 })
+    expect(one.priority).toBe(7)
+    expect((await patch(one, one)).body).toEqual(one)
+    const { body } = await patch(one, { ...one, description: 'new', extra: { note: null, more: [1] } })
+    expect(body).toMatchObject({ description: 'new', extra: { more: [1] }, priority: 7 })
+    expect(Object.keys(body.extra)).toEqual(['more'])
+    for (const wrong of [{ visit: 9 }, { claimed_by: 'me' }, { state: 'completed' }, { extra: { output_data: 1 } }])
+      expect((await patch(one, wrong)).status, JSON.stringify(wrong)).toBe(422)
   })
 
   test('about what it needs is shown at both ends; circles and strangers are refused', async () => {

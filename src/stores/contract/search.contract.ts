@@ -143,6 +143,18 @@ export function searchContract(what: string, setup: Setup): void {
       )
     })
 
+    it('a list goes on where it was although the plan its cursor names was pruned', async () => {
+      const { store, clock } = await one(setup)
+      for (let number = 1; number <= 4; number++) await given(store, plan(`word-${number}`, task('a')), number)
+      const pages = { text: 'word', limit: 2 }
+      const { items, next } = await store.plans(pages)
+      for (const { id } of items) await must(store, id, { type: 'archive' })
+      clock.pass(1_000)
+      await store.prune({ before: clock.wall, dryRun: false })
+      const rest = await store.plans({ ...pages, cursor: next! })
+      expect(rest.items.map(row => row.name)).toEqual(['word-2', 'word-1'])
+    })
+
     it('nothing anybody writes is an operator: each text is its words, found or not, and never an error', async () => {
       const { store } = await one(setup)
       const id = await given(store, plan('not-near', task('a', { title: 'NOT this OR that' })))

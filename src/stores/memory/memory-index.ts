@@ -42,7 +42,11 @@ export function memoryIndex(disk: MemoryDisk): IndexTable {
     marks: () => index.marks,
     mark: marks => disk.set(index, 'marks', marks),
 
-    docs: no => ofPlan(index.docs, no).map(({ key: _, no: __, ...doc }) => doc),
+    doc(no, task) {
+      const found = index.docs.get(JSON.stringify([no, task]))
+      return found === undefined ? null : docOf(found)
+    },
+    docs: no => ofPlan(index.docs, no).map(docOf),
     putDoc(no, doc) {
       const place = JSON.stringify([no, doc.task])
       disk.put(index.docs, place, { ...doc, no, key: index.docs.get(place)?.key ?? nextKey() })
@@ -124,6 +128,7 @@ function ofPlan<R extends { readonly no: number }>(rows: ReadonlyMap<string, R>,
   return [...rows.values()].filter(row => row.no === no)
 }
 
+const docOf = ({ key: _, no: __, ...doc }: MemoryDoc): Doc => doc
 const stepOf = ({ key: _, no: __, ...step }: MemoryStep): Step => step
 
 const isAsked = (plan: MemoryPlan, { no, archived }: SearchWhere): boolean =>

@@ -18,6 +18,10 @@ export function sqliteIndex(sql: Connection, wrote: () => void): IndexTable {
       sql.prepare('UPDATE caught_up SET position = ?, log = ?').run(position, log)
     },
 
+    doc(no, task) {
+      const row = sql.prepare('SELECT * FROM docs WHERE plan_no = ? AND task = ?').get(no, task ?? '')
+      return row === undefined ? null : docOf(row)
+    },
     docs: no => sql.prepare('SELECT * FROM docs WHERE plan_no = ?').all(no).map(docOf),
     putDoc(no, { task, kind, capabilities, text }) {
       wrote()

@@ -58,6 +58,10 @@ async function written() {
   await given(store, plan('large', placed('a', 7, { description: 'x'.repeat(300_000) }), task('b')), 4)
   const asks = await given(store, plan('asks', gate('a'), { session: 's', goal: 'why' }), 5)
   await must(store, asks, { type: 'start' })
+  const held = await given(store, plan('held', external('named', { assignee: 'ann' }), external('free')), 6)
+  await must(store, held, { type: 'start' })
+  for (const each of ['named', 'free'])
+    await must(store, held, { type: 'claim', task: name(each), token: each, by: 'cleo' })
   for (let note = 0; note < 30; note++) await must(store, grown, { type: 'note', text: 'tick' })
   await store.logs.append([
     { plan: plain, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'printed words' },
@@ -83,6 +87,8 @@ function asSchemaOne(path: string): string {
       .map(row => row.name)
     old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new.${table}`)
   }
+  // Whoever had claimed a task stood in the place of whom it names.
+  old.exec(`UPDATE main.tasks SET assignee = 'cleo' WHERE status = 'running'`)
   old.exec('COMMIT; DETACH new')
   old.close()
   cpSync(join(dirname(path), 'blobs'), join(folder, 'blobs'), { recursive: true })
@@ -153,7 +159,7 @@ describe('sqlite: migrating', () => {
       connection.prepare('SELECT plan_no, ordinal, name, status FROM tasks ORDER BY 1, 2').all()
     const connection = openAt(join(old, 'planfold.db'))
     const before = rows(connection)
-    expect(before).toHaveLength(10)
+    expect(before).toHaveLength(12)
     for (let at = 1; at <= second!.statements.length + 2; at++) {
       expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(at), bodies: blobs })).toThrow('killed')
       expect(connection.pragma('user_version')).toBe(1)
@@ -171,7 +177,7 @@ describe('sqlite: migrating', () => {
     hands.exec(`UPDATE entries SET actor = 'eve' WHERE version = 1 AND plan_no = 3`)
     hands.close()
     const store = await StoreSqlite.open(options(old))
-    expect((await store.plans({})).items).toHaveLength(5)
+    expect((await store.plans({})).items).toHaveLength(6)
     expect((await store.check()).ok).toBe(false)
     await store.close()
   })

@@ -80,7 +80,9 @@ function byWords(
   where.add('p.archived = ?', flagOf(query))
   where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
   where.add('w.doc_words MATCH ?', `{plan} : (${matching(words)})`)
-  where.add(`w.rowid < (SELECT doc_no FROM docs WHERE plan_no = ? AND task = '')`, before)
+  // The plan a cursor names may be gone by now; then the next that came after it is where the page before ended.
+  const place = `(SELECT doc_no FROM docs WHERE plan_no >= ? AND task = '' ORDER BY plan_no, task LIMIT 1)`
+  where.add(`w.rowid < coalesce(${place}, ${Number.MAX_SAFE_INTEGER})`, before)
   const from = 'doc_words w CROSS JOIN docs d ON d.doc_no = w.rowid CROSS JOIN plans p ON p.plan_no = d.plan_no'
   return all(sql, from, where, 'w.rowid', limit)
 }

@@ -126,6 +126,22 @@ describe('sqlite: what lists cost', () => {
         )
       }
     }
+    // Through the plans that are open, in their order; the newest first of what is found there.
+    for (const status of ['ready', 'running'] as const) {
+      for (const archived of [{}, { archived: false }])
+        for (const order of [{}, sequence])
+          for (const at of [
+            {},
+            { cursor: cursor(...(order === sequence ? ['tasks in sequence', 7, 1, 1] : ['tasks', 7, 1])) },
+          ])
+            isOneStretch(
+              meaning(() => tables.projections.tasks({ ...order, ...archived, status, ...at }, null)),
+              status,
+            )
+      const steps = meaning(() => tables.projections.tasks({ ...recent, status, archived: false }, null))
+      expect(steps[0]).toBe('SEARCH p USING INDEX plans_by_status (status=? AND archived=?)')
+      expect(steps.join()).not.toMatch(/SCAN/)
+    }
     expect(meaning(() => tables.projections.tasks(recent, null))[0]).toBe('SCAN t USING INDEX tasks_by_time')
     isOneStretch(
       meaning(() => tables.projections.tasks({ ...recent, cursor: cursor('recent tasks', 7, 1, 1) }, null)),

@@ -13,7 +13,7 @@ CREATE INDEX streams_by_parent ON streams (kind, json_extract(row, '$.parent'));
 CREATE INDEX streams_by_status ON streams (kind, json_extract(row, '$.status'));
 CREATE INDEX task_logs_by_plan ON task_logs (plan_no);
 CREATE INDEX task_logs_by_task ON task_logs (plan_no, ordinal);
-CREATE INDEX tasks_by_assignee ON tasks (assignee, added_at) WHERE assignee IS NOT NULL;
+CREATE INDEX tasks_by_assignee ON tasks (assignee, status, added_at) WHERE assignee IS NOT NULL;
 CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence);
 CREATE INDEX tasks_by_time ON tasks (added_at);
 CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE instr('|waiting|blocked|failed|skipped|abandoned|cancelled|', '|' || status || '|') > 0;

@@ -226,10 +226,10 @@ export const MIGRATIONS: readonly Migration[] = [
       'ALTER TABLE tasks ADD COLUMN added_at INTEGER NOT NULL DEFAULT 0',
       `UPDATE tasks SET sequence = ordinal,
         added_at = (SELECT created_at FROM plans p WHERE p.plan_no = tasks.plan_no)`,
-      // None of these holds a column or a row that a step of a healthy plan changes.
+      // None of these holds what a step of the engine in a healthy plan changes; only claims of assigned tasks do.
       'CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence)',
       'CREATE INDEX tasks_by_time ON tasks (added_at)',
-      'CREATE INDEX tasks_by_assignee ON tasks (assignee, added_at) WHERE assignee IS NOT NULL',
+      'CREATE INDEX tasks_by_assignee ON tasks (assignee, status, added_at) WHERE assignee IS NOT NULL',
       `CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting'`,
       `CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE ${oneOf('status', ...OFF_COURSE)}`,
       // A stored fold does not say when a task came that a revision brought; the journal does.

@@ -1,115 +1,88 @@
-// Lists of tasks, in three orders. As with plans, a page is a stretch of an index wherever that can be had without an index on
-// what every step changes.
+// Lists of tasks. No index holds what a step of a healthy plan changes, so tasks that are ready or running are found through the
+// plans that are open; everything else is a stretch of an index. Where several stretches are asked for, each gives its first
+// rows, and the first of all are taken.
 
 import { type PlanId, taskId } from '../../domain/id.ts'
-import { limitOf, openCursor, pageOf } from '../cursor.ts'
+import { type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { limitOf, pageOf } from '../cursor.ts'
 import type { Page, TaskQuery, TaskRow } from '../store.ts'
 import { Conditions } from './conditions.ts'
 import type { Connection, Row } from './driver.ts'
 import { taskOf } from './projection-tables.ts'
 import { OFF_COURSE, oneOf } from './schema.ts'
+import { openTaskCursor, orderOf } from './task-order.ts'
 
 export function listTasks(sql: Connection, query: TaskQuery, no: number | null): Page<TaskRow> {
-  const { statuses } = query
   const limit = limitOf(query.limit)
-  if (statuses === undefined) {
-    const { rows, list, key } = stretch(sql, query, no)
-    return pageOf(list, rows, limit, taskRow, key)
-  }
-  // One stretch for each status, of which the first ones are taken: no page costs more because another status is rare.
-  const { list, key } = stretch(sql, { ...query, limit: 1 }, no)
-  const all = [...new Set(statuses)].flatMap(status => stretch(sql, { ...query, status }, no).rows)
-  const order = query.order === 'recent' ? [-1, -1, -1] : [-1, 1, 1]
-  const rows = all.sort((a, b) => compare(key(a), key(b), order))
-  return pageOf(list, rows.slice(0, limit + 1), limit, taskRow, key)
+  const order = orderOf(query)
+  const after = openTaskCursor(query, order)
+  const rows = stretches(query, no).flatMap(({ from, where, plan }) => {
+    if (after !== null) order.behind(where, after, no === null ? plan : null)
+    const columns = no === null ? order.columns(plan) : order.within
+    return sql
+      .prepare(`SELECT t.*, p.id AS plan_id FROM ${from} ${where} ORDER BY ${columns} LIMIT ?`)
+      .all(...where.values, limit + 1)
+  })
+  const first = rows.sort((a, b) => order.compare(order.key(a), order.key(b))).slice(0, limit + 1)
+  return pageOf(order.list, first, limit, taskRow, order.key)
 }
 
-/** Rows along an index, one more than a page has. */
 interface Stretch {
-  readonly rows: readonly Row[]
-  readonly list: string
-  readonly key: (row: Row) => readonly number[]
+  readonly from: string
+  readonly where: Conditions
+  /** The column with the number of the plan that comes first on this way. */
+  readonly plan: 't.plan_no' | 'p.plan_no'
 }
 
-function stretch(sql: Connection, query: TaskQuery, no: number | null): Stretch {
-  if (query.order === 'recent') return recent(sql, query, no)
-  return query.order === 'sequence' ? inSequence(sql, query, no) : asTheyCame(sql, query, no)
-}
-
-function compare(a: readonly number[], b: readonly number[], order: readonly number[]): number {
-  const at = a.findIndex((value, index) => value !== b[index])
-  return at === -1 ? 0 : (a[at]! - b[at]!) * order[at]!
-}
-
-function asTheyCame(sql: Connection, query: TaskQuery, no: number | null): Stretch {
-  const where = conditions(query, no)
-  const after = openCursor('tasks', 2, query.cursor)
-  if (after !== null && no === null) where.add('t.plan_no <= ?', after[0])
-  if (after !== null) where.add('(t.plan_no < ? OR t.ordinal > ?)', after[0], after[1])
-  return along(sql, query, where, '', 't.plan_no DESC, t.ordinal', 'tasks', row => [row.plan_no, row.ordinal])
-}
-
-function inSequence(sql: Connection, query: TaskQuery, no: number | null): Stretch {
-  const where = conditions(query, no)
-  const after = openCursor('tasks in sequence', 3, query.cursor)
-  if (after !== null && no !== null) where.add('(t.sequence, t.ordinal) > (?, ?)', after[1], after[2])
-  if (after !== null && no === null) {
-    where.add('t.plan_no <= ?', after[0])
-    where.add('(t.plan_no < ? OR (t.sequence, t.ordinal) > (?, ?))', ...after)
+function stretches(query: TaskQuery, no: number | null): readonly Stretch[] {
+  const asked = query.statuses === undefined ? [] : [...new Set(query.statuses)]
+  const both =
+    query.status === undefined ? asked : [query.status].filter(each => asked.length === 0 || asked.includes(each))
+  if (query.statuses === undefined && query.status === undefined) {
+    // Whoever asks for somebody's tasks gets them status by status: that is how their index is cut.
+    if (no !== null || query.assignee === undefined) return [along(query, no, undefined)]
+    return TASK_STATUSES.map(status => along(query, no, status))
   }
-  const order = no === null ? 't.plan_no DESC, t.sequence, t.ordinal' : 't.sequence, t.ordinal'
-  const key = (row: Row) => [row.plan_no, row.sequence, row.ordinal]
-  return along(sql, query, where, 'INDEXED BY tasks_by_sequence', order, 'tasks in sequence', key)
+  return both.flatMap(status => {
+    const isOpen = no === null && query.assignee === undefined && (status === 'ready' || status === 'running')
+    return isOpen ? throughPlans(query, status) : [along(query, no, status)]
+  })
 }
 
-function recent(sql: Connection, query: TaskQuery, no: number | null): Stretch {
-  const where = conditions(query, no)
-  const after = openCursor('recent tasks', 3, query.cursor)
-  const key = (row: Row) => [row.added_at, row.plan_no, row.ordinal]
-  if (no !== null) {
-    // Ordinals count tasks in the order in which they came.
-    where.add('t.ordinal < ?', after?.[2])
-    return along(sql, query, where, '', 't.ordinal DESC', 'recent tasks', key)
-  }
-  if (after !== null) where.add('(t.added_at, t.plan_no, t.ordinal) < (?, ?, ?)', ...after)
-  const isOffCourse = query.status !== undefined && OFF_COURSE.includes(query.status)
-  // A partial index serves only where its condition is said in the same words.
-  if (isOffCourse) where.add(oneOf('t.status', ...OFF_COURSE))
-  const index = query.assignee !== undefined ? 'tasks_by_assignee' : isOffCourse ? 'tasks_off_course' : 'tasks_by_time'
-  return along(
-    sql,
-    query,
-    where,
-    `INDEXED BY ${index}`,
-    't.added_at DESC, t.plan_no DESC, t.ordinal DESC',
-    'recent tasks',
-    key,
-  )
-}
-
-function conditions(query: TaskQuery, no: number | null): Conditions {
+function along(query: TaskQuery, no: number | null, status: TaskStatus | undefined): Stretch {
   const where = new Conditions()
   where.add('t.plan_no = ?', no ?? undefined)
-  where.add('t.status = ?', query.status)
   where.add('t.assignee = ?', query.assignee)
+  where.add('t.status = ?', status)
   where.add('p.archived = ?', query.archived === undefined ? undefined : Number(query.archived))
-  return where
+  const isOffCourse = status !== undefined && OFF_COURSE.includes(status)
+  let index = query.order === 'sequence' ? 'INDEXED BY tasks_by_sequence' : ''
+  if (no === null) {
+    if (query.assignee !== undefined) index = 'INDEXED BY tasks_by_assignee'
+    else if (isOffCourse) index = 'INDEXED BY tasks_off_course'
+    else if (query.order === 'recent') index = 'INDEXED BY tasks_by_time'
+    // A partial index serves only where its condition is said in the same words.
+    if (index.endsWith('off_course')) where.add(oneOf('t.status', ...OFF_COURSE))
+  }
+  return { from: `tasks t ${index} CROSS JOIN plans p ON p.plan_no = t.plan_no`, where, plan: 't.plan_no' }
 }
 
-function along(
-  sql: Connection,
-  query: TaskQuery,
-  where: Conditions,
-  index: string,
-  order: string,
-  list: string,
-  key: (row: Row) => readonly unknown[],
-): Stretch {
-  const rows = sql
-    .prepare(`SELECT t.*, p.id AS plan_id FROM tasks t ${index} CROSS JOIN plans p ON p.plan_no = t.plan_no ${where}
-      ORDER BY ${order} LIMIT ?`)
-    .all(...where.values, limitOf(query.limit) + 1)
-  return { rows, list, key: row => key(row) as number[] }
+/** Where such tasks can be. A plan that failed under the first rules may have left some ready. */
+const OPEN: Readonly<Record<'ready' | 'running', readonly PlanStatus[]>> = {
+  ready: ['active', 'paused', 'failed'],
+  running: ['active', 'paused'],
+}
+
+function throughPlans(query: TaskQuery, status: 'ready' | 'running'): readonly Stretch[] {
+  const index = query.order === 'sequence' ? 'INDEXED BY tasks_by_sequence' : ''
+  return OPEN[status].flatMap(planStatus =>
+    (query.archived === undefined ? [0, 1] : [Number(query.archived)]).map(archived => {
+      const where = new Conditions()
+      where.add('p.status = ? AND p.archived = ? AND t.status = ?', planStatus, archived, status)
+      const from = `plans p INDEXED BY plans_by_status CROSS JOIN tasks t ${index} ON t.plan_no = p.plan_no`
+      return { from, where, plan: 'p.plan_no' as const }
+    }),
+  )
 }
 
 function taskRow(row: Row): TaskRow {

@@ -1,0 +1,200 @@
+// The service, with the engine inside, until it is told to stop.
+//
+//   serving ── SIGINT/SIGTERM ──→ stopping (answers under way end, streams end, plans come to rest and stay active)
+//           ── again ──→ forced (connections are cut, what may not be run again is parked)
+
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import type { Composed } from '../compose.ts'
+import { escapeForTerminal } from '../safety/terminal.ts'
+import { bracketed } from '../server/binding.ts'
+import { openBrowsers } from '../server/browsers.ts'
+import { takeCode } from '../server/code-files.ts'
+import type { Guard } from '../server/guard.ts'
+import { Live } from '../server/live-hub.ts'
+import { type LogLevel, openLog } from '../server/log.ts'
+import { openMeter } from '../server/meter.ts'
+import { openGuard } from '../server/open-guard.ts'
+import { type Origins, openOrigins } from '../server/origins.ts'
+import { LIMITS, type Log, type ServerRooms } from '../server/rooms.ts'
+import { ROUTES } from '../server/routes/all.ts'
+import { noteRunning } from '../server/running.ts'
+import { type Serving, serve } from '../server/serve.ts'
+import { openTokenBook, ownerSecret, ownerTokenFile, sha256Of } from '../server/token-book.ts'
+import { tokenGuard } from '../server/token-guard.ts'
+import { openTries } from '../server/tries.ts'
+import { answer, remark } from './answer.ts'
+import { type Context, withState } from './context.ts'
+import { Complaint, EXIT } from './exit.ts'
+import { VERSION } from './version.ts'
+
+/** How long answers under way may take after the first signal. */
+const GRACE_MS = 10_000
+
+export interface ServiceOptions {
+  readonly host: string
+  /** 0: any that is free. */
+  readonly port: number
+  readonly auth: boolean
+  readonly tls: { readonly cert: string; readonly key: string } | null
+  /** Names it is called by, besides those of the loopback. */
+  readonly hosts: readonly string[]
+  readonly proxy: string | null
+  /** The address people use, once the port is known. */
+  readonly addressOf: (port: number) => string
+  readonly logLevel: LogLevel
+  /** How many plans are driven at once; 0 for none. */
+  readonly maxPlans: number
+  readonly state: { readonly create: true; readonly dir?: string; readonly root?: string }
+}
+
+export async function runService(context: Context, options: ServiceOptions): Promise<number> {
+  return await withState(context, options.state, async composed => {
+    const { auth, tls, hosts, proxy, maxPlans } = options
+    const origins = openOrigins({ tls: tls !== null, hosts, proxy })
+    const { guard, link } = auth ? await guarded(composed, origins) : { guard: openGuard(origins), link: null }
+    const log = openLog(options.logLevel, context.stderr)
+    const [stop, force] = [new AbortController(), new AbortController()]
+    setMaxListeners(0, stop.signal)
+    const serving = await listen(roomsOf(composed, { guard, log, stopping: stop.signal }), options)
+    const stopped = stoppedBySignal(context, { stop, force, serving })
+    const address = options.addressOf(serving.port)
+    const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, startedAt: composed.now() })
+    tellAddress(context, composed, { address, host: serving.host, port: serving.port, auth, fragment: link })
+    const attending =
+      maxPlans === 0
+        ? Promise.resolve()
+        : composed.worker.attend({
+            stop: stop.signal,
+            force: force.signal,
+            max: maxPlans,
+            onTrouble: (trouble, plan) => log.error({ plan, error: messageOf(trouble) }, 'a plan could not be driven'),
+          })
+    try {
+      await Promise.all([stopped.answered, attending])
+    } finally {
+      stopped.close()
+      await unnote()
+    }
+    log.info({}, 'stopped')
+    return EXIT.done
+  })
+}
+
+function roomsOf(
+  { engine, worker, feed, now, root, stateDir }: Composed,
+  { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
+): ServerRooms {
+  return {
+    engine,
+    worker,
+    guard,
+    log,
+    meter: openMeter(VERSION),
+    live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
+    limits: LIMITS,
+    routes: ROUTES,
+    now,
+    random: randomBytes,
+    root,
+    stateDir,
+    version: VERSION,
+    stopping,
+  }
+}
+
+async function listen(rooms: ServerRooms, { host, port, tls }: ServiceOptions): Promise<Serving> {
+  try {
+    return await serve(rooms, {
+      host,
+      port,
+      ...(tls === null ? {} : { tls }),
+      monotonic: () => performance.now(),
+      answered: ({ id, ...answered }) => rooms.log.debug({ id, ...answered }, 'answered'),
+    })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const [exit, why, hint] = LISTEN_TROUBLES[code] ?? []
+    if (exit === undefined) throw error
+    throw new Complaint(exit, 'listen', `${bracketed(host)}:${port} ${why}`, hint)
+  }
+}
+
+const CHOOSE_PORT = 'choose another with --port, or --port 0 for any that is free'
+const LISTEN_TROUBLES: {
+  readonly [code: string]: readonly [typeof EXIT.refused | typeof EXIT.usage, string, string]
+} = {
+  EADDRINUSE: [EXIT.refused, 'is taken by another process', CHOOSE_PORT],
+  EACCES: [EXIT.refused, 'may not be used by you', CHOOSE_PORT],
+  EADDRNOTAVAIL: [EXIT.usage, 'is no address of this machine', 'use --host 127.0.0.1'],
+  ENOTFOUND: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
+  EAI_AGAIN: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
+  EINVAL: [EXIT.usage, 'is no address to listen on', 'use --host 127.0.0.1'],
+}
+
+/** Asks for tokens; the owner's is made at the first start, and the link lets the owner's browser in once. */
+async function guarded(
+  { stateDir, actor, now }: Composed,
+  origins: Origins,
+): Promise<{ readonly guard: Guard; readonly link: string }> {
+  const owner = await ownerSecret(stateDir, randomBytes)
+  if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
+  const tries = openTries(now)
+  const browsers = openBrowsers({ now, random: randomBytes, tries, take: hash => takeCode(stateDir, hash) })
+  const guard = tokenGuard({ origins, tokens: openTokenBook(stateDir, actor, now), browsers, tries, now })
+  return { guard, link: `#code=${browsers.invite(sha256Of(owner.secret)).code}` }
+}
+
+interface Told {
+  readonly address: string
+  readonly host: string
+  readonly port: number
+  readonly auth: boolean
+  /** What makes a link of the address; null when nobody is asked for anything. */
+  readonly fragment: string | null
+}
+
+function tellAddress(context: Context, { root, stateDir }: Composed, { fragment, ...told }: Told): void {
+  const link = fragment === null ? null : `${told.address}/${fragment}`
+  const tokenFile = fragment === null ? null : ownerTokenFile(stateDir)
+  answer(context, { ...told, link, tokenFile, pid: process.pid, root, stateDir }, () => [
+    `planfold serves ${escapeForTerminal(root)} at ${told.address}`,
+    ...(link === null ? [] : [`open ${link} (works once, within 10 minutes)`]),
+    ...(tokenFile === null ? [] : [`programs use the token in ${escapeForTerminal(tokenFile)}`]),
+  ])
+  if (!told.auth) context.stderr.write('warning: anybody on this machine may do everything here (--no-auth)\n')
+}
+
+interface Stopped {
+  /** Settles when the service was told to stop and everybody has been answered. */
+  readonly answered: Promise<void>
+  /** Listens no longer. Before that, a second signal forces. */
+  close(): void
+}
+
+function stoppedBySignal(
+  context: Context,
+  {
+    stop,
+    force,
+    serving,
+  }: { readonly stop: AbortController; readonly force: AbortController; readonly serving: Serving },
+): Stopped {
+  let close = (): void => {}
+  const answered = new Promise<void>((resolve, reject) => {
+    close = context.onSignal(() => {
+      if (stop.signal.aborted) {
+        remark(context, 'stopping at once; what was under way is parked')
+        force.abort()
+        serving.cut()
+        return
+      }
+      remark(context, 'stopping … (again to force)')
+      stop.abort()
+      serving.close(GRACE_MS).then(resolve, reject)
+    })
+  })
+  return { answered, close }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
