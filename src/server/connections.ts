@@ -54,7 +54,7 @@ export class Connections {
 
   #come(socket: Socket): void {
     const key = keyOf(socket)
-    if (this.#sockets.size >= this.#max && !this.#makeRoom()) {
+    if (this.#sockets.size >= this.#max) {
       socket.destroy()
       return
     }
