@@ -95,7 +95,7 @@ export type Updated =
       readonly events: readonly Event[]
       readonly state: PlanState
       /** With a lease: until then, on the monotonic clock, nobody else can have taken the plan. */
-      readonly heldUntil?: number
+      readonly heldUntil?: number | undefined
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
