@@ -29,6 +29,7 @@ import type { Rooms } from './rooms.ts'
 const ENGINE = 'engine' as Actor
 
 interface Flight {
+  readonly key: string
   readonly task: TaskState
   readonly visit: number
   readonly attempt: number
@@ -71,7 +72,7 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
-    const told = { owner: lease.owner, bell: this.#bell, isHeld: () => this.#isHeld(), leaving: this.#leaving.signal }
+    const told = { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving: this.#leaving.signal }
     this.#notices = hands.notices(rooms, told)
   }
 
@@ -182,12 +183,10 @@ export class PlanLoop {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void this.#hands
-        .prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal)
-        .then(preparation => {
-          this.#news.prepared.push(preparation)
-          this.#bell.ring()
-        })
+      void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
+        this.#news.prepared.push(preparation)
+        this.#bell.ring()
+      })
     }
   }
 
@@ -214,14 +213,17 @@ export class PlanLoop {
   }
 
   /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
-  async #isHeld(): Promise<boolean> {
-    if (this.#rooms.clock.monotonic() < this.#heldUntil) return true
+  readonly #isHeld = (): true | Promise<boolean> =>
+    this.#rooms.clock.monotonic() < this.#heldUntil ? true : this.#askHolder()
+
+  async #askHolder(): Promise<boolean> {
     const holder = await this.#rooms.store.leases.holder(this.#plan)
     return holder?.owner === this.#lease.owner && holder.alive
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
     const flight = {
+      key,
       task,
       visit: task.visit,
       attempt: task.attempt,
@@ -243,7 +245,7 @@ export class PlanLoop {
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
-      isHeld: () => this.#isHeld(),
+      isHeld: this.#isHeld,
       signal: flight.controller.signal,
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
@@ -274,7 +276,7 @@ export class PlanLoop {
 
   /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
-    let taken = new News()
+    let taken = NO_NEWS
     let ended: readonly Flight[] = []
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
@@ -284,7 +286,7 @@ export class PlanLoop {
     }
     const state = await this.#submit(gather, () => {
       this.#news.again(taken)
-      taken = new News()
+      taken = NO_NEWS
       ended = []
     })
     if (taken.committed.length > 0) this.#chores.delete('commit')
@@ -295,7 +297,7 @@ export class PlanLoop {
       await this.#rooms.snapshots?.settled()
     }
     for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)
-    for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
+    for (const { key } of ended) this.#flights.delete(key)
     return state
   }
 
@@ -341,5 +343,6 @@ export class PlanLoop {
   }
 }
 
+const NO_NEWS: Readonly<News> = new News()
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5
