@@ -72,8 +72,14 @@ const BY_COMMAND: readonly (readonly [RegExp, Impact])[] = [
   [/\b(db:migrate|migrate:latest|manage\.py\s+migrate)\b/, 'migrate'],
 ]
 
-/** All of them at once: most lines hold none, and are let through by one look instead of one for each. */
-const ANY_COMMAND = new RegExp(BY_COMMAND.map(([pattern]) => pattern.source).join('|'), 'i')
+/**
+ * All of them at once: most lines hold none, and are let through by one look instead of one for each. Of a push the word is enough, so
+ * that a line full of options is not gone through twice.
+ */
+const ANY_COMMAND = new RegExp(
+  BY_COMMAND.map(([{ source }, impact]) => (impact === 'push' ? 'push' : source)).join('|'),
+  'i',
+)
 
 /** A word of a command line, also with its path before it. */
 function at(command: string): RegExp {
