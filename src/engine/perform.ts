@@ -7,7 +7,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Action, TaskDefinition } from '../domain/plan.ts'
 import type { Failed, Failure, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
+import type { Attempt, Outcome, RunnerTools, Stop } from '../runners/runner.ts'
 import { heldToEffects, promisedBy } from './effects.ts'
 import { endedBadly } from './ended-badly.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
@@ -24,7 +24,7 @@ import type { Rooms } from './rooms.ts'
 
 export interface PerformOptions {
   readonly owner: string
-  readonly signal: AbortSignal
+  readonly stop: Stop
   /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
   readonly isHeld: () => true | Promise<boolean>
   readonly onOutput?: (text: string) => void
@@ -116,7 +116,7 @@ async function carryOut(
   const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
-    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.signal)
+    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
     if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
     if (seen?.type === 'exited' && seen.exit === 0)
       return {
@@ -145,7 +145,7 @@ async function carryOut(
                 retryable: false,
               },
             }
-          : await runner.attempt(attempt, tools, options.signal)
+          : await runner.attempt(attempt, tools, options.stop)
   const classified = withGit(await classify(rooms, state, attempt, tools, options, outcome), outcome)
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -258,7 +258,7 @@ async function classify(
       }
   }
   const run = rooms.runners.get('run')
-  const court = { state, attempt, context, run, tools, signal: options.signal }
+  const court = { state, attempt, context, run, tools, signal: options.stop.signal }
   const verdicts = await judgeWork(definition, court)
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }

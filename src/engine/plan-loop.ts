@@ -25,6 +25,7 @@ import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
 import { PlanTime } from './plan-time.ts'
 import type { Rooms } from './rooms.ts'
+import { Stopper } from './stopper.ts'
 
 const ENGINE = 'engine' as Actor
 
@@ -35,7 +36,7 @@ interface Flight {
   readonly attempt: number
   /** May it be ended in the middle and made again later? */
   readonly interruptible: boolean
-  readonly controller: AbortController
+  readonly stop: Stopper
   ended: boolean
 }
 
@@ -207,7 +208,7 @@ export class PlanLoop {
       const other = flight.task.definition
       if (other.id === task.definition.id) return true
       const [a, b] = [scopeOf(state.definition, other), scopeOf(state.definition, task.definition)]
-      if (flight.controller.signal.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
+      if (flight.stop.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
     }
     return false
   }
@@ -228,7 +229,7 @@ export class PlanLoop {
       visit: task.visit,
       attempt: task.attempt,
       interruptible,
-      controller: new AbortController(),
+      stop: new Stopper(),
       ended: false,
     }
     this.#flights.set(key, flight)
@@ -246,7 +247,7 @@ export class PlanLoop {
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: this.#isHeld,
-      signal: flight.controller.signal,
+      stop: flight.stop,
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
     })
@@ -257,7 +258,7 @@ export class PlanLoop {
     const pausing = stopping || state.status === 'paused'
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
-      if (flight.ended || flight.controller.signal.aborted) continue
+      if (flight.ended || flight.stop.aborted) continue
       // By name: a state that was read anew is made of other objects.
       const name = flight.task.definition.id
       const task = state.tasks.get(name)
@@ -270,7 +271,7 @@ export class PlanLoop {
             state.compensating === null
       // A pause stops tasks; a compensation under way goes on, since something waits for it to end.
       const mayEnd = flight.interruptible && (key === COMPENSATION ? stopping : pausing)
-      if (!wanted || forced || mayEnd) flight.controller.abort()
+      if (!wanted || forced || mayEnd) flight.stop.abort()
     }
   }
 
@@ -335,7 +336,7 @@ export class PlanLoop {
   /** Leaving: nothing of ours may live on. */
   async #land(): Promise<void> {
     this.#leaving.abort()
-    for (const flight of this.#flights.values()) flight.controller.abort()
+    for (const flight of this.#flights.values()) flight.stop.abort()
     const { clock } = this.#rooms
     const deadline = clock.monotonic() + 10_000
     const isBusy = () => [...this.#flights.values()].some(flight => !flight.ended) || this.#working > 0
