@@ -126,8 +126,8 @@ export const MUTANTS: readonly Mutant[] = [
     runners: runners =>
       wrapped(
         runners,
-        runner => (attempt, tools, signal) =>
-          runner.attempt({ ...attempt, key: `${attempt.key}/${attempt.attempt}` }, tools, signal),
+        runner => (attempt, tools, stop) =>
+          runner.attempt({ ...attempt, key: `${attempt.key}/${attempt.attempt}` }, tools, stop),
       ),
   },
   {
@@ -182,9 +182,9 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I6'],
     needs: [],
     runners: runners =>
-      wrapped(runners, runner => (attempt, tools, signal) => {
-        if (attempt.action.type === 'decide') return runner.attempt(attempt, tools, signal)
-        void runner.attempt(attempt, tools, signal)
+      wrapped(runners, runner => (attempt, tools, stop) => {
+        if (attempt.action.type === 'decide') return runner.attempt(attempt, tools, stop)
+        void runner.attempt(attempt, tools, stop)
         return Promise.resolve({
           type: 'exited',
           exit: 0,

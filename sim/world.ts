@@ -67,7 +67,8 @@ export class World implements Shelf {
 
   /** The runners of one process. */
   runners(parent: Parent): ReadonlyMap<ActionType, Runner> {
-    const attempt: Runner['attempt'] = (attempt, tools, signal) => this.#carryOut(parent, attempt, tools.owner, signal)
+    const attempt: Runner['attempt'] = (attempt, tools, stop) =>
+      this.#carryOut(parent, attempt, tools.owner, stop.signal)
     return new Map<ActionType, Runner>([
       ['run', { action: 'run', attempt }],
       ['edit', { action: 'edit', attempt }],

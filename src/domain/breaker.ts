@@ -22,9 +22,10 @@ export const isTrouble = (kind: FailureClass): boolean => kind === 'transient' |
 /** The breakers after one more attempt that needed these capabilities. Shared when nothing changed. */
 export function reckoned(
   breakers: PlanState['breakers'],
-  { capabilities = [] }: TaskDefinition,
+  { capabilities }: TaskDefinition,
   trouble: boolean,
 ): PlanState['breakers'] {
+  if (capabilities === undefined) return breakers
   let after = breakers
   for (const capability of new Set(capabilities)) {
     const known = after.find(one => one.capability === capability)

@@ -2,9 +2,12 @@
 // inside the workspace by its name, `rm -rf build`, is nobody's loss that a checkpoint could not give back.
 
 /** Also with a path before it, and in quotes: a script handed to a shell. */
-const COMMANDS = /(?:^|[\s;&|(/`'"])(rm|find|git|terraform|tofu)(?=\s)/g
+const COMMAND = /(?:^|[\s;&|(/`'"])(rm|find|git|terraform|tofu)(?=\s)/
+const COMMANDS = new RegExp(COMMAND, 'g')
 
 export function isDeleting(line: string): boolean {
+  // Looking for all is dear, and every task is looked at before it begins.
+  if (!COMMAND.test(line)) return false
   for (const match of line.matchAll(COMMANDS)) {
     const from = match.index + match[0].length
     const words = wordsFrom(line.slice(from, from + REST_MAX))

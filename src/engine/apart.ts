@@ -24,7 +24,7 @@ const ENGINE = 'engine' as Actor
 const TOLD_MAX = 20
 
 interface ApartOptions {
-  readonly isHeld: () => Promise<boolean>
+  readonly isHeld: () => true | Promise<boolean>
   /** Carry out this instead of the task's own action: its compensation. */
   readonly action?: Action
 }

@@ -7,6 +7,7 @@
 import { effectsText } from '../domain/criterion-text.ts'
 import { effectOf, scopeOf, worksApart } from '../domain/effect.ts'
 import type { Millis } from '../domain/id.ts'
+import type { TaskDefinition } from '../domain/plan.ts'
 import type { Failed, Result, Succeeded, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { inScope } from '../safety/scope.ts'
@@ -15,6 +16,12 @@ import { readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 
 const TOLD_MAX = 5
+
+/** What it said it would change, where that is held against it; undefined when nothing is. */
+export const promisedBy = (
+  { effects, write }: Pick<TaskDefinition, 'effects' | 'write'>,
+  { wrote }: Pick<Result, 'wrote'>,
+): readonly string[] | undefined => effects ?? (wrote?.snapshot === undefined ? undefined : write)
 
 /** The same result with a verdict about its effects; failed when it changed what it did not declare. */
 export async function heldToEffects(
@@ -25,9 +32,9 @@ export async function heldToEffects(
 ): Promise<Result> {
   if (result.status === 'failed') return result
   const { definition } = task
-  const { effects, write } = definition
+  const { effects } = definition
   const { wrote } = result
-  const declared = effects ?? (wrote?.snapshot === undefined ? undefined : write)
+  const declared = promisedBy(definition, result)
   if (declared === undefined || !mayWrite(state, task)) return result
   const criterion = effectsText(declared)
   if (wrote === undefined)

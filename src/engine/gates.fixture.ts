@@ -73,7 +73,10 @@ export async function gateRooms(script: Script = async () => exited(0)) {
       newId: () => `id-${++ids}`,
       heartbeat: 'manual',
     })
-    const run: Runner = { action: 'run', attempt: script }
+    const run: Runner = {
+      action: 'run',
+      attempt: async (attempt, tools, stop) => await script(attempt, tools, stop.signal),
+    }
     const rooms: Rooms = {
       store,
       workspace: openWorkspace({ root, stateDir, blobs: store.blobs, now: clock.now }),

@@ -11,6 +11,7 @@ import type { Context, Evaluation } from '../format/expression.ts'
 import type { Attempt, Runner, RunnerTools } from '../runners/runner.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
+import { stopBy } from './stopper.ts'
 
 export interface Court {
   readonly state: PlanState
@@ -110,7 +111,7 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
       court.tools.log(stream, chunk)
     },
   }
-  const outcome = await court.run.attempt(attempt, tools, court.signal)
+  const outcome = await court.run.attempt(attempt, tools, stopBy(court.signal))
   const said = heard.told()
   if (outcome.type !== 'exited') {
     const evidence = outcome.type === 'failed' ? outcome.failure.message : outcome.type

@@ -32,25 +32,17 @@ export class News {
   /** As a turn of the loop tells it. */
   turn(stopping: boolean): Turn {
     const { settled, prepared, compensated, committed, rolledBack, proposed, notices } = this
-    const expanded = prepared.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
-    const gates = prepared.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))
-    const restored = prepared.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
-    return {
-      type: 'turn',
-      ...(settled.length === 0 ? {} : { settled }),
-      ...(prepared.length === 0
-        ? {}
-        : { prepared: prepared.map(({ task, visit, prepared }) => ({ task, visit, prepared })) }),
-      ...(expanded.length === 0 ? {} : { expanded }),
-      ...(gates.length === 0 ? {} : { gates }),
-      ...(restored.length === 0 ? {} : { restored }),
-      ...(compensated.length === 0 ? {} : { compensated }),
-      ...(committed.length === 0 ? {} : { committed }),
-      ...(rolledBack == null ? {} : { rolledBack }),
-      ...(proposed.length === 0 ? {} : { proposed }),
-      ...(notices.length === 0 ? {} : { notices }),
-      ...(stopping ? { start: false as const } : {}),
-    }
+    // Filled in step by step: made for every step of a plan, and most tell only what ended.
+    const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
+    if (settled.length > 0) turn.settled = settled
+    if (prepared.length > 0) Object.assign(turn, toldBy(prepared))
+    if (compensated.length > 0) turn.compensated = compensated
+    if (committed.length > 0) turn.committed = committed
+    if (rolledBack != null) turn.rolledBack = rolledBack
+    if (proposed.length > 0) turn.proposed = proposed
+    if (notices.length > 0) turn.notices = notices
+    if (stopping) turn.start = false
+    return turn
   }
 
   /** What was taken before comes first. */
@@ -62,5 +54,18 @@ export class News {
     this.rolledBack ??= taken.rolledBack
     this.proposed = [...taken.proposed, ...this.proposed]
     this.unsure = [...taken.unsure, ...taken.notices, ...this.unsure]
+  }
+}
+
+function toldBy(preparations: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
+  const prepared = preparations.map(({ task, visit, prepared }) => ({ task, visit, prepared }))
+  const expanded = preparations.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
+  const gates = preparations.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))
+  const restored = preparations.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
+  return {
+    prepared,
+    ...(expanded.length === 0 ? {} : { expanded }),
+    ...(gates.length === 0 ? {} : { gates }),
+    ...(restored.length === 0 ? {} : { restored }),
   }
 }

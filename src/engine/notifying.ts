@@ -30,7 +30,7 @@ export interface NotifierOptions {
   readonly owner: string
   readonly bell: Bell
   /** Asked immediately before anybody is told (law L5). */
-  readonly isHeld: () => Promise<boolean>
+  readonly isHeld: () => true | Promise<boolean>
   readonly leaving: AbortSignal
 }
 

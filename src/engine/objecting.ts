@@ -10,18 +10,21 @@ import { inScope } from '../safety/scope.ts'
 import { late } from './late.ts'
 import type { Rooms } from './rooms.ts'
 
-/** Null when it may be. `action`: it is carried out to undo the task, to which nobody agrees again. */
-export async function objection(
+/** Null when it may be, at once for most. `action`: it is carried out to undo the task, to which nobody agrees again. */
+export function objection(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   attempt: Attempt,
   { action }: { readonly action?: Action },
-): Promise<Failure | null> {
+): Failure | null | Promise<Failure | null> {
   const outside = beyondPolicy(state, attempt.action)
   if (outside !== null || action !== undefined || !needsConsent(state, task)) return outside
-  return await (await late.consent()).objection(rooms, state, task, attempt)
+  return askConsent(rooms, state, task, attempt)
 }
+
+const askConsent = async (...asked: [Rooms, PlanState, TaskState, Attempt]): Promise<Failure | null> =>
+  await (await late.consent()).objection(...asked)
 
 /** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
 function beyondPolicy(state: PlanState, action: Action): Failure | null {

@@ -4,12 +4,12 @@
 import type { Interrupted } from '../domain/command.ts'
 import { capturesFiles, effectOf, scopeOf, worksApart } from '../domain/effect.ts'
 import type { JsonObject } from '../domain/json.ts'
-import type { Action } from '../domain/plan.ts'
+import type { Action, TaskDefinition } from '../domain/plan.ts'
 import type { Failed, Failure, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { traceparent } from '../domain/views/trace.ts'
-import type { Attempt, Outcome, RunnerTools } from '../runners/runner.ts'
-import { heldToEffects } from './effects.ts'
+import type { Attempt, Outcome, RunnerTools, Stop } from '../runners/runner.ts'
+import { heldToEffects, promisedBy } from './effects.ts'
 import { endedBadly } from './ended-badly.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { type Look, lookAfter, standingNow } from './footprint.ts'
@@ -20,14 +20,14 @@ import { Logbook } from './logbook.ts'
 import { recognise } from './modes.ts'
 import { objection } from './objecting.ts'
 import { collect } from './outputs.ts'
-import { resolveAttempt } from './resolve.ts'
+import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
 export interface PerformOptions {
   readonly owner: string
-  readonly signal: AbortSignal
-  /** Is the plan still ours? Asked immediately before the world is touched. */
-  readonly isHeld: () => Promise<boolean>
+  readonly stop: Stop
+  /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
+  readonly isHeld: () => true | Promise<boolean>
   readonly onOutput?: (text: string) => void
   /** Carry out this instead of the task's own action: its compensation. */
   readonly action?: Action
@@ -74,11 +74,15 @@ async function performHere(
   options: PerformOptions,
   logbook: Logbook,
 ): Promise<Result | Interrupted> {
-  const look = await looking(rooms, state, task, options)
+  // Each step of a plan comes by here, and most have nothing to look at: nobody waits for what is known at once.
+  const { action } = options
+  const look = action === undefined ? task.prepared : await looking(rooms, state, task, action)
   const result = await carryOut(rooms, state, task, options, logbook)
   if (result.status === 'interrupted') return result
-  const whole = await withFootprint(rooms, state, task, look, result)
-  return options.action === undefined ? await heldToEffects(rooms, state, task, whole) : whole
+  const isSeen = look !== null || task.definition.action.type === 'checkpoint'
+  const whole = isSeen ? await withFootprint(rooms, state, task, look, result) : result
+  if (action !== undefined || promisedBy(task.definition, whole) === undefined) return whole
+  return await heldToEffects(rooms, state, task, whole)
 }
 
 async function carryOut(
@@ -96,7 +100,9 @@ async function carryOut(
     definition.effect === 'probed' &&
     task.attempt > task.failures + 1 &&
     definition.probe !== undefined
-  const resolved = await resolveAttempt(state, task, options.action)
+  const resolved = isPlain(definition)
+    ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
+    : await resolveAttempt(state, task, options.action)
   if (!resolved.ok)
     return failed({
       class: 'logic',
@@ -106,10 +112,12 @@ async function carryOut(
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
-  const tools = await toolsFor(rooms, state, attempt, options.owner, logbook)
+  const plain = toolsFor(rooms, state, attempt, options.owner, logbook)
+  const { type } = attempt.action
+  const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
-    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.signal)
+    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
     if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
     if (seen?.type === 'exited' && seen.exit === 0)
       return {
@@ -117,8 +125,10 @@ async function carryOut(
         verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }],
       }
   }
-  if (!(await options.isHeld())) return { status: 'interrupted', reason: 'the plan is no longer ours' }
-  const objected = await objection(rooms, state, task, attempt, options)
+  const held = options.isHeld()
+  if (held !== true && !(await held)) return { status: 'interrupted', reason: 'the plan is no longer ours' }
+  const objecting = objection(rooms, state, task, attempt, options)
+  const objected = objecting === null ? null : await objecting
   if (objected !== null) return failed(objected)
   const runner = rooms.runners.get(attempt.action.type)
   const outcome: Outcome =
@@ -136,7 +146,7 @@ async function carryOut(
                 retryable: false,
               },
             }
-          : await runner.attempt(attempt, tools, options.signal)
+          : await runner.attempt(attempt, tools, options.stop)
   const classified = withGit(await classify(rooms, state, attempt, tools, options, outcome), outcome)
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -157,10 +167,9 @@ function withGit(result: Result | Interrupted, outcome: Outcome): Result | Inter
 async function looking(
   rooms: Rooms,
   state: PlanState,
-  { prepared, definition }: TaskState,
-  { action }: PerformOptions,
+  { definition }: TaskState,
+  action: Action,
 ): Promise<Look | null> {
-  if (action === undefined) return prepared
   if (state.files !== 'seen' || worksApart(state.definition)) return null
   // Only what it names counts as its work: others are at work while it runs, and theirs must not go back with it.
   const isOwn = definition.action === action
@@ -228,11 +237,13 @@ async function classify(
     outputs = { ...outputs, ...collected.outputs }
   }
   const some = Object.keys(outputs).length === 0 ? {} : { outputs }
+  const picked = outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
+  if (!own || !isJudged(definition)) return { status: 'succeeded', ...picked, ...some, ...seen }
   const context = contextAfter(
     { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
     attempt,
   )
-  if (own && definition.expect !== undefined) {
+  if (definition.expect !== undefined) {
     const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
     if ('message' in verdict) return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some }
     if (!verdict.holds)
@@ -248,31 +259,20 @@ async function classify(
       }
   }
   const run = rooms.runners.get('run')
-  const court = { state, attempt, context, run, tools, signal: options.signal }
-  const verdicts = own ? await judgeWork(definition, court) : []
+  const court = { state, attempt, context, run, tools, signal: options.stop.signal }
+  const verdicts = await judgeWork(definition, court)
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
   if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some, ...judged }
-  const picked = outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
   return { status: 'succeeded', ...picked, ...some, ...seen, ...judged }
 }
 
-async function toolsFor(
-  rooms: Rooms,
-  state: PlanState,
-  attempt: Attempt,
-  owner: string,
-  logbook: Logbook,
-): Promise<RunnerTools> {
-  const evaluate =
-    attempt.action.type === 'decide'
-      ? await evaluator(state, {
-          ...boundOf(attempt.definition),
-          inputs: attempt.inputs,
-          feedback: attempt.feedback ?? '',
-        })
-      : () => ({ ok: false as const, message: 'this action evaluates nothing' })
+/** Does it say more of what is to be true afterwards than how it ends? */
+const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
+  expect !== undefined || accept !== undefined || postconditions !== undefined
+
+function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: string, logbook: Logbook): RunnerTools {
   return {
     root: rooms.root,
     stateDir: rooms.stateDir,
@@ -281,12 +281,20 @@ async function toolsFor(
       effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
     environment: rooms.environment,
     about: rooms.about,
-    evaluate,
-    ...(attempt.action.type === 'git' ? (await late.gitHand()).gitHand(rooms, state, attempt) : {}),
+    evaluate: nothing,
     ...(rooms.tracer === undefined ? {} : { traceparent: parentOf(state, attempt) }),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }
+}
+
+const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })
+
+/** A decision evaluates, and a git task touches the repository. */
+async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
+  if (attempt.action.type === 'git') return { ...tools, ...(await late.gitHand()).gitHand(rooms, state, attempt) }
+  const { definition, inputs, feedback = '' } = attempt
+  return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }
 }
 
 const parentOf = (state: PlanState, { task, visit, attempt }: Attempt): string =>

@@ -25,16 +25,18 @@ import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
 import { PlanTime } from './plan-time.ts'
 import type { Rooms } from './rooms.ts'
+import { Stopper } from './stopper.ts'
 
 const ENGINE = 'engine' as Actor
 
 interface Flight {
+  readonly key: string
   readonly task: TaskState
   readonly visit: number
   readonly attempt: number
   /** May it be ended in the middle and made again later? */
   readonly interruptible: boolean
-  readonly controller: AbortController
+  readonly stop: Stopper
   ended: boolean
 }
 
@@ -71,7 +73,7 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
-    const told = { owner: lease.owner, bell: this.#bell, isHeld: () => this.#isHeld(), leaving: this.#leaving.signal }
+    const told = { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving: this.#leaving.signal }
     this.#notices = hands.notices(rooms, told)
   }
 
@@ -94,7 +96,6 @@ export class PlanLoop {
   }
 
   async #drive(lost: AbortSignal): Promise<Driven> {
-    const { clock } = this.#rooms
     const { patienceMs = Number.POSITIVE_INFINITY } = this.#options
     let state = await this.#recover()
     for (;;) {
@@ -116,7 +117,10 @@ export class PlanLoop {
         if (resting !== null) return { status: 'rested', rest: resting }
         if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return { status: 'rested', rest: 'waiting' }
       }
-      await this.#bell.wait(clock, next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()))
+      await this.#bell.wait(
+        this.#rooms.clock,
+        next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()),
+      )
     }
   }
 
@@ -164,13 +168,12 @@ export class PlanLoop {
         this.#news.committed.push(done)
       })
     }
-    if (next.propose !== null) {
-      const { propose } = next
+    const { propose } = next
+    if (propose !== null)
       this.#doChore('propose', async () => {
         const made = await this.#hands.propose(this.#rooms, state, propose)
         this.#news.proposed.push(made)
       })
-    }
     // Nobody may be reading or writing files then.
     if (next.rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0) {
       const { id } = next.rollback
@@ -184,12 +187,10 @@ export class PlanLoop {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void this.#hands
-        .prepare(this.#rooms, state, task, () => this.#isHeld(), this.#leaving.signal)
-        .then(preparation => {
-          this.#news.prepared.push(preparation)
-          this.#bell.ring()
-        })
+      void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
+        this.#news.prepared.push(preparation)
+        this.#bell.ring()
+      })
     }
   }
 
@@ -210,25 +211,28 @@ export class PlanLoop {
       const other = flight.task.definition
       if (other.id === task.definition.id) return true
       const [a, b] = [scopeOf(state.definition, other), scopeOf(state.definition, task.definition)]
-      if (flight.controller.signal.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
+      if (flight.stop.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
     }
     return false
   }
 
   /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
-  async #isHeld(): Promise<boolean> {
-    if (this.#rooms.clock.monotonic() < this.#heldUntil) return true
+  readonly #isHeld = (): true | Promise<boolean> =>
+    this.#rooms.clock.monotonic() < this.#heldUntil ? true : this.#askHolder()
+
+  async #askHolder(): Promise<boolean> {
     const holder = await this.#rooms.store.leases.holder(this.#plan)
     return holder?.owner === this.#lease.owner && holder.alive
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
     const flight = {
+      key,
       task,
       visit: task.visit,
       attempt: task.attempt,
       interruptible,
-      controller: new AbortController(),
+      stop: new Stopper(),
       ended: false,
     }
     this.#flights.set(key, flight)
@@ -245,8 +249,8 @@ export class PlanLoop {
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
-      isHeld: () => this.#isHeld(),
-      signal: flight.controller.signal,
+      isHeld: this.#isHeld,
+      stop: flight.stop,
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
     })
@@ -257,7 +261,7 @@ export class PlanLoop {
     const pausing = stopping || state.status === 'paused'
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
-      if (flight.ended || flight.controller.signal.aborted) continue
+      if (flight.ended || flight.stop.aborted) continue
       // By name: a state that was read anew is made of other objects.
       const name = flight.task.definition.id
       const task = state.tasks.get(name)
@@ -270,13 +274,13 @@ export class PlanLoop {
             state.compensating === null
       // A pause stops tasks; a compensation under way goes on, since something waits for it to end.
       const mayEnd = flight.interruptible && (key === COMPENSATION ? stopping : pausing)
-      if (!wanted || forced || mayEnd) flight.controller.abort()
+      if (!wanted || forced || mayEnd) flight.stop.abort()
     }
   }
 
   /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
-    let taken = new News()
+    let taken = NO_NEWS
     let ended: readonly Flight[] = []
     const gather = (): Turn => {
       ended = [...this.#flights.values()].filter(flight => flight.ended)
@@ -286,7 +290,7 @@ export class PlanLoop {
     }
     const state = await this.#submit(gather, () => {
       this.#news.again(taken)
-      taken = new News()
+      taken = NO_NEWS
       ended = []
     })
     if (taken.committed.length > 0) this.#chores.delete('commit')
@@ -297,7 +301,7 @@ export class PlanLoop {
       await this.#rooms.snapshots?.settled()
     }
     for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)
-    for (const [key, flight] of this.#flights) if (ended.includes(flight)) this.#flights.delete(key)
+    for (const { key } of ended) this.#flights.delete(key)
     return state
   }
 
@@ -335,7 +339,7 @@ export class PlanLoop {
   /** Leaving: nothing of ours may live on. */
   async #land(): Promise<void> {
     this.#leaving.abort()
-    for (const flight of this.#flights.values()) flight.controller.abort()
+    for (const flight of this.#flights.values()) flight.stop.abort()
     const { clock } = this.#rooms
     const deadline = clock.monotonic() + 10_000
     const isBusy = () => [...this.#flights.values()].some(flight => !flight.ended) || this.#working > 0
@@ -343,5 +347,6 @@ export class PlanLoop {
   }
 }
 
+const NO_NEWS: Readonly<News> = new News()
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5

@@ -21,7 +21,8 @@ export class PlanTime {
 
   /** The journal has moved on to this date. */
   follow(updatedAt: Millis): void {
-    this.#at = Math.max(this.now(), updatedAt)
-    this.#since = this.#clock.monotonic()
+    const monotonic = this.#clock.monotonic()
+    this.#at = Math.max(Math.floor(this.#at + (monotonic - this.#since)), updatedAt)
+    this.#since = monotonic
   }
 }

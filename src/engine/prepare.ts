@@ -39,7 +39,7 @@ export async function prepare(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
-  isHeld: () => Promise<boolean>,
+  isHeld: () => true | Promise<boolean>,
   signal: AbortSignal = NEVER,
 ): Promise<Preparation> {
   const base = { task: task.definition.id, visit: task.visit }
@@ -95,7 +95,7 @@ async function made(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
-  isHeld: () => Promise<boolean>,
+  isHeld: () => true | Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate'>> {
   const { when } = task.definition

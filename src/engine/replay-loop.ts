@@ -190,19 +190,19 @@ export class ReplayLoop {
   /** They touch nothing: what they are asked to do waits here until the record says how it ended. */
   #hands(lost: AbortSignal): Hands {
     return {
-      perform: (_rooms, _state, task, { action, signal }) => {
+      perform: (_rooms, _state, task, { action, stop }) => {
         const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
         const own = action === undefined
         const { compensation } = this.#state
         const matters = () => (own ? isOpen(this.#state, of) : this.#state.compensation === compensation)
-        return new Promise(answer =>
-          this.#attempts.set(own ? attemptKey(of) : COMPENSATION, { signal, matters, answer }),
-        )
+        return new Promise(answer => this.#attempts.set(own ? attemptKey(of) : COMPENSATION, { stop, matters, answer }))
       },
       prepare: (_rooms, _state, task, _isHeld, signal) => {
         const of = { task: task.definition.id, visit: task.visit }
         const matters = () => maySomethingStart(this.#state)
-        return new Promise(answer => this.#preparations.set(`${of.task}/${of.visit}`, { signal, matters, answer, of }))
+        return new Promise(answer =>
+          this.#preparations.set(`${of.task}/${of.visit}`, { stop: signal, matters, answer, of }),
+        )
       },
       commit: (_rooms, _state, { task, visit }) =>
         new Promise(answer => this.#commits.set(`${task}/${visit}`, { ...STAYS, answer })),
@@ -303,8 +303,8 @@ export class ReplayLoop {
       this.#preparations.delete(key)
       answer({ ...of, prepared: {}, restored: null })
     }
-    for (const [key, { signal, matters, answer }] of this.#attempts) {
-      if (signal?.aborted !== true || matters() || told.has(key)) continue
+    for (const [key, { stop, matters, answer }] of this.#attempts) {
+      if (stop?.aborted !== true || matters() || told.has(key)) continue
       this.#attempts.delete(key)
       answer({ status: 'interrupted', reason: 'stopped' })
     }
@@ -319,7 +319,7 @@ export class ReplayLoop {
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
 /** What is not given up in the middle. */
-const STAYS = { signal: undefined, matters: () => true }
+const STAYS = { stop: undefined, matters: () => true }
 /** Said to a loop that writes no more. */
 const NOTHING: RollbackOutcome = { changes: null, paths: 0 }
 const NO_PROPOSAL: Proposed = { task: '' as TaskName, base: '' as Sha256, none: ENDS }

@@ -3,7 +3,7 @@
 import type { Turn } from '../domain/command.ts'
 
 export interface Pending<T> {
-  readonly signal: AbortSignal | undefined
+  readonly stop: { readonly aborted: boolean } | undefined
   /** May its end still matter to the plan? */
   readonly matters: () => boolean
   readonly answer: (value: T) => void

@@ -15,11 +15,8 @@ import { evaluator, feedbackOf, ownContext } from './expressions.ts'
 
 const plain = new WeakMap<TaskDefinition, boolean>()
 
-export async function resolveAttempt(
-  state: PlanState,
-  task: TaskState,
-  action: Action = task.definition.action,
-): Promise<Resolved<Attempt>> {
+/** As it is written, which is all there is to it when it is plain. */
+export function attemptAsWritten(state: PlanState, task: TaskState, action: Action = task.definition.action): Attempt {
   const { definition } = task
   const attempt: Attempt = {
     plan: state.id,
@@ -32,8 +29,17 @@ export async function resolveAttempt(
     inputs: definition.inputs ?? {},
     env: definition.env ?? {},
     timeoutMs: timeoutOf(state, task),
-    ...(task.feedback.length === 0 ? {} : { feedback: feedbackOf(task) }),
   }
+  return task.feedback.length === 0 ? attempt : { ...attempt, feedback: feedbackOf(task) }
+}
+
+export async function resolveAttempt(
+  state: PlanState,
+  task: TaskState,
+  action: Action = task.definition.action,
+): Promise<Resolved<Attempt>> {
+  const { definition } = task
+  const attempt = attemptAsWritten(state, task, action)
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
   const evaluate = await evaluator(state, bound)
@@ -137,7 +143,8 @@ export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolv
   return resolveScript(command.script, evaluate)
 }
 
-function isPlain(definition: TaskDefinition): boolean {
+/** Does it mention nothing that is to be resolved? Then nobody has to wait for it. */
+export function isPlain(definition: TaskDefinition): boolean {
   let known = plain.get(definition)
   if (known === undefined) {
     known = ![

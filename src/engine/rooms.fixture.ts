@@ -45,9 +45,9 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
   const asked: string[] = []
   const run: Runner = {
     action: 'run',
-    attempt: async (attempt, tools, signal) => {
+    attempt: async (attempt, tools, stop) => {
       attempts.push(attempt)
-      return await script(attempt, tools, signal)
+      return await script(attempt, tools, stop.signal)
     },
   }
   const root = mkdtempSync(join(tmpdir(), 'planfold-engine-'))

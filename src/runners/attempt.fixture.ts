@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Action, TaskDefinition } from '../domain/plan.ts'
-import type { Attempt, RunnerTools } from './runner.ts'
+import type { Attempt, RunnerTools, Stop } from './runner.ts'
 
 export function setup() {
   const base = mkdtempSync(join(tmpdir(), 'runner-'))
@@ -43,9 +43,17 @@ export function setup() {
       ...rest,
     }
   }
-  const signal = new AbortController().signal
-  return { base, root, tools, attempt, signal, logged }
+  const going = stopBy(new AbortController().signal)
+  return { base, root, tools, attempt, going, logged }
 }
+
+/** What stops an attempt when the signal fires. */
+export const stopBy = (signal: AbortSignal): Stop => ({
+  get aborted() {
+    return signal.aborted
+  },
+  signal,
+})
 
 /** Waits until it holds, looking often; real processes give no other signal. */
 export async function until(holds: () => boolean, what: string): Promise<void> {

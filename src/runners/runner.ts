@@ -1,5 +1,5 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
-// started (law L1), never throws, and stops soon after `signal` fires. It reports what it saw; `engine/perform` judges it.
+// started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/perform` judges it.
 
 import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
@@ -11,7 +11,13 @@ export interface Runner {
   readonly action: ActionType
   /** What it would do, without doing it; for `--dry-run` and gates. Null when there is nothing to show. */
   preview?(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Preview>
-  attempt(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Outcome>
+  attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+}
+
+/** Fires when an attempt is no longer wanted. A signal is dear to make: it is there for whoever listens, `aborted` for whoever looks. */
+export interface Stop {
+  readonly aborted: boolean
+  readonly signal: AbortSignal
 }
 
 /** One try at a task, with every reference already resolved. */
@@ -99,7 +105,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
     }
   | { readonly type: 'failed'; readonly failure: Failure; readonly git?: readonly GitOperation[] }
-  /** Ended because `signal` fired. */
+  /** Ended because `stop` fired. */
   | { readonly type: 'interrupted' }
 
 export interface Preview {

@@ -54,7 +54,7 @@ export class Connections {
 
   #come(socket: Socket): void {
     const key = keyOf(socket)
-    if (this.#sockets.size >= this.#max) {
+    if (this.#sockets.size >= this.#max && !this.#makeRoom()) {
       socket.destroy()
       return
     }

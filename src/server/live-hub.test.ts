@@ -278,17 +278,35 @@ test('what is written while a client that was behind reads its last page is not 
   live.leave(subscriber)
 })
 
+test('what was pruned before anybody heard of it is told as a gap, also when nothing comes behind it', async () => {
+  for (const written of [[0], [1, 0], [0, 1, 0]]) {
+    const store = new Store()
+    const { live } = liveOn(store, 10)
+    const client = new Client(live, null)
+    await client.read(1, null)
+    for (const plan of written) store.write(PLANS[plan]!, 1, 0)
+    store.prune(PLANS[0]!)
+    store.announce()
+    for (let turn = 0; turn < 3; turn++) {
+      await settled()
+      await client.read(10, null)
+    }
+    expect(client.heard.at(-1)).toMatchObject({ name: 'resync', id: String(written.length) })
+    client.cut()
+  }
+})
+
 test('regression 10: how far a plan has come is not told before the entries that brought it there', async () => {
   const store = new Store()
   store.write(PLANS[0]!, 1, 0)
   const versions: number[] = []
-  let asked = () => {}
-  const isAsked = new Promise<void>(resolve => {
-    asked = resolve
+  let release = () => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
   })
   const counts = { total: 1, done: 0, ended: 0, ratio: 0, successRate: null, counts: {} as never }
   store.progress = async () => {
-    asked()
+    await released
     const { version } = store.entriesOfAll.at(-1)!
     return { version, revision: version, status: 'active', progress: counts, running: [] }
   }
@@ -303,7 +321,7 @@ test('regression 10: how far a plan has come is not told before the entries that
   await settled()
   // Committed, and nobody has heard of it yet.
   store.write(PLANS[0]!, 1, 0)
-  await isAsked
+  release()
   await settled()
   expect(await idsOf(subscriber)).toEqual(['2'])
   take()

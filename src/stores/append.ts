@@ -77,6 +77,7 @@ export function createPlan(tables: Tables, room: Appending, command: CommandOf<'
     actor,
     now,
     fence: null,
+    heldUntil: undefined,
   })
 }
 
@@ -110,27 +111,21 @@ export function updatePlan(
   const decision = ask(room.states, plan, kept, command, now)
   if (!decision.ok) return decision
   const { events } = decision
-  const held = options.lease === undefined ? {} : { heldUntil: head.ownerExpires ?? 0 }
+  const heldUntil = options.lease === undefined ? undefined : (head.ownerExpires ?? 0)
   if (events.length === 0) {
-    return {
-      ok: true,
-      version: head.version,
-      position: tables.journal.lastPosition(),
-      events,
-      state: kept.state,
-      ...held,
-    }
+    const position = tables.journal.lastPosition()
+    return { ok: true, version: head.version, position, events, state: kept.state, heldUntil }
   }
   room.states.touch(plan)
   if (options.lease !== undefined) renewOnTheWay(tables, room, head)
-  const appended = append(tables, room, plan, kept, {
+  return append(tables, room, plan, kept, {
     command,
     events,
     actor: options.actor,
     now,
     fence: options.lease?.fence ?? null,
+    heldUntil,
   })
-  return { ...appended, ...held }
 }
 
 function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: number) {
@@ -175,11 +170,12 @@ interface Happened {
   readonly actor: Actor
   readonly now: number
   readonly fence: number | null
+  readonly heldUntil: number | undefined
 }
 
 function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happened: Happened): Updated {
   const { state } = kept
-  const { events, now } = happened
+  const { events, now, heldUntil } = happened
   const version = state.version + 1
   const position = tables.journal.lastPosition() + 1
   const { command, actor, fence } = happened
@@ -198,5 +194,5 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
     }
   }
   if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
-  return { ok: true, version, position, events, state }
+  return { ok: true, version, position, events, state, heldUntil }
 }

@@ -42,7 +42,8 @@ export interface Parts {
   readonly close: () => Promise<void>
 }
 
-const FOLD_EVERY = 6_000
+/** So many events are replayed in a few hundredths of a second; writing a fold of thousands of tasks takes as long, and nothing else happens meanwhile. */
+const FOLD_EVERY = 10_000
 const READ_DEFAULT = 1_000
 const READ_MAX = 10_000
 

@@ -122,7 +122,7 @@ export type Updated =
       /** It was asked before: version, position and events are those of then, and nothing was written now. */
       readonly replayed?: true
       /** With a lease: until then, on the monotonic clock, nobody else can have taken the plan. */
-      readonly heldUntil?: number
+      readonly heldUntil?: number | undefined
     }
   | { readonly ok: false; readonly refusal: Refusal }
 

@@ -5,7 +5,7 @@ import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
-import { groupOf, isUncleared, isUnjudged, openNeeds } from '../task-graph.ts'
+import { groupOf, isUncleared, isUnjudged, NOTHING, openNeeds } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 
 /** After a task has ended: its dependants become ready, blocked or unblocked. */
@@ -72,6 +72,7 @@ export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void 
 
 /** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
 export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly TaskState[] {
+  if (draft.state.counts.blocked === 0) return NOTHING
   const freed = new Set<TaskState>()
   for (const task of candidates) {
     if (task.status === 'blocked' && openNeeds(draft.state, task).blockers === 0) freed.add(task)

@@ -15,7 +15,8 @@ import { afterFailure, afterSuccess, whyNotDone } from './settle.ts'
 /** Goes on with every task whose helper has ended in this command. Each round uses up a rule or ends a recovery, so this ends. */
 export function carryOn(draft: Draft): void {
   const { state, events } = draft
-  if (state.rules < 3) return
+  // Whoever is helped has failed: most plans are let through by this.
+  if (state.rules < 3 || state.counts.failed === 0) return
   for (let at = 0; at < events.length; at++) {
     if (state.compensating !== null || state.rollback !== null || PLAN_ENDED.has(state.status)) return
     for (const task of touchedBy(draft, at)) look(draft, task)

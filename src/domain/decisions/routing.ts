@@ -17,10 +17,11 @@ export function edges(
   task: TaskState,
   outcomes: readonly string[],
 ): { outcome: string; to: readonly TaskState[] } | null {
+  const { on } = task.definition
+  if (on === undefined) return null
   for (const outcome of outcomes) {
-    const { on } = task.definition
     // An outcome is somebody's text: `constructor` must find no edge.
-    const targets = on !== undefined && Object.hasOwn(on, outcome) ? on[outcome] : undefined
+    const targets = Object.hasOwn(on, outcome) ? on[outcome] : undefined
     if (targets === undefined) continue
     const to = [...new Set(targets)].map(name => draft.state.tasks.get(name)).filter(target => target !== undefined)
     return { outcome, to }

@@ -107,7 +107,7 @@ function needsLook(state: PlanState, task: TaskState): boolean {
 export function startInLine(
   draft: Draft,
   prepared: ReadonlyMap<TaskState, Prepared>,
-  asking: ReadonlyMap<TaskState, Asking> = new Map(),
+  asking: ReadonlyMap<TaskState, Asking>,
 ): void {
   openAsked(draft, prepared, asking)
   startEach(draft, inLine(draft.state, draft.now), prepared, asking)
@@ -119,6 +119,7 @@ export function openAsked(
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
 ): void {
+  if (draft.state.asking.size === 0) return
   startEach(
     draft,
     askable(draft.state).filter(task => prepared.has(task)),

@@ -53,7 +53,7 @@ export function turn(draft: Draft, command: Turn): void {
   const before = draft.events.length
   conclude(draft)
   // Concluding may have made the last task ready.
-  if (draft.events.length > before && command.start !== false) startInLine(draft, new Map())
+  if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE)
 }
 
 export function recover(draft: Draft, command: CommandOf<'recover'>): void {
@@ -79,14 +79,15 @@ function endWornOut(draft: Draft): void {
 
 function readyDue(draft: Draft): void {
   // A set: two timers of one task may stand at the same time, when the wall clock did not move between two failures.
-  const due = new Set<TaskName>()
+  let due: Set<TaskName> | null = null
   for (;;) {
     const timer = draft.state.timers.peek(isTimed)
     if (timer === undefined || timer.at > draft.now) break
     draft.state.timers.pop(isTimed)
+    due ??= new Set()
     due.add(timer.task.definition.id)
   }
-  if (due.size > 0) emit(draft, { type: 'task.readied', tasks: [...due] })
+  if (due !== null) emit(draft, { type: 'task.readied', tasks: [...due] })
 }
 
 /** Compensations run one by one, last completed first, and only when nothing else runs. */
@@ -100,15 +101,20 @@ function compensateNext(draft: Draft): void {
 }
 
 function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepared> {
+  if (command.prepared === undefined) return NONE
   const prepared = new Map<TaskState, Prepared>()
-  for (const { task: name, visit, prepared: made } of command.prepared ?? []) {
+  for (const { task: name, visit, prepared: made } of command.prepared) {
     const task = draft.state.tasks.get(name)
     if (task !== undefined && task.visit === visit) prepared.set(task, made)
   }
   return prepared
 }
 
-function askingFor({ state }: Draft, { gates = [] }: Turn): ReadonlyMap<TaskState, Asking> {
+/** Nothing was prepared, which is so in most turns. */
+const NONE: ReadonlyMap<TaskState, never> = new Map<TaskState, never>()
+
+function askingFor({ state }: Draft, { gates }: Turn): ReadonlyMap<TaskState, Asking> {
+  if (gates === undefined) return NONE
   const asking = new Map<TaskState, Asking>()
   for (const { task: name, visit, from, question, voids } of gates) {
     const task = state.tasks.get(name)

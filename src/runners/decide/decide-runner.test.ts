@@ -4,9 +4,9 @@ import type { Evaluated } from '../runner.ts'
 import { decideRunner } from './decide-runner.ts'
 
 function decide(evaluated: Evaluated) {
-  const { tools, attempt, signal } = setup()
+  const { tools, attempt, going } = setup()
   const evaluate = () => evaluated
-  return decideRunner().attempt(attempt({ type: 'decide', expression: 'x' }), { ...tools, evaluate }, signal)
+  return decideRunner().attempt(attempt({ type: 'decide', expression: 'x' }), { ...tools, evaluate }, going)
 }
 
 test('a text or a truth names the outcome', async () => {

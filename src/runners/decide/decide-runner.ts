@@ -9,9 +9,9 @@ export function decideRunner(): Runner {
     async preview(attempt) {
       return { text: attempt.action.type === 'decide' ? attempt.action.expression : '' }
     },
-    async attempt(attempt, tools, signal) {
+    async attempt(attempt, tools, stop) {
       if (attempt.action.type !== 'decide') throw new TypeError(`not a decision: ${attempt.action.type}`)
-      if (signal.aborted) return { type: 'interrupted' }
+      if (stop.aborted) return { type: 'interrupted' }
       const { expression } = attempt.action
       const evaluated = tools.evaluate(expression)
       if (!evaluated.ok) return { type: 'failed', failure: failure('logic', evaluated.message, evaluated.hint) }

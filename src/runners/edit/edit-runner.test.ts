@@ -9,16 +9,16 @@ import { editRunner } from './edit-runner.ts'
 
 function setup(files: { readonly [path: string]: string | Buffer } = {}, write: readonly string[] | null = null) {
   const bundle = setupAttempt()
-  const { root, attempt, signal } = bundle
+  const { root, attempt, going } = bundle
   const tools = { ...bundle.tools, write }
   for (const [path, content] of Object.entries(files)) {
     fs.mkdirSync(join(root, path, '..'), { recursive: true })
     fs.writeFileSync(join(root, path), content)
   }
   const runner = editRunner()
-  const edit = (...edits: Edit[]) => runner.attempt(attempt({ type: 'edit', edits }), tools, signal)
+  const edit = (...edits: Edit[]) => runner.attempt(attempt({ type: 'edit', edits }), tools, going)
   const preview = async (...edits: Edit[]) =>
-    (await runner.preview!(attempt({ type: 'edit', edits }), tools, signal)).text
+    (await runner.preview!(attempt({ type: 'edit', edits }), tools, going.signal)).text
   const read = (path: string) => fs.readFileSync(join(root, path), 'utf8')
   const tree = () =>
     Object.fromEntries(

@@ -17,10 +17,10 @@ export function editRunner(): Runner {
       const drafted = await drafting(attempt, tools, async changes => await shownChanges(changes))
       return { text: drafted.ok ? drafted.value : `${drafted.failure.message} ${drafted.failure.hint ?? ''}` }
     },
-    async attempt(attempt, tools, signal) {
-      if (signal.aborted) return { type: 'interrupted' }
+    async attempt(attempt, tools, stop) {
+      if (stop.aborted) return { type: 'interrupted' }
       const edited = await drafting(attempt, tools, async (changes, gate) => {
-        if (signal.aborted) return 'interrupted'
+        if (stop.aborted) return 'interrupted'
         return { changes, failure: await commitChanges(changes, gate) }
       })
       if (!edited.ok) return { type: 'failed', failure: edited.failure }

@@ -4,21 +4,21 @@ import { describe, expect, test } from 'vitest'
 import type { GitOperation } from '../../domain/git-operation.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { GitAction } from '../../domain/plan.ts'
-import { setup } from '../attempt.fixture.ts'
+import { setup, stopBy } from '../attempt.fixture.ts'
 import type { GitDone, GitHand } from '../runner.ts'
 import { gitRunner } from './git-runner.ts'
 
 const operation = { type: 'commit.created' } as GitOperation
 
 async function carryOut(git: GitAction, answer: GitDone) {
-  const { tools, attempt, signal } = setup()
+  const { tools, attempt, going } = setup()
   const asked: unknown[] = []
   const hand = (name: keyof GitHand) => async (request: unknown) => {
     asked.push([name, request])
     return answer
   }
   const given = { ...tools, git: { commit: hand('commit'), tag: hand('tag'), merge: hand('merge') } as GitHand }
-  return { outcome: await gitRunner().attempt(attempt({ type: 'git', git }), given, signal), asked }
+  return { outcome: await gitRunner().attempt(attempt({ type: 'git', git }), given, going), asked }
 }
 
 describe('a git task', () => {
@@ -43,19 +43,19 @@ describe('a git task', () => {
   })
 
   test('does nothing once it is stopped, and says so where git is not used', async () => {
-    const { tools, attempt, signal } = setup()
+    const { tools, attempt, going } = setup()
     const made = attempt({ type: 'git', git: { do: 'tag', name: 'v1' } })
-    expect(await gitRunner().attempt(made, tools, AbortSignal.abort())).toEqual({ type: 'interrupted' })
-    expect(await gitRunner().attempt(made, tools, signal)).toMatchObject({
+    expect(await gitRunner().attempt(made, tools, stopBy(AbortSignal.abort()))).toEqual({ type: 'interrupted' })
+    expect(await gitRunner().attempt(made, tools, going)).toMatchObject({
       type: 'failed',
       failure: { message: 'git is not used here.', hint: expect.any(String) },
     })
   })
 
   test('tells beforehand what it would do', async () => {
-    const { tools, attempt, signal } = setup()
+    const { tools, attempt, going } = setup()
     const shown = async (git: GitAction) =>
-      (await gitRunner().preview!(attempt({ type: 'git', git }), tools, signal)).text
+      (await gitRunner().preview!(attempt({ type: 'git', git }), tools, going.signal)).text
     expect(await shown({ do: 'commit', message: 'all\n\nof it' })).toBe(
       'commit all that the plan wrote on the branch of the plan: all',
     )

@@ -11,9 +11,9 @@ export function gitRunner(): Runner {
     async preview({ action }) {
       return { text: action.type === 'git' ? shownAction(action.git) : '' }
     },
-    async attempt({ action }, tools, signal) {
+    async attempt({ action }, tools, stop) {
       if (action.type !== 'git') throw new TypeError(`not a git action: ${action.type}`)
-      if (signal.aborted) return { type: 'interrupted' }
+      if (stop.aborted) return { type: 'interrupted' }
       if (tools.git === undefined) {
         const hint = 'Take the task out of the plan, or open the engine with git.'
         return { type: 'failed', failure: failure('logic', 'git is not used here.', hint) }

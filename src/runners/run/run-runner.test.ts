@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { setup, until } from '../attempt.fixture.ts'
+import { setup, stopBy, until } from '../attempt.fixture.ts'
 import type { Outcome } from '../runner.ts'
 import { processTree } from './process-tree.ts'
 import { runRunner } from './run-runner.ts'
@@ -18,8 +18,8 @@ function exited(outcome: Outcome) {
 
 describe('a command', () => {
   test('says how it ended and what it printed, also live', async () => {
-    const { tools, attempt, signal, logged } = setup()
-    const outcome = await runner.attempt(attempt(script('echo out; echo err >&2; exit 3')), tools, signal)
+    const { tools, attempt, going, logged } = setup()
+    const outcome = await runner.attempt(attempt(script('echo out; echo err >&2; exit 3')), tools, going)
     expect(outcome).toEqual({
       ...{ type: 'exited', exit: 3, signal: null, timedOut: false },
       ...{ stdout: 'out\n', stderr: 'err\n', truncated: false },
@@ -31,23 +31,23 @@ describe('a command', () => {
   })
 
   test('gets its input, or none at all', async () => {
-    const { tools, attempt, signal } = setup()
-    expect(exited(await runner.attempt(attempt({ ...run('cat'), stdin: 'hé\n' }), tools, signal)).stdout).toBe('hé\n')
-    expect(exited(await runner.attempt(attempt(run('cat')), tools, signal)).stdout).toBe('')
+    const { tools, attempt, going } = setup()
+    expect(exited(await runner.attempt(attempt({ ...run('cat'), stdin: 'hé\n' }), tools, going)).stdout).toBe('hé\n')
+    expect(exited(await runner.attempt(attempt(run('cat')), tools, going)).stdout).toBe('')
     const unread = attempt({ ...run('true'), stdin: 'x'.repeat(1_000_000) })
-    expect(exited(await runner.attempt(unread, tools, signal)).exit).toBe(0)
+    expect(exited(await runner.attempt(unread, tools, going)).exit).toBe(0)
   })
 
   test('runs where it is told, inside the workspace only', async () => {
-    const { base, root, tools, attempt, signal } = setup()
+    const { base, root, tools, attempt, going } = setup()
     fs.mkdirSync(join(root, 'sub'))
     fs.symlinkSync(base, join(root, 'link'))
-    expect(exited(await runner.attempt(attempt(run('pwd'), { cwd: 'sub' }), tools, signal)).stdout).toBe(
+    expect(exited(await runner.attempt(attempt(run('pwd'), { cwd: 'sub' }), tools, going)).stdout).toBe(
       `${join(root, 'sub')}\n`,
     )
-    expect(exited(await runner.attempt(attempt(run('pwd')), tools, signal)).stdout).toBe(`${root}\n`)
+    expect(exited(await runner.attempt(attempt(run('pwd')), tools, going)).stdout).toBe(`${root}\n`)
     for (const cwd of ['..', '/', 'link', '~', '.planfold']) {
-      expect(await runner.attempt(attempt(run('pwd'), { cwd }), tools, signal), cwd).toMatchObject({
+      expect(await runner.attempt(attempt(run('pwd'), { cwd }), tools, going), cwd).toMatchObject({
         type: 'failed',
         failure: { class: 'policy' },
       })
@@ -55,7 +55,7 @@ describe('a command', () => {
   })
 
   test('that cannot be started fails with a hint', async () => {
-    const { root, tools, attempt, signal } = setup()
+    const { root, tools, attempt, going } = setup()
     fs.writeFileSync(join(root, 'plain'), 'x', { mode: 0o644 })
     for (const argv of [
       ['no-such-command'],
@@ -67,7 +67,7 @@ describe('a command', () => {
       ['echo', 'x'.repeat(200_000)],
     ]) {
       expect(
-        await runner.attempt(attempt(run(...argv)), tools, signal),
+        await runner.attempt(attempt(run(...argv)), tools, going),
         JSON.stringify(argv).slice(0, 50),
       ).toMatchObject({
         type: 'failed',
@@ -77,7 +77,7 @@ describe('a command', () => {
   })
 
   test('A32 gets its words literally, whatever they hold', async () => {
-    const { root, tools, attempt, signal } = setup()
+    const { root, tools, attempt, going } = setup()
     const words = [
       '$(touch p)',
       '`id`',
@@ -95,16 +95,16 @@ describe('a command', () => {
       '%s',
     ]
     const code = 'process.stdout.write(JSON.stringify(process.argv.slice(1)))'
-    const outcome = exited(await runner.attempt(attempt(run('node', '-e', code, '--', ...words)), tools, signal))
+    const outcome = exited(await runner.attempt(attempt(run('node', '-e', code, '--', ...words)), tools, going))
     expect(JSON.parse(outcome.stdout)).toEqual(words)
     expect(fs.readdirSync(root)).toEqual([])
   })
 
   test('A37 sees a short environment with our marks, and a plan cannot widen it', async () => {
-    const { tools, attempt, signal } = setup()
+    const { tools, attempt, going } = setup()
     const one = attempt(run('env', '-0'), { env: { GREETING: '$(id)' }, inputs: { n: 1 } })
     const seen = new Map(
-      exited(await runner.attempt(one, tools, signal))
+      exited(await runner.attempt(one, tools, going))
         .stdout.split('\0')
         .filter(line => line !== '')
         .map(line => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
@@ -115,7 +115,7 @@ describe('a command', () => {
     })
     for (const name of ['SECRET_TOKEN', 'LD_PRELOAD', 'NODE_OPTIONS']) expect(seen.has(name)).toBe(false)
     for (const name of ['LD_PRELOAD', 'NODE_OPTIONS', 'PLANFOLD_KEY', 'BASH_ENV', 'GIT_DIR']) {
-      expect(await runner.attempt(attempt(run('env'), { env: { [name]: 'x' } }), tools, signal)).toMatchObject({
+      expect(await runner.attempt(attempt(run('env'), { env: { [name]: 'x' } }), tools, going)).toMatchObject({
         type: 'failed',
         failure: { class: 'policy' },
       })
@@ -123,7 +123,7 @@ describe('a command', () => {
   })
 
   test('is told what was said by whoever sent it back, as far as a process can be', async () => {
-    const { tools, attempt, signal } = setup()
+    const { tools, attempt, going } = setup()
     const told = async (feedback?: string) => {
       const one = attempt(
         run(
@@ -132,7 +132,7 @@ describe('a command', () => {
           'printf %s "${PLANFOLD_FEEDBACK-nothing}" | wc -c; printf %s "${PLANFOLD_FEEDBACK-nothing}" | head -c 40',
         ),
       )
-      return exited(await runner.attempt(feedback === undefined ? one : { ...one, feedback }, tools, signal)).stdout
+      return exited(await runner.attempt(feedback === undefined ? one : { ...one, feedback }, tools, going)).stdout
     }
     expect(await told()).toBe('7\nnothing')
     expect(await told('k\u00fcrzer \0$(id)\n界')).toBe('17\nk\u00fcrzer $(id)\n界')
@@ -142,9 +142,9 @@ describe('a command', () => {
   })
 
   test('A43 has a session of its own and no terminal', async () => {
-    const { tools, attempt, signal } = setup()
+    const { tools, attempt, going } = setup()
     const outcome = exited(
-      await runner.attempt(attempt(script('cut -d" " -f1,5,6,7 /proc/self/stat; echo $$; : </dev/tty')), tools, signal),
+      await runner.attempt(attempt(script('cut -d" " -f1,5,6,7 /proc/self/stat; echo $$; : </dev/tty')), tools, going),
     )
     const [stat = '', shell] = outcome.stdout.split('\n')
     const [, group, session, terminal] = stat.split(' ')
@@ -155,9 +155,9 @@ describe('a command', () => {
 
 describe('output', () => {
   test('without end is drained, bounded and cut in whole', async () => {
-    const { tools, attempt, signal, logged } = setup()
+    const { tools, attempt, going, logged } = setup()
     const flood = script('yes "äöü, and so on" | head -c 60000000; echo last line')
-    const outcome = exited(await runner.attempt(attempt(flood), tools, signal))
+    const outcome = exited(await runner.attempt(attempt(flood), tools, going))
     expect(outcome).toMatchObject({ exit: 0, truncated: true })
     expect(outcome.stdout.length).toBeLessThan(1_100_000)
     expect(outcome.stdout).toMatch(/^äöü, and so on\n/)
@@ -171,18 +171,18 @@ describe('output', () => {
   })
 
   test('reaches the log in whole characters, however it was cut', async () => {
-    const { tools, attempt, signal, logged } = setup()
+    const { tools, attempt, going, logged } = setup()
     const code = `const b = Buffer.from('a😀é漢'); let i = 0
       const step = () => i < b.length && process.stdout.write(b.subarray(i, ++i), () => setTimeout(step, 3)); step()`
-    const outcome = exited(await runner.attempt(attempt(run('node', '-e', code)), tools, signal))
+    const outcome = exited(await runner.attempt(attempt(run('node', '-e', code)), tools, going))
     expect(outcome.stdout).toBe('a😀é漢')
     for (const { chunk } of logged) expect(chunk.toString()).not.toContain('\ufffd')
     expect(logged.map(line => line.chunk.toString()).join('')).toBe('a😀é漢')
   })
 
   test('that is no text reaches the log byte by byte', async () => {
-    const { tools, attempt, signal, logged } = setup()
-    const outcome = exited(await runner.attempt(attempt(run('printf', '\\377\\000\\303\\050\\360')), tools, signal))
+    const { tools, attempt, going, logged } = setup()
+    const outcome = exited(await runner.attempt(attempt(run('printf', '\\377\\000\\303\\050\\360')), tools, going))
     expect(outcome.stdout).toBe('\ufffd\0\ufffd(\ufffd')
     expect(Buffer.concat(logged.map(line => line.chunk))).toEqual(Buffer.from([255, 0, 0xc3, 0x28, 0xf0]))
   })
@@ -199,9 +199,9 @@ describe('an ending', () => {
   }
 
   test('by timeout takes the whole tree along', async () => {
-    const { root, tools, attempt, signal } = setup()
+    const { root, tools, attempt, going } = setup()
     const text = `setsid nohup sh -c '${ticking}' >/dev/null 2>&1 & ( ${ticking} ) & trap '' TERM; sleep 60`
-    const outcome = await runner.attempt(attempt(script(text), { timeoutMs: 300 }), tools, signal)
+    const outcome = await runner.attempt(attempt(script(text), { timeoutMs: 300 }), tools, going)
     expect(outcome).toMatchObject({ type: 'exited', timedOut: true, exit: null, signal: 'SIGKILL' })
     await expectQuiet(root)
   })
@@ -210,7 +210,7 @@ describe('an ending', () => {
     const { root, tools, attempt } = setup()
     const stop = new AbortController()
     const text = `trap 'echo bye > bye; exit 0' TERM; setsid sh -c '${ticking}' & while :; do sleep 0.02; done`
-    const running = runner.attempt(attempt(script(text)), tools, stop.signal)
+    const running = runner.attempt(attempt(script(text)), tools, stopBy(stop.signal))
     await until(() => fs.existsSync(join(root, 'ticks')), 'the child ticks')
     stop.abort()
     expect(await running).toEqual({ type: 'interrupted' })
@@ -219,16 +219,16 @@ describe('an ending', () => {
   })
 
   test('of the first process ends what it left behind, even with the pipes still held', async () => {
-    const { root, tools, attempt, signal } = setup()
+    const { root, tools, attempt, going } = setup()
     const text = `setsid nohup sh -c '${ticking}' & while [ ! -e ticks ]; do sleep 0.01; done; echo done`
-    const outcome = exited(await runner.attempt(attempt(script(text)), tools, signal))
+    const outcome = exited(await runner.attempt(attempt(script(text)), tools, going))
     expect(outcome).toMatchObject({ exit: 0, stdout: 'done\n' })
     await expectQuiet(root)
   })
 
   test('before the start starts nothing', async () => {
     const { root, tools, attempt } = setup()
-    const outcome = await runner.attempt(attempt(script('touch x')), tools, AbortSignal.abort())
+    const outcome = await runner.attempt(attempt(script('touch x')), tools, stopBy(AbortSignal.abort()))
     expect(outcome).toEqual({ type: 'interrupted' })
     expect(fs.readdirSync(root)).toEqual([])
   })
@@ -250,18 +250,18 @@ describe('an ending', () => {
   test('of one attempt leaves another attempt of the same owner alone', async () => {
     const { root, tools, attempt } = setup()
     const stop = new AbortController()
-    const other = runner.attempt(attempt(script('touch up; sleep 60'), { attempt: 2 }), tools, stop.signal)
+    const other = runner.attempt(attempt(script('touch up; sleep 60'), { attempt: 2 }), tools, stopBy(stop.signal))
     await until(() => fs.existsSync(join(root, 'up')), 'the other attempt runs')
-    expect(exited(await runner.attempt(attempt(run('true')), tools, new AbortController().signal)).exit).toBe(0)
+    expect(exited(await runner.attempt(attempt(run('true')), tools, stopBy(new AbortController().signal))).exit).toBe(0)
     stop.abort()
     expect(await other).toEqual({ type: 'interrupted' })
   })
 })
 
 test('A preview shows the command as it would run', async () => {
-  const { tools, attempt, signal } = setup()
+  const { tools, attempt, going } = setup()
   const shown = async (action: ReturnType<typeof run> | ReturnType<typeof script>) =>
-    (await runner.preview?.(attempt(action), tools, signal))?.text
+    (await runner.preview?.(attempt(action), tools, going.signal))?.text
   expect(await shown(run('git', 'commit', '-m', "it's $HOME", ''))).toBe("git commit -m 'it'\\''s $HOME' ''")
   expect(await shown(script('a | b\nc'))).toBe('a | b\nc')
 })

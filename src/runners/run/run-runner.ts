@@ -27,9 +27,9 @@ export function runRunner(options: RunOptions): Runner {
     async preview(attempt) {
       return { text: attempt.action.type === 'run' ? shownCommand(attempt.action.command) : '' }
     },
-    async attempt(attempt, tools, signal) {
+    async attempt(attempt, tools, stop) {
       if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
-      if (signal.aborted) return { type: 'interrupted' }
+      if (stop.aborted) return { type: 'interrupted' }
       const environment = childEnvironment(attempt, tools)
       if (!environment.ok) return { type: 'failed', failure: environment.failure }
       const gate = await openGate(tools)
@@ -54,7 +54,7 @@ export function runRunner(options: RunOptions): Runner {
       })
       await cwd.value.close()
       if (child instanceof Error) return { type: 'failed', failure: spawnFailure(child, argv) }
-      const ending = await follow(child, attempt, tools, signal, options)
+      const ending = await follow(child, attempt, tools, stop.signal, options)
       taps.stdout.end()
       taps.stderr.end()
       return ending.why === 'interrupted' ? { type: 'interrupted' } : outcomeOf(ending, taps)
