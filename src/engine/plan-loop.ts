@@ -160,29 +160,25 @@ export class PlanLoop {
         this.#end(flight)
       })
     }
-    if (next.commit !== null) {
-      const { commit } = next
+    const { commit, propose, rollback } = next
+    if (commit !== null)
       this.#doChore('commit', async () => {
         // Awaited first: a turn meanwhile begins a new list.
         const done = await this.#hands.commit(this.#rooms, state, commit)
         this.#news.committed.push(done)
       })
-    }
-    const { propose } = next
     if (propose !== null)
       this.#doChore('propose', async () => {
         const made = await this.#hands.propose(this.#rooms, state, propose)
         this.#news.proposed.push(made)
       })
     // Nobody may be reading or writing files then.
-    if (next.rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0) {
-      const { id } = next.rollback
+    if (rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0)
       this.#doChore('rollback', async () => {
         if (!(await this.#isHeld())) return
         const outcome = await this.#hands.rollBack(this.#rooms, state)
-        this.#news.rolledBack = { id, outcome }
+        this.#news.rolledBack = { id: rollback.id, outcome }
       })
-    }
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
