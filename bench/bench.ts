@@ -5,7 +5,9 @@
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { pagingBench } from './paging.ts'
 import { resumeBench } from './resume.ts'
+import { serviceBench } from './service.ts'
 import { LARGE, USUAL, workspaceBench } from './workspace.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
@@ -60,6 +62,8 @@ console.log(
 )
 await resumeBench()
 await workspaceBench(USUAL)
+await serviceBench(ROUNDS)
+await pagingBench()
 if (process.env.BENCH_LARGE === '1') await workspaceBench(LARGE)
 
 function candidate(who: string, shape: string, tasks: number): Measured {

@@ -18,6 +18,8 @@ function bare(folder: string): void {
   const addPlan = database.prepare('INSERT INTO plans VALUES (?, ?)')
   const addTask = database.prepare('INSERT INTO tasks VALUES (?, ?, ?)')
   const plan = database.prepare('SELECT body FROM plans WHERE id = ?')
+  // Keeps it open: statements alone do not.
+  process.once('exit', () => database.close())
   const app = new Hono()
   app.post('/plans', async context => {
     const body = { id: randomUUID(), status: 'draft', ...(await context.req.json()) }

@@ -77,6 +77,12 @@ const answerers: Answerer = {
         : []
     return { ready, explained }
   },
+  record: async (rooms, { plan, since }) => {
+    const state = await tendedState(rooms, plan)
+    if (state === null) return null
+    if (since === state.version) return UNCHANGED
+    return { summary: summary(state), definition: wholeDefinition(state) }
+  },
   records: async (rooms, { plan, tasks }) => {
     const state = await tendedState(rooms, plan)
     return state === null
@@ -225,6 +231,8 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   const found = await rooms.store.find(reference)
   return found === null ? null : await rooms.store.state(found.plan)
 }
+
+const UNCHANGED = { unchanged: true } as const
 
 /** The list of a draft that is not sealed grows in place; whoever asked keeps what was true then. */
 const wholeDefinition = (state: PlanState): PlanState['definition'] =>

@@ -41,8 +41,7 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
   return async (request, response) => {
     const began = monotonic()
     const id = `${process.pid.toString(36)}-${(++count).toString(36)}`
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
+    const gone = goneOf(response)
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
     const found = router.find(method, normalPath(request.url ?? '/'))
     const route = found.route as Loose | null
@@ -52,11 +51,11 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     try {
       if (isProblem(who)) answer = who
       else if (found.route === null) answer = nowhere(request, found.methods)
-      else answer = await answerOf(rooms, route!, found.params, who, request, gone.signal)
+      else answer = await answerOf(rooms, route!, found.params, who, request, gone)
     } catch (error) {
       answer = troubleOf(error, rooms, id)
     }
-    const status = await deliver(rooms, { request, response, answer, gone: gone.signal, id, who })
+    const status = await deliver(rooms, { request, response, answer, gone, id, who })
     const actor = isProblem(who) ? null : who.actor
     const told = { method, route: found.route?.path ?? null, status, actor, ms: monotonic() - began, id }
     // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
@@ -71,7 +70,7 @@ async function answerOf(
   params: Call['params'],
   who: Who,
   request: IncomingMessage,
-  signal: AbortSignal,
+  gone: () => AbortSignal,
 ): Promise<Answer> {
   const { headers } = request
   const query = readQuery(route, request.url ?? '')
@@ -94,9 +93,26 @@ async function answerOf(
     headers,
     once,
     expectedVersion,
-    signal,
+    get signal() {
+      return gone()
+    },
   })
 }
+
+/** Fires when the client has gone; made for whoever asks, since few do. */
+function goneOf(response: ServerResponse): () => AbortSignal {
+  let gone: AbortController | null = null
+  return () => {
+    if (gone !== null) return gone.signal
+    const made = new AbortController()
+    gone = made
+    if (response.closed) made.abort(GONE)
+    else response.once('close', () => made.abort(GONE))
+    return made.signal
+  }
+}
+
+const GONE = new Error('the client has gone')
 
 function readQuery(route: Loose, url: string): { readonly value: unknown } | Problem {
   const at = url.indexOf('?')
@@ -206,7 +222,7 @@ interface Delivery {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly answer: Answer
-  readonly gone: AbortSignal
+  readonly gone: () => AbortSignal
   readonly id: string
   readonly who: Who | Problem
 }
@@ -222,7 +238,7 @@ async function deliver(rooms: ServerRooms, { request, response, answer, gone, id
   const holds = isProblem(who) ? undefined : who.holds
   const holding = holds && setInterval(() => holds() || response.destroy(), HOLDS_MS)
   try {
-    await answer.stream(streamTo(response, AbortSignal.any([gone, rooms.stopping])))
+    await answer.stream(streamTo(response, AbortSignal.any([gone(), rooms.stopping])))
   } catch (error) {
     rooms.log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'stream')
     response.destroy()

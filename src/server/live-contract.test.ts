@@ -11,7 +11,7 @@ import { ANNOUNCED_UNDERSCORE } from '../domain/views/announcement-underscore.ts
 import type { Feed } from '../engine/engine.ts'
 import type { Entry } from '../stores/store.ts'
 import { edit, external, type JournalEntry, plan, task } from '../testing/index.ts'
-import { type Listener, listen } from './listening.fixture.ts'
+import { type HeardEvent, type Listener, listen } from './listening.fixture.ts'
 import { Live } from './live-hub.ts'
 import { type Served, served } from './server.fixture.ts'
 
@@ -67,6 +67,10 @@ describe('regression 38', () => {
     })
     await must(runs, { type: 'start' })
     await listener.until('the end', heard => heard.some(({ name }) => name === 'plan_completed'))
+    await listener.until('how far it came', heard => heard.some(({ data }) => data.data.progress === 1))
+    const isDone = ({ name, data }: HeardEvent) =>
+      name === 'plan.progress' && data.done === 2 && data.status === 'completed'
+    await dotted.until('how far it came', heard => heard.some(isDone))
     await must(runs, { type: 'rollback' })
     await listener.until('the way back', heard => heard.some(({ name }) => name === 'plan_rollback'))
     const again = await make(
@@ -77,8 +81,6 @@ describe('regression 38', () => {
     await listener.until('its failure', heard => heard.some(({ name }) => name === 'plan_failed'))
     await must(again, { type: 'archive' })
     await listener.until('that it is gone', heard => heard.some(({ name }) => name === 'plan_deleted'))
-    const running = (heard: Listener['heard']) => heard.some(({ data }) => data.data?.progress === 1)
-    await listener.until('how far it came', running)
 
     expect([...new Set([...names(listener), ...names(lost)])].sort()).toEqual(ANNOUNCED_UNDERSCORE.toSorted())
     for (const { name, data } of listener.heard)
@@ -103,8 +105,7 @@ describe('regression 38', () => {
     expect(order.indexOf('task.output say')).toBeLessThan(order.indexOf('attempt.succeeded say'))
     expect(names(dotted).filter(name => !ANNOUNCED.includes(name))).toEqual([])
     expect(TICKS.filter(name => !names(dotted).includes(name))).toEqual([])
-    const done = dotted.heard.filter(({ name, data }) => name === 'plan.progress' && data.plan === runs)
-    expect(done.some(({ data }) => data.done === 2 && data.total === 2 && data.status === 'completed')).toBe(true)
+    expect(dotted.heard.find(isDone)?.data).toMatchObject({ plan: runs, total: 2, ratio: 1, running: [] })
   })
 
   test('every dotted name is sent when its event happens: all golden journals, told over HTTP', async () => {

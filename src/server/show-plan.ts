@@ -5,6 +5,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Progress } from '../domain/views/progress.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { PlanBody, PlanItem } from '../format/wire/plans.ts'
 import { planWord } from '../format/wire/store-words.ts'
 import type { PlanRow } from '../stores/store.ts'
@@ -16,12 +17,26 @@ export async function showPlan(
   { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
   plan: string,
 ): Promise<{ readonly body: PlanBody; readonly version: number } | null> {
-  const [summary, current] = [
-    await engine.ask({ type: 'summary', plan }),
-    await engine.ask({ type: 'definition', plan }),
-  ]
-  if (summary === null || current === null) return null
-  return { body: planBody(summary, current.definition), version: summary.version }
+  const shown = shownBy(engine)
+  const known = shown.get(plan)
+  const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
+  if (record === null) return null
+  if ('unchanged' in record) return known!
+  const { summary, definition } = record
+  const made = { body: planBody(summary, definition), version: summary.version }
+  if (shown.size >= SHOWN_MAX) shown.clear()
+  shown.set(plan, made)
+  return made
+}
+
+/** What was shown last of each plan: at the same version it is the same. */
+const SHOWN = new WeakMap<Engine, Map<string, { readonly body: PlanBody; readonly version: number }>>()
+const SHOWN_MAX = 200
+
+function shownBy(engine: Engine): Map<string, { readonly body: PlanBody; readonly version: number }> {
+  const shown = SHOWN.get(engine) ?? new Map()
+  SHOWN.set(engine, shown)
+  return shown
 }
 
 export function planBody(summary: Summary, definition: PlanDefinition): PlanBody {

@@ -64,6 +64,11 @@ export class States {
     return kept
   }
 
+  /** Is this the state at hand? One that was dropped is not. */
+  holds(plan: PlanId, state: PlanState): boolean {
+    return this.#kept.get(plan)?.state === state
+  }
+
   add(plan: PlanId, kept: Kept): void {
     this.#touched.add(plan)
     this.#keep(plan, kept)

@@ -11,6 +11,7 @@ import { checkAll } from './check.ts'
 import { claimsOn } from './claims.ts'
 import { limitOf } from './cursor.ts'
 import { readEntry } from './entry.ts'
+import { Glances } from './glances.ts'
 import type { Clock, Host } from './host.ts'
 import { type Heartbeat, LeasesOnTables } from './leases.ts'
 import { logsOn } from './logs.ts'
@@ -57,6 +58,7 @@ export class StoreOnTables implements door.Store {
   readonly #parts: Parts
   readonly #appending: Appending
   readonly #catchingUp: CatchingUp
+  readonly #glances: Glances
   readonly #folding = new Set<Promise<void>>()
   readonly #foldingPlans = new Set<PlanId>()
   #closed: Promise<void> | null = null
@@ -72,6 +74,7 @@ export class StoreOnTables implements door.Store {
       foldDue: (plan, kept) => this.#storeFold(plan, kept),
     }
     this.#catchingUp = new CatchingUp(parts)
+    this.#glances = new Glances(transactions.moment?.bind(transactions), parts.states)
     this.claims = claimsOn(parts)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs
@@ -99,24 +102,28 @@ export class StoreOnTables implements door.Store {
     })
 
   state: door.Store['state'] = async plan =>
-    this.#read(tables => {
-      const no = this.#parts.states.numberOf(plan) ?? tables.journal.planNo(plan)
-      const head = no === null ? null : tables.journal.head(no)
-      return head === null ? null : this.#parts.states.at(tables, plan, head).state
-    })
+    this.#glances.state(plan, () =>
+      this.#read(tables => {
+        const no = this.#parts.states.numberOf(plan) ?? tables.journal.planNo(plan)
+        const head = no === null ? null : tables.journal.head(no)
+        return head === null ? null : this.#parts.states.at(tables, plan, head).state
+      }),
+    )
 
   find: door.Store['find'] = async reference =>
-    this.#read(tables => {
-      const part = parseTaskId(reference)
-      const no = tables.journal.planNo((part?.plan ?? reference) as PlanId)
-      if (no === null) {
-        const named = tables.journal.named(reference as PlanName)
-        return named === null ? null : { plan: named.id, name: named.name, task: null }
-      }
-      const plan = tables.journal.planOf(no)!
-      const task = part === null ? null : tables.projections.taskName(no, part.ordinal)
-      return part !== null && task === null ? null : { plan: plan.id, name: plan.name, task }
-    })
+    this.#glances.found(reference, () =>
+      this.#read(tables => {
+        const part = parseTaskId(reference)
+        const no = tables.journal.planNo((part?.plan ?? reference) as PlanId)
+        if (no === null) {
+          const named = tables.journal.named(reference as PlanName)
+          return named === null ? null : { plan: named.id, name: named.name, task: null }
+        }
+        const plan = tables.journal.planOf(no)!
+        const task = part === null ? null : tables.projections.taskName(no, part.ordinal)
+        return part !== null && task === null ? null : { plan: plan.id, name: plan.name, task }
+      }),
+    )
 
   read: door.Store['read'] = async (plan, options) =>
     this.#read(tables => {

@@ -40,6 +40,8 @@ export interface Transactions {
   /** Settles after the commit that holds `work` is durable. */
   write<T>(work: (tables: Tables) => T): Promise<T>
   read<T>(work: (tables: Tables) => T): T
+  /** Another number after every commit, whoever made it. Absent where that is not known. */
+  moment?(): number
 }
 
 // ── the journal ────────────────────────────────────────────────────────────────────────────────────────────────────

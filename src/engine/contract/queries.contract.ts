@@ -24,6 +24,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     attempts: { type: 'attempts', plan, task: 'a' as TaskName },
     metrics: { type: 'metrics', plan },
     entries: { type: 'entries', plan, after: 1 },
+    record: { type: 'record', plan },
     records: { type: 'records', plan, tasks: ['a', 'g'] },
     logs: { type: 'logs', plan },
     preview: { type: 'preview', plan, task: 'r' },

@@ -93,6 +93,7 @@ export const QUERIES = {
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),
+  record: of('record', { ...plan, since: count.exactOptional() }),
   records: of('records', { ...plan, tasks: z.array(reference).max(20_000) }),
   inboxFate: of('inboxFate', { id: reference }),
   check: of('check', { readData: z.boolean().exactOptional() }),

@@ -10,7 +10,14 @@ import type { States } from '../states.ts'
 import { CommitUnknown, StoreBusy, StoreFull } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
-import { type Connection, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_FULL, sqliteCode } from './driver.ts'
+import {
+  type Connection,
+  type ListStatement,
+  SQLITE_BUSY,
+  SQLITE_CONSTRAINT,
+  SQLITE_FULL,
+  sqliteCode,
+} from './driver.ts'
 import type { SqliteJournal } from './journal-table.ts'
 
 export interface CommitOptions {
@@ -29,6 +36,7 @@ const BACKOFF_MAX_MS = 4
 
 export class Commits implements Transactions {
   readonly #room: CommitOptions
+  readonly #moment: ListStatement
   #queue: Request[] = []
   #scheduled = false
   #backoffMs = 0
@@ -38,6 +46,8 @@ export class Commits implements Transactions {
 
   constructor(room: CommitOptions) {
     this.#room = room
+    // Of the connection that only reads: every commit is another's to it, our own as well.
+    this.#moment = room.reader.connection.prepareLists('PRAGMA data_version')
   }
 
   write<T>(work: (tables: Tables) => T): Promise<T> {
@@ -57,6 +67,10 @@ export class Commits implements Transactions {
     } finally {
       if (connection.inTransaction) connection.exec('COMMIT')
     }
+  }
+
+  moment(): number {
+    return this.#moment.get()?.[0] as number
   }
 
   /** Waits for what was asked, then refuses everything. */
