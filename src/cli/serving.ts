@@ -10,6 +10,7 @@ import { escapeForTerminal } from '../safety/terminal.ts'
 import { bracketed } from '../server/binding.ts'
 import { openBrowsers } from '../server/browsers.ts'
 import { takeCode } from '../server/code-files.ts'
+import { followJournal } from '../server/following.ts'
 import type { Guard } from '../server/guard.ts'
 import { Live } from '../server/live-hub.ts'
 import { type LogLevel, openLog } from '../server/log.ts'
@@ -56,18 +57,20 @@ export async function runService(context: Context, options: ServiceOptions): Pro
     const log = openLog(options.logLevel, context.stderr)
     const [stop, force] = [new AbortController(), new AbortController()]
     setMaxListeners(0, stop.signal)
-    const serving = await listen(roomsOf(composed, { guard, log, stopping: stop.signal }), options)
+    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
+    const serving = await listen(rooms, options)
     const stopped = stoppedBySignal(context, { stop, force, serving })
     const address = options.addressOf(serving.port)
     const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, startedAt: composed.now() })
     tellAddress(context, composed, { address, host: serving.host, port: serving.port, auth, fragment: link })
     const attending =
       maxPlans === 0
-        ? Promise.resolve()
+        ? followJournal(rooms)
         : composed.worker.attend({
             stop: stop.signal,
             force: force.signal,
             max: maxPlans,
+            onEntry: entry => rooms.meter.entry(entry),
             onTrouble: (trouble, plan) => log.error({ plan, error: messageOf(trouble) }, 'a plan could not be driven'),
           })
     try {

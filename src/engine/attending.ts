@@ -8,7 +8,7 @@ import type { PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Position } from '../stores/store.ts'
+import type { Entry, Position } from '../stores/store.ts'
 import { Bell } from './bell.ts'
 import type { AttendOptions, Driven, Worker } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
@@ -16,6 +16,8 @@ import { listenForOrders } from './ordered-here.ts'
 import type { Rooms } from './rooms.ts'
 
 const MAX_DEFAULT = 16
+/** How long entries may gather before they are read. */
+const REST_MS = 5
 const ROUND_MS = 5_000
 /** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
 const PATIENCE_MS = 2_000
@@ -113,23 +115,33 @@ class Attendant {
     const ring = () => gone.ring()
     stop.addEventListener('abort', ring)
     let after = from
+    let restedAt = 0
     while (!stop.aborted) {
       await this.#tried(async () => {
         for await (const entry of store.watch({ after, signal: stop })) {
           after = entry.position
-          // Whoever drives it looks for itself, and it is looked at again afterwards.
-          if (this.#driving.has(entry.plan)) continue
-          const isHeld = this.#later.get(entry.plan)?.version === null
-          if (isHeld && entry.fence !== null) continue
-          if (this.#isOrdered(entry.plan)) this.#later.delete(entry.plan)
-          else if (entry.fence === null) this.#putOff(entry.plan, null, this.#graceMs)
-          this.#moved.add(entry.plan)
-          this.#bell.ring()
+          this.#options.onEntry?.(entry)
+          this.#hear(entry)
+          // Entries come close behind one another: after a short rest many are read at once.
+          if (clock.monotonic() - restedAt < REST_MS) continue
+          await gone.wait(clock, REST_MS)
+          restedAt = clock.monotonic()
         }
       })
       if (!stop.aborted) await gone.wait(clock, this.#everyMs)
     }
     stop.removeEventListener('abort', ring)
+  }
+
+  #hear(entry: Entry): void {
+    // Whoever drives it looks for itself, and it is looked at again afterwards.
+    if (this.#driving.has(entry.plan)) return
+    const isHeld = this.#later.get(entry.plan)?.version === null
+    if (isHeld && entry.fence !== null) return
+    if (this.#isOrdered(entry.plan)) this.#later.delete(entry.plan)
+    else if (entry.fence === null) this.#putOff(entry.plan, null, this.#graceMs)
+    this.#moved.add(entry.plan)
+    this.#bell.ring()
   }
 
   async #findOpen(): Promise<void> {

@@ -276,6 +276,8 @@ export interface AttendOptions {
   readonly graceMs?: number
   /** How often claims and owners that died are looked after. */
   readonly everyMs?: number
+  /** Every entry from now on, by whomever it was written. */
+  readonly onEntry?: (entry: Entry) => void
   readonly onDriven?: (plan: PlanId, driven: Driven) => void
   /** Something went wrong that is no part of a plan; it is tried again later. */
   readonly onTrouble?: (trouble: unknown, plan: PlanId | null) => void

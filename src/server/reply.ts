@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from './problem.ts'
-import type { Outlet, Reply } from './route.ts'
+import { JSON_TYPE, type Outlet, type Reply } from './route.ts'
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -20,7 +20,7 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
   const tag = version === undefined ? undefined : `"${version}"`
   const isKnown = tag !== undefined && status === 200 && request.headers['if-none-match'] === tag
   const data = isKnown ? undefined : (raw?.data ?? (body === undefined ? undefined : JSON.stringify(body)))
-  const type = raw?.type ?? 'application/json; charset=utf-8'
+  const type = raw?.type ?? JSON_TYPE
   write(response, isKnown ? 304 : status, data, {
     ...(data === undefined ? {} : { 'content-type': type }),
     ...(tag === undefined ? {} : { etag: tag }),

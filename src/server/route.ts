@@ -81,10 +81,18 @@ export interface Outlet {
   destroy(): void
 }
 
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 export const ok = (body: unknown, version?: number): Reply => ({
   status: 200,
   body,
   ...(version === undefined ? {} : { version }),
+})
+/** A body that is JSON text already. */
+export const asText = (data: string, version: number): Reply => ({
+  status: 200,
+  raw: { type: JSON_TYPE, data },
+  version,
 })
 export const created = (body: unknown, at: string, version?: number): Reply => ({
   status: 201,

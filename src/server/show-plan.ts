@@ -12,28 +12,36 @@ import type { PlanRow } from '../stores/store.ts'
 import type { Call } from './call.ts'
 import { iso, isoOrNull, onWire } from './on-wire.ts'
 
+export interface ShownPlan {
+  readonly body: PlanBody
+  /** The body as it is sent. */
+  readonly text: string
+  readonly version: number
+}
+
 /** Null when there is none. */
 export async function showPlan(
   { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
   plan: string,
-): Promise<{ readonly body: PlanBody; readonly version: number } | null> {
+): Promise<ShownPlan | null> {
   const shown = shownBy(engine)
   const known = shown.get(plan)
   const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
   if (record === null) return null
   if ('unchanged' in record) return known!
   const { summary, definition } = record
-  const made = { body: planBody(summary, definition), version: summary.version }
+  const body = planBody(summary, definition)
+  const made = { body, text: JSON.stringify(body), version: summary.version }
   if (shown.size >= SHOWN_MAX) shown.clear()
   shown.set(plan, made)
   return made
 }
 
 /** What was shown last of each plan: at the same version it is the same. */
-const SHOWN = new WeakMap<Engine, Map<string, { readonly body: PlanBody; readonly version: number }>>()
+const SHOWN = new WeakMap<Engine, Map<string, ShownPlan>>()
 const SHOWN_MAX = 200
 
-function shownBy(engine: Engine): Map<string, { readonly body: PlanBody; readonly version: number }> {
+function shownBy(engine: Engine): Map<string, ShownPlan> {
   const shown = SHOWN.get(engine) ?? new Map()
   SHOWN.set(engine, shown)
   return shown

@@ -1,7 +1,7 @@
 // Who has a token: one small file each, named by the token's name, holding its SHA-256 and never the token. A token is made by making
 // the file and revoked by removing it, so two people at once cannot undo each other's work, and the service sees it at once.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Actor, isActor, isPlanId, isSha256, nameKey, type PlanId } from '../domain/id.ts'
@@ -45,7 +45,7 @@ const fileOf = (stateDir: string, name: string): string => join(booksFolder(stat
 export const newSecret = (random: (bytes: number) => Uint8Array): string =>
   `planfold_${Buffer.from(random(SECRET_BYTES)).toString('base64url')}`
 
-export const sha256Of = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const sha256Of = (secret: string): string => hash('sha256', secret)
 
 /** The owner's token, made when there is none. */
 export async function ownerSecret(
@@ -123,7 +123,8 @@ export function listTokens(stateDir: string): readonly Token[] {
 export function openTokenBook(stateDir: string, owner: Actor, now: () => number): () => readonly Token[] {
   const places = [ownerTokenFile(stateDir), booksFolder(stateDir)]
   let known: { readonly mark: string; readonly tokens: readonly Token[] } | null = null
-  return () => {
+  let ofThisTurn: readonly Token[] | null = null
+  const read = (): readonly Token[] => {
     let mark = ''
     let changedAt = 0
     for (const place of places) {
@@ -136,6 +137,15 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
     // Two changes within one tick of the file system's clock look like one: what changed just now is read once more.
     known = now() - changedAt < RACY_MS ? null : { mark, tokens }
     return tokens
+  }
+  return () => {
+    if (ofThisTurn !== null) return ofThisTurn
+    // Looked at once in a turn of the event loop: whoever asks after a change asks in a later one.
+    setImmediate(() => {
+      ofThisTurn = null
+    })
+    ofThisTurn = read()
+    return ofThisTurn
   }
 }
 

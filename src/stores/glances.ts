@@ -1,5 +1,5 @@
-// What was found a moment ago and is still so, because nobody has committed since. One request asks for the same plan several
-// times, and many requests fit between two commits; looking into the tables for each of them would cost most of an answer.
+// What was found before and is still so, because nobody else has committed since: what we commit ourselves changes the states at
+// hand as well. One request asks for the same plan several times; looking into the tables for each would cost most of an answer.
 
 import type { PlanId } from '../domain/id.ts'
 import type { PlanState } from '../domain/state.ts'
@@ -15,7 +15,7 @@ export class Glances {
   readonly #found = new Map<string, Found>()
   readonly #seen = new Map<PlanId, PlanState>()
 
-  /** `moment` differs after every commit, whoever made it; without it nothing is kept. */
+  /** `moment` differs after every commit of somebody else; without it nothing is kept. */
   constructor(moment: (() => number) | undefined, states: States) {
     this.#moment = moment
     this.#states = states
@@ -25,7 +25,8 @@ export class Glances {
     const known = this.#isNow() ? this.#found.get(reference) : undefined
     if (known !== undefined) return known
     const found = look()
-    if (found !== null && this.#at !== null) keep(this.#found, reference, found)
+    // A task may be taken away by a revision, a plan only by pruning.
+    if (found !== null && found.task === null && this.#at !== null) keep(this.#found, reference, found)
     return found
   }
 
@@ -38,14 +39,19 @@ export class Glances {
     return state
   }
 
+  /** Plans were taken out. */
+  forget(): void {
+    this.#found.clear()
+    this.#seen.clear()
+  }
+
   /** The moment is asked for before anything is looked up: what is kept may be newer than it, never older. */
   #isNow(): boolean {
     if (this.#moment === undefined) return false
     const now = this.#moment()
     if (now === this.#at) return true
     this.#at = now
-    this.#found.clear()
-    this.#seen.clear()
+    this.forget()
     return false
   }
 }

@@ -208,7 +208,9 @@ export class StoreOnTables implements door.Store {
   prune: door.Store['prune'] = async options => {
     const now = this.#parts.clock.now()
     if (!options.dryRun) await forgetKeys(this.#parts.transactions, now)
-    return await prune({ ...this.#parts, now }, options)
+    const pruned = await prune({ ...this.#parts, now }, options)
+    this.#glances.forget()
+    return pruned
   }
 
   close(): Promise<void> {

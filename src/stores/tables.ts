@@ -40,7 +40,7 @@ export interface Transactions {
   /** Settles after the commit that holds `work` is durable. */
   write<T>(work: (tables: Tables) => T): Promise<T>
   read<T>(work: (tables: Tables) => T): T
-  /** Another number after every commit, whoever made it. Absent where that is not known. */
+  /** Another number after every commit of somebody else. Absent where that is not known. */
   moment?(): number
 }
 

@@ -16,7 +16,7 @@ import { makePlan, type Wanted } from '../make-plan.ts'
 import { markOf } from '../mark.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
-import { type Answer, ok, route } from '../route.ts'
+import { type Answer, asText, ok, route } from '../route.ts'
 import { pageInScope } from '../scope.ts'
 import { planItem, showPlan, showProgress } from '../show-plan.ts'
 
@@ -74,7 +74,7 @@ export const planRoutes = [
       if (isProblem(found)) return found
       if (call.query.as !== undefined) return await printPlan(call, found.plan, call.query.as)
       const shown = await showPlan(call, found.plan)
-      return shown === null ? notFound('the plan has gone') : ok(shown.body, shown.version)
+      return shown === null ? notFound('the plan has gone') : asText(shown.text, shown.version)
     },
   }),
   route({

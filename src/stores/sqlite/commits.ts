@@ -37,6 +37,7 @@ const BACKOFF_MAX_MS = 4
 export class Commits implements Transactions {
   readonly #room: CommitOptions
   readonly #moment: ListStatement
+  #known: number | null = null
   #queue: Request[] = []
   #scheduled = false
   #backoffMs = 0
@@ -46,8 +47,8 @@ export class Commits implements Transactions {
 
   constructor(room: CommitOptions) {
     this.#room = room
-    // Of the connection that only reads: every commit is another's to it, our own as well.
-    this.#moment = room.reader.connection.prepareLists('PRAGMA data_version')
+    // Of the connection that writes: it counts the commits of all others.
+    this.#moment = room.writer.connection.prepareLists('PRAGMA data_version')
   }
 
   write<T>(work: (tables: Tables) => T): Promise<T> {
@@ -69,8 +70,14 @@ export class Commits implements Transactions {
     }
   }
 
+  /** Asked of SQLite once in a turn of the event loop: what arrives later is answered later. */
   moment(): number {
-    return this.#moment.get()?.[0] as number
+    if (this.#known !== null) return this.#known
+    setImmediate(() => {
+      this.#known = null
+    })
+    this.#known = this.#moment.get()?.[0] as number
+    return this.#known
   }
 
   /** Waits for what was asked, then refuses everything. */
