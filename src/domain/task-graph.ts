@@ -90,6 +90,9 @@ export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] 
 }
 
 /** Links dependants, counts needs, finds the dormant, and rebuilds every index from the statuses of the tasks. */
+/** Each of them once. Most tasks need one other at most, and a list of one says nothing twice. */
+const each = (needs: readonly TaskName[] = []): Iterable<TaskName> => (needs.length < 2 ? needs : new Set(needs))
+
 export function relink(state: PlanState): void {
   for (const task of state.order) {
     task.dependants = []
@@ -97,7 +100,7 @@ export function relink(state: PlanState): void {
     task.blockers = 0
   }
   for (const task of state.order) {
-    for (const name of new Set(task.definition.needs ?? [])) {
+    for (const name of each(task.definition.needs)) {
       const need = state.tasks.get(name)
       if (need === undefined) continue
       need.dependants.push(task)
