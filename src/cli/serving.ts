@@ -71,6 +71,7 @@ export async function runService(context: Context, options: ServiceOptions): Pro
             force: force.signal,
             max: maxPlans,
             onEntry: entry => rooms.meter.entry(entry),
+            onDriving: change => rooms.meter.driven(change),
             onTrouble: (trouble, plan) => log.error({ plan, error: messageOf(trouble) }, 'a plan could not be driven'),
           })
     try {

@@ -225,7 +225,7 @@ class Attendant {
   }
 
   async #drive(plan: PlanId): Promise<void> {
-    const { stop, force, onDriven } = this.#options
+    const { stop, force, onDriving, onDriven } = this.#options
     const { store, clock } = this.#rooms
     const state = await store.state(plan)
     if (state === null) return
@@ -235,11 +235,10 @@ class Attendant {
     // Put off before it is tried: what throws is not tried again at once.
     this.#putOff(plan, version)
     if (works) {
-      const driven = await this.#hand.drive(plan, {
-        stop,
-        patienceMs: PATIENCE_MS,
-        ...(force === undefined ? {} : { force }),
-      })
+      onDriving?.(1)
+      const driven = await this.#hand
+        .drive(plan, { stop, patienceMs: PATIENCE_MS, ...(force === undefined ? {} : { force }) })
+        .finally(() => onDriving?.(-1))
       onDriven?.(plan, driven)
       if (isElsewhere(driven)) return this.#putOff(plan, null)
     } else await this.#hand.tell(plan, { stop })

@@ -278,6 +278,8 @@ export interface AttendOptions {
   readonly everyMs?: number
   /** Every entry from now on, by whomever it was written. */
   readonly onEntry?: (entry: Entry) => void
+  /** One more plan is driven, or one less. */
+  readonly onDriving?: (change: 1 | -1) => void
   readonly onDriven?: (plan: PlanId, driven: Driven) => void
   /** Something went wrong that is no part of a plan; it is tried again later. */
   readonly onTrouble?: (trouble: unknown, plan: PlanId | null) => void

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compose } from '../compose.ts'
+import type { TaskName } from '../domain/id.ts'
 import { parsePlan } from '../format/parse.ts'
 
 interface Span {
@@ -59,7 +60,63 @@ tasks:
     effect: pure
 `
 
+const MIXED = `
+planfold: 1
+name: mixed
+tasks:
+  - id: made
+    run: 'true'
+    effect: pure
+  - id: look
+    needs: [made]
+    gate: {type: approval}
+  - id: told
+    needs: [look]
+    description: an agent says how it went
+`
+
+test('whoever attends tells of what people and agents did as well', async () => {
+  spans.length = 0
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, PLANFOLD_AS: 'me' }
+  const composed = await compose({ cwd: folder, environment })
+  const { engine, worker, actor } = composed
+  const stop = new AbortController()
+  let driven = 0
+  const attending = worker.attend({
+    stop: stop.signal,
+    onDriving: change => {
+      driven += change
+    },
+  })
+  const parsed = parsePlan(MIXED)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
+  const made = await engine.submit(null, { type: 'create', definition: parsed.definition }, actor)
+  if (!made.ok) throw new Error(made.refusal.message)
+  const { plan } = made
+  await engine.submit(plan, { type: 'start' }, actor)
+  const status = async () => (await engine.ask({ type: 'board', plan }))?.map(({ status }) => status).join(' ')
+  await expect.poll(status, { timeout: 5_000 }).toBe('completed waiting pending')
+  const task = 'look' as TaskName
+  await engine.submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'fine' }, actor)
+  const claimed = await engine.submit(plan, { type: 'claim' }, actor)
+  if (!claimed.ok || claimed.claim === undefined) throw new Error('not claimed')
+  await engine.submit(plan, { type: 'report', ...claimed.claim, result: { status: 'succeeded' } }, actor)
+  const names = () => [...new Set(spans.map(({ name }) => name))].sort()
+  await expect
+    .poll(names, { timeout: 5_000 })
+    .toEqual(['attempt 1', 'external', 'plan mixed', 'run', 'task look', 'task made', 'task told'])
+  stop.abort()
+  await attending
+  await composed.close()
+  const ids = new Set(spans.map(({ spanId }) => spanId))
+  expect(ids.size).toBe(spans.length)
+  expect(spans.filter(span => span.parentSpanId !== undefined && !ids.has(span.parentSpanId))).toEqual([])
+  expect(driven).toBe(0)
+})
+
 test('plan, task, attempt and capability are spans within one another', async () => {
+  spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
   const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, PLANFOLD_AS: 'me' }
   const composed = await compose({ cwd: folder, environment })

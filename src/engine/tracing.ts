@@ -7,8 +7,7 @@ import type { Rooms } from './rooms.ts'
 
 export interface TracingOptions {
   readonly after: Position
-  /** Only this plan; all of them when absent. */
-  readonly plan?: PlanId
+  readonly plan: PlanId
   /** Whose entries are ours to tell of, so that two processes do not tell of the same. */
   readonly takes: (entry: Entry) => boolean
   /** When it fires, what is written by then is still told. */
@@ -18,26 +17,32 @@ export interface TracingOptions {
 const PLANS_MAX = 1_000
 
 export async function traceJournal(rooms: Rooms, { after, plan, takes, stop }: TracingOptions): Promise<void> {
-  const { tracer, store } = rooms
-  if (tracer === undefined) return
+  const tell = teller(rooms)
+  let version = 0
+  for await (const entry of rooms.store.watch({ after, signal: stop, plan })) {
+    version = entry.version
+    if (takes(entry)) await tell(entry)
+  }
+  // Stopped because the plan rests: its last entries may not have come round yet.
+  for (const entry of await rooms.store.read(plan, { after: version }))
+    if (entry.position > after && takes(entry)) await tell(entry)
+}
+
+/** Tells the tracer of one entry after the other, in the order in which it is given them. Never fails. */
+export function teller({ tracer, store }: Rooms): (entry: Entry) => Promise<void> {
   const open = new Map<PlanId, OpenSpans>()
+  let last: Promise<void> = Promise.resolve()
   const tell = async (entry: Entry): Promise<void> => {
-    if (!takes(entry)) return
     const state = await store.state(entry.plan)
     if (state === null) return
     const spans = open.get(entry.plan) ?? new OpenSpans()
     if (open.size >= PLANS_MAX) open.delete(open.keys().next().value as PlanId)
     open.set(entry.plan, spans)
-    tracer.export(spans.endedBy(state, entry.events, entry.now))
+    tracer?.export(spans.endedBy(state, entry.events, entry.now))
     if (entry.events.some(({ type }) => type === 'plan.finished')) open.delete(entry.plan)
   }
-  let version = 0
-  const only = plan === undefined ? {} : { plan }
-  for await (const entry of store.watch({ after, signal: stop, ...only })) {
-    version = entry.version
-    await tell(entry)
+  return entry => {
+    last = last.then(() => tell(entry)).catch(() => {})
+    return last
   }
-  if (plan === undefined) return
-  // Stopped because the plan rests: its last entries may not have come round yet.
-  for (const entry of await store.read(plan, { after: version })) if (entry.position > after) await tell(entry)
 }

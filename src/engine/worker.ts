@@ -18,6 +18,10 @@ export class WorkerLocal implements Worker {
   #owner: Promise<Owner> | null = null
   /** The loops of this process; a plan has at most one. */
   readonly #driving = new Map<PlanId, Promise<unknown>>()
+  /** Somebody traces, and is told of all entries: a loop need not tell of its own. */
+  #tellsAll = false
+  /** Under which fence each was driven here last. */
+  readonly #fences = new Map<PlanId, number>()
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
@@ -46,7 +50,20 @@ export class WorkerLocal implements Worker {
   }
 
   async attend(options: AttendOptions): Promise<void> {
-    await (await late.attending()).attend(this, this.#rooms, options)
+    const rooms = this.#rooms
+    const { attend } = await late.attending()
+    if (rooms.tracer === undefined) return await attend(this, rooms, options)
+    const tell = (await late.tracing()).teller(rooms)
+    this.#tellsAll = true
+    // What people and agents do is ours to tell of, and what our loops do; other processes tell of theirs.
+    const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
+    let told: Promise<void> = Promise.resolve()
+    const onEntry = (entry: Entry): void => {
+      options.onEntry?.(entry)
+      if (isOurs(entry)) told = tell(entry)
+    }
+    await attend(this, rooms, { ...options, onEntry })
+    await told
   }
 
   /** Also a plan that has ended may have somebody to tell of it. Whoever drives it tells by itself. */
@@ -165,6 +182,8 @@ export class WorkerLocal implements Worker {
   async #traced<T>(plan: PlanId, { fence }: Lease, run: () => Promise<T>): Promise<T> {
     const { tracer, store } = this.#rooms
     if (tracer === undefined) return await run()
+    this.#fences.set(plan, fence)
+    if (this.#tellsAll) return await run()
     const { traceJournal } = await late.tracing()
     const stop = new AbortController()
     const takes = (entry: Entry) => entry.fence === fence
