@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,6 +17,7 @@ import { type Feed, openFeed } from './engine/feed.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
 import { readSize } from './format/units.ts'
+import { makeFolder } from './safety/make-folder.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -222,7 +223,7 @@ export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'di
 
 /** Private to its owner, and ignored by git through a file of its own. */
 function makeStateDir(stateDir: string): void {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  makeFolder(stateDir, 0o700)
   const ignore = join(stateDir, '.gitignore')
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
 }

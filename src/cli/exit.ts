@@ -112,6 +112,11 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     code: 'damaged',
     hint: 'restore the state folder from a copy; if the database opens, `planfold check --read-data` tells what is damaged',
   },
+  StoreGone: {
+    exit: EXIT.refused,
+    code: 'gone',
+    hint: 'put the state folder back from a copy, or start anew; what was done since it vanished is in no journal',
+  },
   CommitUnknown: {
     exit: EXIT.refused,
     code: 'commit-unknown',
@@ -165,6 +170,7 @@ const SYSTEM_HINTS: { readonly [code: string]: string } = {
 }
 
 function fromSystem(error: NodeJS.ErrnoException): Complaint | null {
-  const hint = SYSTEM_HINTS[error.code ?? '']
+  const isNoFolder = error.code === 'ENOENT' && error.syscall === 'mkdir'
+  const hint = isNoFolder ? 'no folder can be made there; choose another with --dir' : SYSTEM_HINTS[error.code ?? '']
   return hint === undefined ? null : new Complaint(EXIT.refused, 'system', error.message, hint)
 }

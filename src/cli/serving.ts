@@ -86,7 +86,7 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 }
 
 function roomsOf(
-  { engine, worker, feed, now, root, stateDir }: Composed,
+  { engine, worker, feed, actor, now, root, stateDir }: Composed,
   { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
 ): ServerRooms {
   return {
@@ -98,6 +98,7 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     limits: LIMITS,
     routes: ROUTES,
+    owner: actor,
     now,
     random: randomBytes,
     root,

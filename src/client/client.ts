@@ -1,7 +1,6 @@
 // The door of `client/`: the Engine of a store that is elsewhere, over HTTP. Works in Node and in browsers. Here chance and timers
 // are chosen, as `compose` does for the Engine of this machine; everything behind is handed them.
 
-import type { Engine } from '../engine/engine.ts'
 import { RemoteEngine } from './remote-engine.ts'
 import type { Connection } from './transport.ts'
 
@@ -10,9 +9,22 @@ export type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
 export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
-export { BadCursor, CommitUnknown, type Entry, type Page, StoreBusy, StoreDamaged, StoreFull } from '../stores/store.ts'
+export { BadCursor, CommitUnknown, type Entry, type Page, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
+export type * from './bodies.ts'
 export { type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
+export type { Plain } from './plain.ts'
 export { RemoteEngine } from './remote-engine.ts'
+export type {
+  Answered,
+  ClaimWanted,
+  Decision,
+  Keyed,
+  PlansWanted,
+  RemoteGates,
+  RemotePlans,
+  RemoteTasks,
+  TasksWanted,
+} from './remote-nouns.ts'
 export { RemoteTrouble, type TroubleKind } from './trouble.ts'
 
 export interface ConnectOptions {
@@ -32,7 +44,7 @@ const TIMEOUT_MS = 60_000
 const TRIES = 6
 
 /** Nothing is asked yet: whether anybody is there shows with the first request. */
-export function connect({ url, token, fetch: given, timeoutMs, tries }: ConnectOptions): Engine {
+export function connect({ url, token, fetch: given, timeoutMs, tries }: ConnectOptions): RemoteEngine {
   const connection: Connection = {
     url: url.replace(/\/+$/, ''),
     token: token ?? null,

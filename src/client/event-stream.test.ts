@@ -24,14 +24,18 @@ describe('the text of a stream', () => {
       id: '8',
       retryMs: 50,
     })
-    // Without data nothing is told; a name holds for one event, an id until the next.
-    expect(read('event: x\n\ndata: 1\n\nid: 3\ndata: 2\n\ndata: 3\n\n').events).toEqual([
-      { name: 'message', data: '1', id: '' },
-      { name: 'message', data: '2', id: '3' },
-      { name: 'message', data: '3', id: '3' },
-    ])
+    // Without data nothing is told; a name and an id hold for one event. Where the stream stands holds until the next id.
+    expect(read('event: x\n\ndata: 1\n\nid: 3\ndata: 2\n\ndata: 3\n\n')).toEqual({
+      events: [
+        { name: 'message', data: '1', id: null },
+        { name: 'message', data: '2', id: '3' },
+        { name: 'message', data: '3', id: null },
+      ],
+      id: '3',
+      retryMs: null,
+    })
     expect(read('id: a\0b\nretry: soon\nother: 1\ndata: x\n\n')).toEqual({
-      events: [{ name: 'message', data: 'x', id: '' }],
+      events: [{ name: 'message', data: 'x', id: null }],
       id: '',
       retryMs: null,
     })
@@ -128,8 +132,31 @@ describe('a subscription', () => {
       if (count === 1) begin(response).end('retry: 1\nid: 9\n\n')
       else begin(response).write('data: x\n\n')
     })
-    expect(await hear(1, { url })).toEqual([{ type: 'event', name: 'message', data: 'x', id: '9' }])
+    expect(await hear(1, { url })).toEqual([{ type: 'event', name: 'message', data: 'x', id: null }])
     expect(ids).toEqual([undefined, '9'])
+  })
+
+  test('what has no id does not bear that of the event before, nor moves where it comes back to', async () => {
+    const { url, ids } = await service((_, response, count) => {
+      if (count === 1) begin(response).end('retry: 1\nid: 3\ndata: a\n\nevent: tick\ndata: b\n\n')
+      else begin(response).write('id: 4\ndata: c\n\n')
+    })
+    const heard = await hear(3, { url })
+    expect(heard.map(said => (said.type === 'event' ? said.id : null))).toEqual(['3', null, '4'])
+    expect(ids).toEqual([undefined, '3'])
+  })
+
+  test('needs no signal: whoever stops iterating ends it', async () => {
+    const ended = new AbortController()
+    const { url } = await service((request, response) => {
+      request.once('close', () => ended.abort())
+      begin(response).write('data: a\n\n')
+    })
+    for await (const said of subscribe({ url })) {
+      expect(datas([said])).toEqual(['a'])
+      break
+    }
+    if (!ended.signal.aborted) await new Promise(done => ended.signal.addEventListener('abort', done))
   })
 
   test('takes a refusal as the last word, with its problem', async () => {

@@ -7,7 +7,8 @@ export type { StreamEvent } from './event-text.ts'
 
 export interface Subscription {
   readonly url: string
-  readonly signal: AbortSignal
+  /** Ends it; whoever stops iterating does so as well. */
+  readonly signal?: AbortSignal
   readonly headers?: { readonly [name: string]: string }
   /** Begin behind this id; without one, with what happens from now on. */
   readonly after?: string
@@ -37,13 +38,13 @@ const PASSING = new Set([408, 425, 429])
 
 /** Goes on until `signal` fires or it is refused. Whoever stops iterating ends it. */
 export async function* subscribe(options: Subscription): AsyncGenerator<Heard, void, undefined> {
-  const { signal, random = () => 0.5, retryMaxMs = RETRY_MAX_MS } = options
+  const { signal = new AbortController().signal, random = () => 0.5, retryMaxMs = RETRY_MAX_MS } = options
   let id = options.after ?? ''
   let hintMs = RETRY_MS
   for (let failures = 0; !signal.aborted; ) {
     let why: unknown = null
     let waitMs = 0
-    const connection = connect(options, id)
+    const connection = connect({ ...options, signal }, id)
     try {
       const opened = await connection.open()
       if (opened.status !== 200) {
@@ -63,7 +64,7 @@ export async function* subscribe(options: Subscription): AsyncGenerator<Heard, v
           if (events.length === 0 && text.id !== '') id = text.id
           for (const event of events) {
             // Before it is handed over: whoever stops here has seen it.
-            id = event.id
+            id = event.id ?? id
             yield { type: 'event', ...event }
           }
           if (text.id !== '') id = text.id
@@ -91,7 +92,10 @@ interface Opened {
 }
 
 /** One connection, cut when the subscription ends or nothing comes for too long. */
-function connect(options: Subscription, id: string): { open(): Promise<Opened>; close(): void } {
+function connect(
+  options: Subscription & { readonly signal: AbortSignal },
+  id: string,
+): { open(): Promise<Opened>; close(): void } {
   const { url, headers, signal, silentMs = SILENT_MS, fetch = globalThis.fetch, onOpen } = options
   const cut = new AbortController()
   const stop = () => cut.abort(signal.reason)

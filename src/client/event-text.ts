@@ -4,9 +4,10 @@
 export interface StreamEvent {
   /** `message` when it has none. */
   readonly name: string
+  /** As it was sent; the service sends JSON. */
   readonly data: string
-  /** Where the stream stands behind it; '' when nobody said. */
-  readonly id: string
+  /** Where the stream stands behind it, to come back with; null for what is live only, and is never told again. */
+  readonly id: string | null
 }
 
 /** More than any event of the service; a line without end must not fill the memory. */
@@ -14,6 +15,8 @@ const EVENT_MAX_CHARS = 16_000_000
 
 export class EventText {
   #id: string
+  /** Did the event that is being read say one of its own? */
+  #isNumbered = false
   #rest = ''
   /** Of `#rest`, so much was looked through. */
   #seen = 0
@@ -78,8 +81,10 @@ export class EventText {
     const field = colon === -1 ? line : line.slice(0, colon)
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
     if (field === 'event') this.#name = value
-    else if (field === 'id' && !value.includes('\0')) this.#id = value
-    else if (field === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
+    else if (field === 'id' && !value.includes('\0')) {
+      this.#id = value
+      this.#isNumbered = true
+    } else if (field === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
     else if (field === 'data') {
       this.#data.push(value)
       this.#chars += value.length
@@ -89,8 +94,10 @@ export class EventText {
   #dispatch(events: StreamEvent[]): void {
     this.#lastId = this.#id
     if (this.#data.length > 0) {
-      events.push({ name: this.#name === '' ? 'message' : this.#name, data: this.#data.join('\n'), id: this.#id })
+      const id = this.#isNumbered ? this.#id : null
+      events.push({ name: this.#name === '' ? 'message' : this.#name, data: this.#data.join('\n'), id })
     }
+    this.#isNumbered = false
     this.#name = ''
     this.#data = []
     this.#chars = 0

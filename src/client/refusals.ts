@@ -5,14 +5,18 @@ import type { RemoteProblem } from './trouble.ts'
 
 /** Null for a problem that is none of the domain's. */
 export function refusalIn({ code, detail, hint, allowed }: RemoteProblem): Refusal | null {
-  if (!isCode(code)) return null
+  const known = ALSO[code] ?? code
+  if (!isCode(known)) return null
   return {
-    code,
+    code: known,
     message: detail,
     ...(hint === undefined ? {} : { hint }),
     ...(allowed === undefined ? {} : { allowed }),
   }
 }
+
+/** What is wrong with a document has names of its own over there. */
+const ALSO: { readonly [code: string]: RefusalCode } = { 'invalid-plan': 'invalid', sketch: 'invalid' }
 
 const CODES: { readonly [code in RefusalCode]: true } = {
   'not-found': true,

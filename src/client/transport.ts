@@ -25,7 +25,9 @@ export type Reply =
 export interface Request {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
-  readonly body?: unknown
+  readonly body?: string
+  /** The media type of the body; JSON when not said. */
+  readonly type?: string
   /** The Idempotency-Key of a write. */
   readonly key?: string
   /** Fires when the caller has gone. */
@@ -58,24 +60,24 @@ type Tried =
   | { readonly status: number; readonly body: unknown; readonly again: number | null }
   | { readonly status: null; readonly cause: unknown; readonly again: number }
 
-async function attempt(connection: Connection, { method, path, body, key, signal }: Request): Promise<Tried> {
+async function attempt(connection: Connection, { method, path, body, type, key, signal }: Request): Promise<Tried> {
   try {
     const response = await connection.fetch(connection.url + path, {
       method,
       headers: {
         accept: 'application/json',
         ...headersOf(connection),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(connection.timeoutMs)]),
     })
     const { status } = response
     const text = await response.text()
     const after = Number(response.headers.get('retry-after') ?? 0) * 1_000
     const again = PASSING.has(status) ? (Number.isFinite(after) ? after : 0) : null
-    return { status, body: parsed(text), again }
+    return { status, body: status === 204 ? null : parsed(text), again }
   } catch (cause) {
     if (signal.aborted) throw closed()
     return { status: null, cause, again: 0 }

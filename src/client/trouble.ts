@@ -1,7 +1,7 @@
 // What goes wrong between here and the service, as typed errors that end with what to do. What the store says no to comes back as
 // the same errors the store itself throws, so that a caller need not know how far away it is.
 
-import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull } from '../stores/store.ts'
+import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
 
 export type TroubleKind =
   /** Nobody answered, or the answer was cut off, also when asked again. */
@@ -65,6 +65,8 @@ export function troubleOf({ code, status, detail, hint }: RemoteProblem): Error 
       return new StoreFull(detail)
     case 'commit-unknown':
       return new CommitUnknown(detail)
+    case 'gone':
+      return new StoreGone(detail)
     case 'damaged':
       return new StoreDamaged(detail)
     default: {

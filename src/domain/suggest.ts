@@ -4,10 +4,14 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1
   let looked = 0
+  const wanted = word.toLowerCase()
   for (const candidate of known) {
     if (++looked > 5_000) break
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance)
+    const offered = candidate.toLowerCase()
+    // Nearer than one letter is only the word itself.
+    if (bestDistance === 1 && offered !== wanted) continue
+    const distance = editDistance(wanted, offered, bestDistance)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance

@@ -1,11 +1,14 @@
 // What may be ordered and asked about a plan that clients build and keep task by task: the part of the door in engine.ts that is
 // about adding, changing, removing, annotating, evaluating, and having the last word.
 
+import type { TaskChanges } from '../domain/changed-task.ts'
 import type { Evaluation } from '../domain/client-event.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
 import type { CaughtUp, SearchHit, SearchQuery, StepsQuery, StepsRow } from '../stores/store.ts'
+
+export type { TaskChanges } from '../domain/changed-task.ts'
 
 export type EditingOrder = RevisingOrder | KeepingOrder
 
@@ -32,11 +35,6 @@ export type KeepingOrder =
     }
   /** Somebody's word about the whole plan. What is open is passed over in their name. */
   | { readonly type: 'finish'; readonly as: 'completed' | 'failed'; readonly reason: string }
-
-/** Fields of a task as they shall be; null takes one away. */
-export type TaskChanges = {
-  readonly [K in Exclude<keyof TaskDefinition, 'id' | 'bound' | 'sleeps' | 'leads'>]?: TaskDefinition[K] | null
-}
 
 export interface EditingQueries {
   /** What was said of a task's work, oldest first. */

@@ -1,6 +1,7 @@
 // Orders of clients that keep a plan here task by task, made into commands: additions to a draft, revisions made from the definition
 // as it stands, annotations, evaluations, and the last word about a plan.
 
+import { changedIn, type TaskChanges } from '../domain/changed-task.ts'
 import type { Command } from '../domain/command.ts'
 import { isOpenTo } from '../domain/decisions/drafting.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -12,7 +13,7 @@ import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
 import { definitionHash } from '../format/hash.ts'
 import { stampOf } from './drift.ts'
-import type { KeepingOrder, RevisingOrder, TaskChanges } from './editing-orders.ts'
+import type { KeepingOrder, RevisingOrder } from './editing-orders.ts'
 import type { Submitted } from './engine.ts'
 import type { Rooms } from './rooms.ts'
 import { startOf } from './starting-order.ts'
@@ -95,31 +96,6 @@ function changed(definition: PlanDefinition, { task: name, set }: OrderOf<'chang
   }
   const tasks = changedIn(definition.tasks, name, set)
   return tasks === null ? unknown(definition, name) : { ...definition, tasks }
-}
-
-/** Null when nobody wrote such a task: what was made of a list or a matrix is changed where that is written. */
-function changedIn(tasks: readonly TaskDefinition[], name: string, set: TaskChanges): readonly TaskDefinition[] | null {
-  const at = tasks.findIndex(
-    ({ id, action }) => id === name || (action.type === 'subplan' && name.startsWith(`${id}/`)),
-  )
-  const task = tasks[at]
-  if (task === undefined) return null
-  if (task.id === name) return tasks.with(at, withChanges(task, set))
-  const inner =
-    task.action.type === 'subplan' ? changedIn(task.action.tasks, name.slice(task.id.length + 1), set) : null
-  if (inner === null || task.action.type !== 'subplan') return null
-  return tasks.with(at, { ...task, action: { ...task.action, tasks: inner } })
-}
-
-function withChanges(task: TaskDefinition, set: TaskChanges): TaskDefinition {
-  const fields = new Map<string, unknown>(Object.entries(task))
-  for (const [key, value] of Object.entries(set)) {
-    if (value === undefined) continue
-    if (value === null) fields.delete(key)
-    else fields.set(key, value)
-  }
-  // Without an action of its own somebody claims it.
-  return { action: { type: 'external' }, ...Object.fromEntries(fields), id: task.id } as TaskDefinition
 }
 
 function without(definition: PlanDefinition, { tasks: gone }: OrderOf<'remove'>): PlanDefinition | Refusal {

@@ -30,7 +30,7 @@ import { refuseGroundless } from './placing.ts'
 import type { Rooms } from './rooms.ts'
 import { SEALS, sealed } from './sealing.ts'
 import { startOf } from './starting-order.ts'
-import { noPlan, submitted, type Writing, write, writingOf } from './submitting.ts'
+import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './submitting.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 
@@ -56,7 +56,7 @@ export class EngineLocal implements Engine {
     const rooms = this.#rooms
     if (order.type === 'create') return await create(rooms, order, writingOf(null, order, actor, options))
     const found = plan === null ? null : await rooms.store.find(plan)
-    if (found === null) return noPlan(plan ?? '')
+    if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
     const writing = writingOf(found.plan, order, actor, options)
     // Nothing is looked at, judged or made ready a second time.
     const before = writing.once === undefined ? null : await rooms.store.answered(actor, writing.once)

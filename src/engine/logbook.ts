@@ -38,7 +38,7 @@ export class Logbook {
     this.#onOutput = onOutput
   }
 
-  write(stream: Stream, chunk: Buffer): void {
+  write(stream: Stream, chunk: Uint8Array): void {
     this.#hash ??= createHash('sha256')
     this.#hash.update(chunk)
     const before = this.#bytes

@@ -44,6 +44,12 @@ export function submitted(updated: Updated): Submitted {
   }
 }
 
+/** Only `create` is about no plan. */
+export const unnamed = (order: Order['type']): Submitted => ({
+  ok: false,
+  refusal: refuse('invalid', `'${order}' is about a plan, and none is named`, 'name one: its UUID or its name'),
+})
+
 export const noPlan = (name: string): Submitted => ({
   ok: false,
   refusal: refuse('not-found', `there is no plan '${name}'`, 'see `planfold list`'),

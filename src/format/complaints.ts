@@ -3,7 +3,7 @@
 
 import type { z } from 'zod'
 import { suggest } from '../domain/suggest.ts'
-import { type Complaint, type Path, printPath } from './diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
 import { keysAt, kindsAt, wordsAt } from './schema-keys.ts'
 
 type Issue = z.core.$ZodIssue
@@ -17,13 +17,20 @@ interface Source {
 }
 
 export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Source): readonly Complaint[] {
-  const complaints = error.issues.flatMap(issue => explain(schema, issue, [], source))
+  const complaints: Told[] = []
+  for (const issue of error.issues) {
+    if (complaints.length >= COMPLAINTS_MAX) break
+    complaints.push(...explain(schema, issue, [], source))
+  }
   // A misspelt key is told once, not also as the absence of the right one.
   const renamed = new Set(
     complaints.flatMap(({ meant, path }) => (meant === undefined ? [] : [printPath([...path.slice(0, -1), meant])])),
   )
   return complaints.filter(({ absent }) => absent === undefined || !renamed.has(absent))
 }
+
+/** Nobody reads the thousandth, and working out what was meant is dear: a body of 90,000 unknown keys must not take seconds. */
+const COMPLAINTS_MAX = 2 * DIAGNOSTICS_MAX
 
 type Told = Complaint & { readonly meant?: string; readonly absent?: string }
 
@@ -32,7 +39,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
   const given = at(source.value, path)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map(key => unknownKey(schema, path, key))
+      return unknownKeys(schema, path, issue.keys)
     case 'invalid_union': {
       if (given === undefined) return [missing(path)]
       // The word that would tell which form it takes is none of theirs.
@@ -82,7 +89,7 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
   const unknown = new Set(forms.flat().flatMap(issue => (issue.code === 'unrecognized_keys' ? issue.keys : [])))
   const known = keysAt(schema, path)
   const strange = [...unknown].filter(key => !known.includes(key))
-  if (strange.length > 0) return strange.map(key => unknownKey(schema, path, key))
+  if (strange.length > 0) return unknownKeys(schema, path, strange)
   const deciding = new Set(all.flat().flatMap(issue => (issue.path.length === 1 ? [String(issue.path[0])] : [])))
   if (unknown.size > 0)
     return [
@@ -98,14 +105,18 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
 }
 
 function unknownWord(path: Path, given: unknown, words: readonly string[]): Told {
-  const near = typeof given === 'string' ? suggest(given, words) : null
+  const near = typeof given === 'string' ? suggest(given.slice(0, 60), words) : null
   const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
   return { path, message: `${show(given)} is not one of the known words`, hint }
 }
 
-function unknownKey(schema: z.ZodType, path: Path, key: string): Told {
+function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): readonly Told[] {
   const known = keysAt(schema, path)
-  const near = ALIASES[key] ?? suggest(key, known)
+  return keys.slice(0, COMPLAINTS_MAX).map(key => unknownKey(known, path, key))
+}
+
+function unknownKey(known: readonly string[], path: Path, key: string): Told {
+  const near = ALIASES[key] ?? suggest(key.slice(0, 60), known)
   const told = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
   // Known, but to another form than the one it takes.
   if (known.includes(key)) return { ...told, hint: 'it does not go with the rest: leave it out' }

@@ -3,9 +3,9 @@
 import type { Json } from '../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import type { Complaint, Diagnostic, Path } from './diagnostic.ts'
-import { jsonSpans } from './json-place.ts'
+import { jsonPlaces } from './json-place.ts'
 import { readJson } from './json-text.ts'
-import { type Locate, place } from './place.ts'
+import { type Locate, linesOf, place } from './place.ts'
 import { readTree } from './yaml-stream.ts'
 import { treeSpans, treeValue } from './yaml-tree.ts'
 
@@ -31,7 +31,7 @@ export function readDocument(text: string): ReadDocument {
   }
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text
   const json = readJson(source)
-  if (json !== null) return { ok: true, document: located(json.value, source, path => jsonSpans(source, path)) }
+  if (json !== null) return { ok: true, document: located(json.value, source, jsonPlaces(source)) }
   const tree = readTree(source)
   if (!tree.ok) return tree
   const { value, diagnostics } = treeValue(tree)
@@ -40,9 +40,10 @@ export function readDocument(text: string): ReadDocument {
 }
 
 function located(value: Json, source: string, locate: Locate): Document {
+  const lines = linesOf(source)
   return {
     value,
-    place: complaint => place(source, locate, complaint),
+    place: complaint => place(source, locate, lines, complaint),
     written: path => {
       const spans = locate(path)
       return spans.exact && spans.value !== null ? source.slice(spans.value.start, spans.value.end) : null

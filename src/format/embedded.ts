@@ -2,27 +2,43 @@
 // it looks at must exist.
 
 import { suggest } from '../domain/suggest.ts'
-import type { Complaint, Path } from './diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Path } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
 import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(plan: PlanDocument, others: Iterable<string> = []): readonly Complaint[] {
-  const known = new Set<string>([...plan.tasks.flatMap(task => names(task)), ...others])
-  return [...embedded(plan)].flatMap(found =>
-    found.type === 'expression' ? expression(found.text, found.text, 0, found.path, known) : template(found, known),
-  )
+  const names = new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
+  const known: Known = { names, suggestions: SUGGESTIONS_MAX }
+  const faults: Complaint[] = []
+  for (const found of embedded(plan)) {
+    if (faults.length >= FAULTS_MAX) break
+    const { type, text, path } = found
+    faults.push(...(type === 'expression' ? expression(text, text, 0, path, known) : template(found, known)))
+  }
+  return faults
+}
+
+/** More are not told. */
+const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
+/** Looking for the nearest of 20,000 names takes milliseconds. */
+const SUGGESTIONS_MAX = 20
+
+interface Known {
+  readonly names: ReadonlySet<string>
+  /** How often the nearest name may still be looked for. */
+  suggestions: number
 }
 
 /** A task and the tasks of its subplan, by the names expressions call them. */
-function names(task: TaskDocument, prefix = ''): readonly string[] {
+function namesOf(task: TaskDocument, prefix = ''): readonly string[] {
   const name = `${prefix}${task.id}`
   const steps = task.subplan ?? []
   return [
     name,
     ...addedTasks(task).map(({ added }) => added.id),
-    ...steps.flatMap((step, index) => (typeof step === 'string' ? [`${name}/${index + 1}`] : names(step, `${name}/`))),
+    ...steps.flatMap((step, index) => (typeof step === 'string' ? [`${name}/${index + 1}`] : namesOf(step, `${name}/`))),
   ]
 }
 
@@ -41,7 +57,7 @@ interface Embedded {
   readonly path: Path
 }
 
-function template({ text, path }: Embedded, known: ReadonlySet<string>): readonly Complaint[] {
+function template({ text, path }: Embedded, known: Known): readonly Complaint[] {
   if (!text.includes('${{')) return []
   const parsed = parseTemplate(text)
   if (!parsed.ok) return [{ path, message: parsed.message, hint: parsed.hint, within: { text: '${{', offset: 0 } }]
@@ -57,7 +73,7 @@ function expression(
   within: string,
   offset: number,
   path: Path,
-  known: ReadonlySet<string>,
+  known: Known,
   fallback?: string,
 ): readonly Complaint[] {
   const compilation = compile(source)
@@ -73,9 +89,9 @@ function expression(
     ]
   }
   return compilation.compiled.references.tasks
-    .filter(name => !known.has(name))
+    .filter(name => !known.names.has(name))
     .map(name => {
-      const near = suggest(name, known)
+      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), known.names) : null
       const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
       const at = Math.max(0, source.indexOf(name))
       return {

@@ -1,40 +1,55 @@
-// Where the things of a JSON text were written. The text is known to be valid JSON, so this only walks along one path.
+// Where the things of a JSON text were written. The text is known to be valid JSON, so this only walks along paths.
 
 import type { Path } from './diagnostic.ts'
 import type { Span, Spans } from './place.ts'
 
-export function jsonSpans(text: string, path: Path): Spans {
-  let key: Span | null = null
-  let at = skipBlank(text, 0)
-  for (const step of path) {
-    const member = text[at] === '{' ? findMember(text, at, step) : text[at] === '[' ? findItem(text, at, step) : null
-    if (member === null) return { key, value: { start: at, end: skipValue(text, at) }, exact: false }
-    key = member.key
-    at = member.value
+/** Answers for many paths: what a map or a list holds is looked up once, since hundreds of faults may stand in one long list. */
+export function jsonPlaces(text: string): (path: Path) => Spans {
+  const members = new Map<number, ReadonlyMap<string | number, Found>>()
+  const ends = new Map<number, number>()
+  return path => {
+    let key: Span | null = null
+    let at = skipBlank(text, 0)
+    for (const step of path) {
+      const member = membersAt(at).get(step)
+      if (member === undefined) return { key, value: { start: at, end: endOf(at) }, exact: false }
+      key = member.key
+      at = member.value
+    }
+    return { key, value: { start: at, end: endOf(at) }, exact: true }
   }
-  return { key, value: { start: at, end: skipValue(text, at) }, exact: true }
+
+  function membersAt(open: number): ReadonlyMap<string | number, Found> {
+    const found = members.get(open) ?? membersOf(text, open)
+    members.set(open, found)
+    return found
+  }
+
+  function endOf(at: number): number {
+    const end = ends.get(at) ?? skipValue(text, at)
+    ends.set(at, end)
+    return end
+  }
 }
 
 type Found = { readonly key: Span | null; readonly value: number }
 
-function findMember(text: string, open: number, step: string | number): Found | null {
+function membersOf(text: string, open: number): ReadonlyMap<string | number, Found> {
+  const found = new Map<string | number, Found>()
   let at = skipBlank(text, open + 1)
-  while (text[at] !== '}') {
-    const end = skipString(text, at)
-    const value = skipBlank(text, skipBlank(text, end) + 1)
-    if (JSON.parse(text.slice(at, end)) === step) return { key: { start: at, end }, value }
-    at = skipComma(text, skipValue(text, value))
-  }
-  return null
-}
-
-function findItem(text: string, open: number, step: string | number): Found | null {
-  let at = skipBlank(text, open + 1)
-  for (let index = 0; text[at] !== ']'; index++) {
-    if (index === step) return { key: null, value: at }
-    at = skipComma(text, skipValue(text, at))
-  }
-  return null
+  if (text[open] === '[')
+    for (let index = 0; text[at] !== ']'; index++) {
+      found.set(index, { key: null, value: at })
+      at = skipComma(text, skipValue(text, at))
+    }
+  else if (text[open] === '{')
+    while (text[at] !== '}') {
+      const end = skipString(text, at)
+      const value = skipBlank(text, skipBlank(text, end) + 1)
+      found.set(JSON.parse(text.slice(at, end)) as string, { key: { start: at, end }, value })
+      at = skipComma(text, skipValue(text, value))
+    }
+  return found
 }
 
 /** The offset behind the value that begins here. */

@@ -18,7 +18,7 @@ export interface Spans {
 export type Locate = (path: Path) => Spans
 
 /** Turns a complaint about a path into a diagnostic with line and column. */
-export function place(source: string, locate: Locate, complaint: Complaint): Diagnostic {
+export function place(source: string, locate: Locate, lines: Lines, complaint: Complaint): Diagnostic {
   const { message, hint, path, within } = complaint
   const { key, value } = locate(path)
   const span = complaint.atKey === true ? (key ?? value) : (value ?? key)
@@ -31,13 +31,39 @@ export function place(source: string, locate: Locate, complaint: Complaint): Dia
     severity: complaint.severity ?? 'error',
     message,
     ...(hint === undefined ? {} : { hint }),
-    ...positionAt(source, offset),
+    ...lines(offset),
     ...(path.length === 0 ? {} : { path: printPath(path) }),
   }
 }
 
-/** Line and column of an offset, both counted from 1. */
-export function positionAt(source: string, offset: number): { readonly line: number; readonly column: number } {
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+/** Line and column of an offset. */
+export type Lines = (offset: number) => Position
+
+/** For many offsets of one text: its lines are looked for once. */
+export function linesOf(source: string): Lines {
+  let starts: number[] | null = null
+  return offset => {
+    if (starts === null) {
+      starts = [0]
+      for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) starts.push(at + 1)
+    }
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 }
+  }
+}
+
+/** Line and column of one offset, both counted from 1. */
+export function positionAt(source: string, offset: number): Position {
   let line = 1
   let start = 0
   for (let at = source.indexOf('\n'); at !== -1 && at < offset; at = source.indexOf('\n', at + 1)) {

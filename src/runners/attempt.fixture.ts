@@ -22,7 +22,7 @@ export function setup() {
     environment: { ...process.env, SECRET_TOKEN: 'hush', LD_PRELOAD: '' },
     evaluate: () => ({ ok: false, message: 'no expressions here' }),
     // What the engine says about itself is not what the command printed.
-    log: (stream, chunk) => void (stream !== 'engine' && logged.push({ stream, chunk })),
+    log: (stream, chunk) => void (stream !== 'engine' && logged.push({ stream, chunk: Buffer.from(chunk) })),
     about: 'a test',
     monotonic: () => performance.now(),
   }

@@ -61,7 +61,7 @@ export interface RunnerTools {
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
   readonly traceparent?: string
   /** Live output, in order. */
-  readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Buffer) => void
+  readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
   /** Milliseconds from a monotonic clock. */
   readonly monotonic: () => number
 }

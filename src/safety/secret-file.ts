@@ -1,9 +1,10 @@
 // Files that hold secrets: only their owner may read them, and what is looked at is what is read. A link is not followed, and a file
 // that others may read is refused instead of used, because whoever read it has the secret already.
 
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { chmod, link, lstat, open, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from './make-folder.ts'
 import { codeOf } from './refused.ts'
 
 export type SecretRead =
@@ -85,7 +86,7 @@ export async function removeSecretFile(path: string): Promise<boolean> {
 
 /** A folder only its owner may enter; one that is there and wider is narrowed, one that is a link is refused. */
 export async function makeSecretFolder(path: string): Promise<void> {
-  mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER })
+  makeFolder(path, PRIVATE_FOLDER)
   const stat = await lstat(path)
   if (!stat.isDirectory())
     throw Object.assign(new Error(`'${path}' is no folder`), { code: 'ENOTDIR', syscall: 'lstat' })

@@ -12,6 +12,7 @@ export interface Came {
   readonly status: number
   readonly type: string
   readonly body: unknown
+  readonly headers?: Headers
 }
 
 /** Throws, with what is wrong, when the document does not describe it. */
@@ -30,6 +31,8 @@ export function validateAnswer(document: OpenApi, method: string, path: string, 
   const at = ['paths', template, method.toLowerCase(), 'responses', String(status)]
   const response = document.paths[template]![method.toLowerCase()]!.responses[status] as Response | undefined
   if (response === undefined) throw say('the route has no such status among its answers')
+  const misled = headerFault(method, response, came)
+  if (misled !== null) throw say(misled)
   if (type === '') {
     if (response.content !== undefined) throw say('the route says that there is a body')
     return
@@ -41,6 +44,18 @@ export function validateAnswer(document: OpenApi, method: string, path: string, 
   if (!/[/+]json$/.test(type)) return
   const fault = faultOf(document, [...at, 'content', type, 'schema'], body)
   if (fault !== null) throw say(`the body is not as described: ${fault}\n${JSON.stringify(body)?.slice(0, 2_000)}`)
+}
+
+/** What the route says of its headers is so, and nothing else is. */
+function headerFault(method: string, { headers: told = {} }: Response, { status, type, headers }: Came): string | null {
+  if (headers === undefined) return null
+  const says = (name: string): boolean => told[name] !== undefined
+  if (status === 201 && headers.get('location') === null) return 'it does not say where it is'
+  if (headers.has('etag') && !says('ETag')) return 'it has an ETag that the route does not tell of; add `tag: true`'
+  const isShown = method === 'GET' && /[/+]json\b/.test(type)
+  if (isShown && says('ETag') && !headers.has('etag')) return 'the route says that there is an ETag'
+  if (headers.has('idempotency-replayed') && !says('Idempotency-Replayed')) return 'nobody told of Idempotency-Replayed'
+  return null
 }
 
 const documents = new WeakMap<readonly AnyRoute[], OpenApi>()

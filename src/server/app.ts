@@ -3,10 +3,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json } from '../domain/json.ts'
-import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull } from '../stores/store.ts'
+import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
 import { readBody, readJson } from './body.ts'
 import type { Call } from './call.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
+import { noteReplays } from './replay-noting.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
 import type { ServerRooms } from './rooms.ts'
 import type { Answer, Route } from './route.ts'
@@ -82,8 +83,9 @@ async function answerOf(
   const expectedVersion = versionOf(headers['if-match'])
   if (expectedVersion !== undefined && typeof expectedVersion !== 'number') return expectedVersion
   const { text, type, value } = sent
-  return await route.handle({
-    rooms,
+  const noting = once === undefined ? null : noteReplays(rooms)
+  const answer = await route.handle({
+    rooms: noting?.rooms ?? rooms,
     who,
     params,
     query: query.value,
@@ -97,6 +99,7 @@ async function answerOf(
       return gone()
     },
   })
+  return noting === null ? answer : noting.marked(answer)
 }
 
 /** Fires when the client has gone; made for whoever asks, since few do. */
@@ -167,7 +170,7 @@ const isEmptyObject = (value: Json): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
 function keyOf(route: Loose, header: string | string[] | undefined): string | undefined | Problem {
-  if (route.method !== 'POST' || header === undefined) return undefined
+  if (route.method !== 'POST' || route.once === false || header === undefined) return undefined
   const key = typeof header === 'string' ? header.trim() : ''
   if (key !== '' && key.length <= KEY_MAX && /^[\x21-\x7e]+$/.test(key)) return key
   return problem(422, 'invalid', `an Idempotency-Key has 1 to ${KEY_MAX} visible ASCII characters`, {
@@ -213,6 +216,10 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
       hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
     })
   log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'request failed')
+  if (error instanceof StoreGone)
+    return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {
+      hint: 'put the state folder back from a copy, then start the service again',
+    })
   if (error instanceof StoreDamaged)
     return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })

@@ -6,6 +6,7 @@ import type { Call } from './call.ts'
 import { findPlan, isInScope } from './look-up.ts'
 import { isProblem, problem } from './problem.ts'
 import type { Answer, Outlet } from './route.ts'
+import { withoutTokens } from './without-tokens.ts'
 
 export interface EntriesQuery {
   readonly after: number
@@ -48,7 +49,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   })
   try {
     for await (const entry of watching) {
-      if (!(await isSeen(entry.plan)) || out.write(`${JSON.stringify(entry)}\n`)) continue
+      if (!(await isSeen(entry.plan)) || out.write(`${JSON.stringify(withoutTokens(entry))}\n`)) continue
       const silent = setTimeout(() => cut.abort(), streamSilentMs)
       await Promise.race([out.drained(), fired(cut.signal)])
       clearTimeout(silent)

@@ -27,6 +27,14 @@ export function refuseRight({ role }: Who, right: Right): Problem | null {
   })
 }
 
+/**
+ * Stored bytes may be anything of the workspace: a snapshot, what a task wrote, what stood there before. They are for whoever works
+ * on plans, and for whoever must see what they decide about; not for those who only look.
+ */
+export function refuseBytes(who: Who): Problem | null {
+  return RIGHTS[who.role].has('decide') ? null : refuseRight(who, 'operate')
+}
+
 /** Null when it is within reach. */
 export async function orderOutOfReach(call: Asking, plan: string | null, order: WireOrder): Promise<Problem | null> {
   if (call.who.scope === null) return null

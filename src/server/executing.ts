@@ -2,9 +2,9 @@
 // run twice, however often and by however many it is asked for.
 
 import type { PlanId } from '../domain/id.ts'
-import type { AnswerOf, Order } from '../engine/engine.ts'
+import type { AnswerOf } from '../engine/engine.ts'
 import { inOurWords } from './hint-words.ts'
-import { type Accepted, type Asking, gone, movedOf } from './ordering.ts'
+import { type Accepted, type Asking, gone, movedOf, submit } from './ordering.ts'
 import { startPlan } from './plan-status.ts'
 import { isProblem, type Problem, problem, refused } from './problem.ts'
 import { stale } from './stale.ts'
@@ -15,6 +15,8 @@ export async function execute(call: Asking, plan: PlanId) {
   const { engine } = call.rooms
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
+  const again = summary.status === 'draft' ? null : await startedBefore(call, plan)
+  if (again !== null) return isProblem(again) ? again : await told(call, again, again.events.length === 0)
   const old = stale(call, summary, undefined)
   if (old !== null) return old
   if (summary.status === 'draft') {
@@ -25,13 +27,23 @@ export async function execute(call: Asking, plan: PlanId) {
     if (now === null || now.status === 'draft') return started
   }
   // The key of a start is not that of a resume.
-  const key = call.once === undefined ? {} : { once: `${call.once}/resume` }
-  const resumed = await engine.submit(plan, { type: 'resume' } satisfies Order, call.who.actor, key)
+  const resumed = await submit(call, plan, { type: 'resume' }, keyed(call, 'resume'))
   if (resumed.ok) return await told(call, resumed, resumed.events.length === 0)
   if (resumed.refusal.code !== 'illegal-transition') return refused(inOurWords(resumed.refusal, plan))
   const ended = await engine.ask({ type: 'summary', plan })
   return ended === null ? gone() : over(ended)
 }
+
+/** Who started the plan under this key asks for that again, however it stands by now. Null when it was started otherwise. */
+async function startedBefore(call: Asking, plan: PlanId): Promise<Accepted | Problem | null> {
+  if (call.once === undefined) return null
+  // What has left the draft cannot be started: this is the first answer again, or nothing happens.
+  const started = await submit(call, plan, { type: 'start' }, keyed(call, 'start'))
+  if (started.ok) return started
+  return started.refusal.code === 'conflict' ? refused(inOurWords(started.refusal, plan)) : null
+}
+
+const keyed = ({ once }: Asking, verb: 'start' | 'resume') => (once === undefined ? {} : { once: `${once}/${verb}` })
 
 async function told(call: Asking, accepted: Accepted, attached: boolean) {
   return { status: 'execution_started', attached, ...(await movedOf(call, accepted)) } as const

@@ -11,7 +11,7 @@ import type { InboxAnswerBody } from '../format/wire/people.ts'
 import { inOurWords } from './hint-words.ts'
 import { isInScope } from './look-up.ts'
 import { iso, onWire } from './on-wire.ts'
-import type { Accepted, Asking } from './ordering.ts'
+import { type Accepted, type Asking, submit } from './ordering.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from './problem.ts'
 
 const TRIES_MAX = 20
@@ -31,7 +31,7 @@ export async function answerInbox(
     if (waiting === null && call.once === undefined) return over(item, fate?.by ?? null)
     const meant = meantBy(item, body)
     if (isProblem(meant)) return meant
-    const submitted = await engine.submit(item.plan, meant.order, call.who.actor, {
+    const submitted = await submit(call, item.plan, meant.order, {
       expectedVersion: item.version,
       ...(call.once === undefined ? {} : { once: call.once }),
     })

@@ -16,7 +16,7 @@ export interface Listener {
 
 export interface HeardEvent {
   readonly name: string
-  readonly id: string
+  readonly id: string | null
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
   readonly data: any
 }

@@ -186,7 +186,7 @@ test('P53: whatever happens, each hears the journal once and in order, or one re
           .flatMap(({ position, events }) =>
             events.map((_, index) => (index === events.length - 1 ? `${position}` : `${position}.${index}`)),
           )
-        const ids = client.heard.map(({ id, name }) => (name === 'resync' ? `resync ${id}` : id))
+        const ids = client.heard.map(({ id, name }) => (name === 'resync' ? `resync ${id}` : (id ?? '')))
         const gaps = client.heard.filter(({ name }) => name === 'resync').length
         seen.resyncs += gaps
         seen.events += ids.length - gaps
@@ -236,7 +236,7 @@ async function idsOf(subscriber: Subscriber): Promise<readonly string[]> {
   const text = new EventText()
   const ids: string[] = []
   for (let frames = await subscriber.next(); frames !== null; frames = await subscriber.next())
-    for (const { id } of text.read(frames.join(''))) ids.push(id)
+    for (const { id } of text.read(frames.join(''))) ids.push(id ?? '')
   return ids
 }
 

@@ -36,11 +36,17 @@ const WITHOUT: { readonly [path: string]: string } = {
 
 /** Happens once all the same, and says the second time how things stand by then. */
 const TELLS_NOW: { readonly [path: string]: number } = {
-  '/plan/:plan/execute': 200,
-  '/plans/:plan/execute': 200,
   // What was decided waits no longer, and without it nobody can say which review was meant.
   '/plans/:plan/review': 409,
 }
+
+/** Answered without a word about the first time: nothing was left to do, or the answer is a no. */
+const UNTOLD: ReadonlySet<string> = new Set([
+  '/sessions/:session/close',
+  '/session/:session/close',
+  '/templates',
+  '/plans/:plan/review',
+])
 
 async function make(definition: PlanDefinition, start = true, session?: string): Promise<PlanId> {
   const { engine, actor } = service.composed
@@ -261,6 +267,8 @@ test.each(posts.filter(path => sceneOf(path) !== undefined).map((path, at) => [p
     const second = await service.ask('POST', where, body, key)
     expect(second.status).toBe(TELLS_NOW[path] ?? first.status)
     if (second.status < 300) expect(idsIn(second.body)).toEqual(idsIn(first.body))
+    const told = [first, second].map(({ headers }) => headers.get('idempotency-replayed'))
+    expect(told).toEqual([null, UNTOLD.has(path) ? null : 'true'])
     expect(await everything()).toEqual(before)
     expect(service.errors).toEqual([])
   },

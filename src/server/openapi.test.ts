@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     const faults = operations.flatMap(({ name, operation }) =>
       Object.entries(operation.responses).flatMap(([status, { content, $ref }]) => {
         const isEmpty = content === undefined && $ref === undefined
-        return isEmpty && !['204', '202', '302', '303'].includes(status) ? [`${name} ${status}`] : []
+        return isEmpty && !['204', '202', '302', '303', '304'].includes(status) ? [`${name} ${status}`] : []
       }),
     )
     expect(faults).toEqual([])
@@ -76,6 +76,40 @@ describe('the OpenAPI document', () => {
       expect(operation.responses.default).toEqual({ $ref: '#/components/responses/Problem' })
       expect({ [name]: operation.security !== undefined }).toEqual({ [name]: operation['x-right'] === 'nothing' })
     }
+  })
+
+  test('every parameter says what it is for', () => {
+    const silent = operations.flatMap(({ name, operation }) =>
+      (operation.parameters ?? [])
+        .filter(({ description = '' }) => description === '')
+        .map(one => `${name} ${one.name}`),
+    )
+    expect(silent).toEqual([])
+  })
+
+  test('headers are told: where a thing is, its version, what a stream begins behind, that an answer was given before', () => {
+    const found = (name: string): Operation => operations.find(one => one.name === name)!.operation
+    const read = (name: string) =>
+      (found(name).parameters ?? []).filter(({ in: place }) => place === 'header').map(one => one.name)
+    const told = (name: string, status: number) => Object.keys(found(name).responses[status]?.headers ?? {})
+    expect(read('GET /plans/{plan}')).toEqual(['If-None-Match'])
+    expect([told('GET /plans/{plan}', 200), told('GET /plans/{plan}', 304)]).toEqual([['ETag'], ['ETag']])
+    expect(told('POST /plans', 201)).toEqual(['Location', 'ETag', 'Idempotency-Replayed'])
+    const streams = operations.filter(({ operation }) => operation.responses[200]?.content?.['text/event-stream'])
+    expect(streams.length).toBe(4)
+    for (const { name } of streams) expect(read(name)).toEqual(['Last-Event-ID'])
+    for (const { name, operation } of operations)
+      if (operation.responses[201])
+        expect({ [name]: told(name, 201) }).toEqual({ [name]: expect.arrayContaining(['Location']) })
+  })
+
+  test('what is told of ETags is done', async () => {
+    const made = await service.ask('POST', '/plans', { planfold: 1, name: 'tagged', tasks: [{ id: 'a' }] })
+    const shown = await service.ask('GET', '/plans/tagged')
+    const tag = shown.headers.get('etag')!
+    expect([made.headers.get('location'), tag]).toEqual([`/plans/${shown.body.id}`, made.headers.get('etag')])
+    expect((await service.ask('GET', '/plans/tagged', undefined, { 'if-none-match': tag })).status).toBe(304)
+    expect((await service.ask('GET', '/plans/tagged', undefined, { 'if-none-match': '"0"' })).status).toBe(200)
   })
 
   test('every query is a list of parameters', () => {

@@ -120,6 +120,16 @@ function pathParameters({ path }: Loose): readonly Parameter[] {
 const PARAMETERS: { readonly [name: string]: string } = {
   plan: 'A plan: its UUID or its name.',
   task: 'A task: its UUID, `plan:task`, or its name where the plan is said.',
+  session: 'The id of a session.',
+  goal: 'The id of a goal.',
+  gate: 'The name of the task that asks.',
+  question: 'The id of a question that was asked in the middle of work.',
+  proposal: 'The id of a proposal.',
+  revision: 'The number of a revision, from 1.',
+  template: 'The name of a template.',
+  sha256: 'The SHA-256 of the bytes: 64 lower-case hexadecimal digits.',
+  name: 'The name of whom the token is for.',
+  id: 'The id of something that waits, as the inbox has it.',
 }
 
 function queryParameters({ query }: Loose, components: ReturnType<typeof openComponents>): readonly Parameter[] {
@@ -137,7 +147,23 @@ function queryParameters({ query }: Loose, components: ReturnType<typeof openCom
   )
 }
 
-function headerParameters({ method, path }: Loose): readonly Parameter[] {
+function headerParameters({ method, path, headers = {}, answers }: Loose): readonly Parameter[] {
+  const own = Object.entries(headers).map(
+    ([name, description]): Parameter => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+    }),
+  )
+  const none: Parameter = {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of what you have; 304 when it is still so.',
+    schema: { type: 'string' },
+  }
   const key: Parameter = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -152,7 +178,12 @@ function headerParameters({ method, path }: Loose): readonly Parameter[] {
     description: 'The ETag of the plan as it was seen; 409 when it has moved on.',
     schema: { type: 'string' },
   }
-  return [...(method === 'POST' ? [key] : []), ...(method !== 'GET' && path.includes(':') ? [match] : [])]
+  return [
+    ...own,
+    ...(method === 'POST' ? [key] : []),
+    ...(method !== 'GET' && path.includes(':') ? [match] : []),
+    ...(method === 'GET' && answers[200]?.tag === true ? [none] : []),
+  ]
 }
 
 function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pick<Operation, 'requestBody'> {
@@ -165,23 +196,36 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
 }
 
-function answersOf({ answers }: Loose, components: ReturnType<typeof openComponents>): Operation['responses'] {
+function answersOf({ method, answers }: Loose, components: ReturnType<typeof openComponents>): Operation['responses'] {
   const responses: Record<string, Response> = {}
-  for (const [status, { about, body, type, texts = [] }] of Object.entries(answers)) {
+  for (const [status, { about, body, type, texts = [], tag }] of Object.entries(answers)) {
     const content: { [type: string]: { readonly schema?: JsonObject } } = {}
     if (body !== undefined) content[type ?? 'application/json'] = { schema: components.use(body, 'output') }
     else if (type !== undefined) content[type] = { schema: { type: 'string' } }
     for (const text of texts) content[text] = { schema: { type: 'string' } }
     responses[status] = {
       description: about,
-      ...(status === '201' ? { headers: LOCATION } : {}),
+      ...headersOf({
+        ...(status === '201' ? { Location: LOCATION } : {}),
+        ...(tag === true ? { ETag: TAG } : {}),
+        ...(method === 'POST' ? { 'Idempotency-Replayed': REPLAYED } : {}),
+      }),
       ...(Object.keys(content).length === 0 ? {} : { content }),
     }
   }
+  if (method === 'GET' && answers[200]?.tag === true)
+    responses[304] = { description: 'it is still as you have it', ...headersOf({ ETag: TAG }) }
   return responses
 }
 
-const LOCATION: JsonObject = { Location: { description: 'Where it is now.', schema: { type: 'string' } } }
+const headersOf = (headers: JsonObject): Pick<Response, 'headers'> =>
+  Object.keys(headers).length === 0 ? {} : { headers }
+const LOCATION: JsonObject = { description: 'Where it is now.', required: true, schema: { type: 'string' } }
+const TAG: JsonObject = { description: 'The version of what is shown, for If-Match.', schema: { type: 'string' } }
+const REPLAYED: JsonObject = {
+  description: '`true` when this was done before under the same key, and is only told again.',
+  schema: { type: 'string', enum: ['true'] },
+}
 
 function problemsOf({ right, path, query, body, method, answers }: Loose): Operation['responses'] {
   const takes = query !== undefined || body !== undefined

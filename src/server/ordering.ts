@@ -1,8 +1,10 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import type { Order, Submitted } from '../engine/engine.ts'
+import { refuse } from '../domain/refusal.ts'
+import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import { type Call, options } from './call.ts'
+import { keepGates } from './gate-keeping.ts'
 import { inOurWords } from './hint-words.ts'
 import { type FoundPlan, findPlan, findTask } from './look-up.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
@@ -11,16 +13,42 @@ import type { Answer } from './route.ts'
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
+const TRIES_MAX = 20
+
+/** The one way of an order from a route to the engine. Where a gate is in question, it holds for the plan as it was looked at. */
+export async function submit(
+  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  plan: string | null,
+  what: Order,
+  asked: SubmitOptions = {},
+): Promise<Submitted> {
+  const { rooms, who } = call
+  for (let tries = 1, seen = -1; ; tries++) {
+    const kept = await keepGates(call, plan, what)
+    if (kept === null) return await rooms.engine.submit(plan, what, who.actor, asked)
+    if ('refusal' in kept) return { ok: false, refusal: kept.refusal }
+    const { version } = kept
+    const { expectedVersion = version } = asked
+    if (expectedVersion > version) return { ok: false, refusal: notThere(version, expectedVersion) }
+    const done = await rooms.engine.submit(plan, what, who.actor, { ...asked, expectedVersion })
+    const isOvertaken = !done.ok && done.refusal.code === 'conflict' && asked.expectedVersion === undefined
+    if (!isOvertaken || version === seen || tries >= TRIES_MAX) return done
+    seen = version
+  }
+}
+
+const notThere = (version: number, expected: number) =>
+  refuse('conflict', `the plan is at version ${version}, not ${expected}`, 'read it again, then decide anew')
+
 export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
-  const submitted = await call.rooms.engine.submit(plan, what, call.who.actor, options(call))
+  const submitted = await submit(call, plan, what, options(call))
   return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
 }
 
 /** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
 export async function orderAlso(call: Asking, plan: string, what: Order, part: string): Promise<Accepted | Problem> {
-  const { rooms, who, once } = call
-  const key = once === undefined ? {} : { once: `${once}/${part}` }
-  const submitted = await rooms.engine.submit(plan, what, who.actor, key)
+  const { once } = call
+  const submitted = await submit(call, plan, what, once === undefined ? {} : { once: `${once}/${part}` })
   return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
 }
 

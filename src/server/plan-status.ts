@@ -11,7 +11,7 @@ import { planWord } from '../format/wire/store-words.ts'
 import { faulty } from './document.ts'
 import { given } from './given.ts'
 import { inOurWords } from './hint-words.ts'
-import { type Accepted, type Asking, gone } from './ordering.ts'
+import { type Accepted, type Asking, gone, submit } from './ordering.ts'
 import { isProblem, type Problem, problem, refused } from './problem.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
@@ -91,9 +91,14 @@ async function withTasks(call: Asking, plan: string): Promise<Accepted | null | 
     const filled = { ...definition, tasks: made.definition.tasks }
     const rationale = 'its steps were made into tasks'
     // Made from what was just read: tasks that came in between would be undone by it.
-    const done = await engine.submit(plan, { type: 'revise', definition: filled, rationale }, call.who.actor, {
-      expectedVersion: seen.version,
-    })
+    const done = await submit(
+      call,
+      plan,
+      { type: 'revise', definition: filled, rationale },
+      {
+        expectedVersion: seen.version,
+      },
+    )
     if (done.ok) return done
     if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return refused(inOurWords(done.refusal, plan))
   }
@@ -106,9 +111,9 @@ export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expecte
 
 /** What is allowed is told in the words of whoever asked. */
 async function inWords(call: Asking, plan: string, what: Order): Promise<Accepted | Problem> {
-  const { rooms, who, expectedVersion } = call
+  const { rooms, expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
-  const submitted = await rooms.engine.submit(plan, what, who.actor, given({ expectedVersion, once }))
+  const submitted = await submit(call, plan, what, given({ expectedVersion, once }))
   if (submitted.ok) return submitted
   const done = refused(inOurWords(submitted.refusal, plan))
   if (done.problem.allowed === undefined) return done

@@ -19,7 +19,7 @@ import { options } from './call.ts'
 import { faulty, type ReadDocument, readPlanDocument } from './document.ts'
 import { inOurWords } from './hint-words.ts'
 import { findPlan } from './look-up.ts'
-import { type Accepted, type Asking, gone } from './ordering.ts'
+import { type Accepted, type Asking, gone, submit } from './ordering.ts'
 import { isProblem, type Problem, refused } from './problem.ts'
 
 export interface Rewritten extends Pick<ReadDocument, 'source'> {
@@ -101,7 +101,7 @@ export async function orderRevised(
   for (let tries = 1; ; tries++) {
     const made = await readRevision(call, plan, document, mode)
     if (isProblem(made)) return made
-    const submitted = await engine.submit(plan, orderOf(made), call.who.actor, {
+    const submitted = await submit(call, plan, orderOf(made), {
       ...options(call),
       expectedVersion: call.expectedVersion ?? made.version,
     })

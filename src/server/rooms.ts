@@ -1,5 +1,6 @@
 // Everything the service works with, as one value: opened by whoever starts it, handed down, never global.
 
+import type { Actor } from '../domain/id.ts'
 import type { Engine, Worker } from '../engine/engine.ts'
 import type { Guard } from './guard.ts'
 import type { Live } from './live-hub.ts'
@@ -16,6 +17,8 @@ export interface ServerRooms {
   readonly live: Live
   readonly limits: ServerLimits
   readonly routes: readonly AnyRoute[]
+  /** In whose name the owner's token writes. */
+  readonly owner: Actor
   readonly now: () => number
   /** Random bytes, for codes and request ids. */
   readonly random: (bytes: number) => Uint8Array

@@ -25,6 +25,10 @@ export interface Route<Query, Body> {
   /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
+  /** Of a POST that takes no notice of an `Idempotency-Key`: what it answers is a secret, or the second time changes nothing. */
+  readonly once?: false
+  /** Headers it reads beside those that all routes do, with what they are for. */
+  readonly headers?: { readonly [name: string]: string }
   /** What it answers when all is well; problems are the same everywhere. */
   readonly answers: {
     readonly [status: number]: {
@@ -34,6 +38,8 @@ export interface Route<Query, Body> {
       readonly type?: string
       /** Beside the body, when the query asks for it: text of these media types. */
       readonly texts?: readonly string[]
+      /** Has an ETag: the version of what it shows. A GET then honours If-None-Match. */
+      readonly tag?: true
     }
   }
   handle(call: Call<Query, Body>): Promise<Answer>

@@ -71,6 +71,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     live: new Live({ feed: composed.feed, log, limits, now: composed.now, monotonic: () => performance.now() }),
     limits,
     routes: options.routes ?? ROUTES,
+    owner: composed.actor,
     now: composed.now,
     random: randomBytes,
     root: composed.root,
@@ -102,7 +103,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       const type = response.headers.get('content-type') ?? ''
       const { status } = response
       const read = /[/+]json\b/.test(type) && text !== '' ? JSON.parse(text) : text
-      validateAnswer(documentOf(rooms.routes), method, path, { status, type, body: read })
+      validateAnswer(documentOf(rooms.routes), method, path, { status, type, body: read, headers: response.headers })
       return { status, headers: response.headers, body: read }
     },
     close: async () => {

@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }))
 
 const make = (name: string, more: Partial<NewToken> = {}) =>
-  makeToken(stateDir, { name, role: 'viewer', scope: null, createdAt: 1, expiresAt: null, ...more }, randomBytes)
+  makeToken(stateDir, { name, role: 'viewer', scope: null, createdAt: 1, expiresAt: null, owner: 'olga', ...more }, randomBytes)
 
 describe("the owner's token", () => {
   test('is made once, with 256 random bits, and only its owner may read it', async () => {

@@ -69,17 +69,21 @@ export interface NewToken {
   readonly scope: Scope | null
   readonly createdAt: number
   readonly expiresAt: number | null
+  /** Whose name the owner's token bears: no other may. */
+  readonly owner: string
 }
 
 export async function makeToken(
   stateDir: string,
-  { name, ...rest }: NewToken,
+  { name, owner, ...rest }: NewToken,
   random: (bytes: number) => Uint8Array,
 ): Promise<TokenMade> {
   if (!NAME.test(name) || !isActor(name) || name.includes('..'))
     return trouble(`'${name}' cannot be the name of a token`, 'use letters, digits and . _ @ + -, at most 100')
   if (TAKEN.has(nameKey(name)))
     return trouble(`'${name}' is a name of ours`, 'choose another: it stands on every entry')
+  if (nameKey(name) === nameKey(owner))
+    return trouble(`'${name}' is the name of the owner`, 'choose another: nobody could tell who wrote an entry')
   if (rest.role === 'admin' && rest.scope !== null)
     return trouble('an admin has no scope', 'choose another role, or leave out --plan and --session')
   await makeSecretFolder(serverFolder(stateDir))
@@ -133,7 +137,9 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
       changedAt = Math.max(changedAt, stat?.ctimeMs ?? 0)
     }
     if (known?.mark === mark) return known.tokens
-    const tokens = [...ownToken(stateDir, owner), ...listTokens(stateDir)]
+    // Made when somebody else was the owner, one of this name would write in the owner's.
+    const others = listTokens(stateDir).filter(({ name }) => nameKey(name) !== nameKey(owner))
+    const tokens = [...ownToken(stateDir, owner), ...others]
     // Two changes within one tick of the file system's clock look like one: what changed just now is read once more.
     known = now() - changedAt < RACY_MS ? null : { mark, tokens }
     return tokens

@@ -216,9 +216,12 @@ export class StoreOnTables implements door.Store {
   close(): Promise<void> {
     this.#closed ??= (async () => {
       await Promise.all(this.#folding)
-      await this.leases.close()
-      this.#parts.changes.close()
-      await this.#parts.close()
+      try {
+        await this.leases.close()
+      } finally {
+        this.#parts.changes.close()
+        await this.#parts.close()
+      }
     })()
     return this.#closed
   }

@@ -175,6 +175,10 @@ export class StoreFull extends Error {
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy'
 }
+/** Thrown when the file that was opened is no longer where it was: what is written now, nobody would find. For ever. */
+export class StoreGone extends Error {
+  override readonly name = 'StoreGone'
+}
 /** Thrown when a page is asked for with a cursor that no list of this kind handed out. */
 export class BadCursor extends RangeError {
   override readonly name = 'BadCursor'

@@ -125,7 +125,7 @@ tasks:
     expect(run.stdout).toContain('go asks for a decision')
     const says = async (exit: number, stderr: string, ...argv: readonly string[]) =>
       expect(await here.planfold(...argv)).toMatchObject({ exit, stderr: expect.stringContaining(stderr) })
-    await says(3, "does not have the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
+    await says(3, "the plan gives the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
     await says(2, 'say what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
     await says(2, "did you mean 'draft'?", 'push-back', 'guarded', 'go', '-m', 'no', '--to', 'drft', '--as', 'ana')
     await says(3, 'all of its 1 visits', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')

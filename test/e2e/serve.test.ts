@@ -1,7 +1,7 @@
 // `planfold serve` as a process: how it starts and stops, whom it lets in, and that what it has acknowledged is never lost, however
 // it ends.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
@@ -421,5 +421,25 @@ describe('two services on one store', () => {
       }
       await here.remove()
     }
+  })
+})
+
+describe('the README', () => {
+  test('says what works: its block of the service, as it stands there', async context => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const block = /```text\n(TOKEN=[\s\S]*?)```/.exec(readme)?.[1]
+    if (block === undefined) throw new Error('the README shows no use of the service')
+    try {
+      execFileSync('curl', ['--version'])
+    } catch {
+      context.skip('curl is not installed')
+    }
+    const here = await place()
+    const service = await start(here.folder)
+    // The stream goes on for ever: whoever tries it out listens for a moment.
+    const script = block.replaceAll('http://127.0.0.1:8011', service.address).replace('curl -N', 'curl -s -m 2 -N')
+    const said = spawnSync('bash', ['-c', script], { cwd: here.folder, encoding: 'utf8' }).stdout
+    expect(said).toMatch(/"status":"draft"/)
+    expect(said).toMatch(/^event: plan\.created$/m)
   })
 })

@@ -25,7 +25,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     const scope = await scopeOf(composed, options)
     const made = await makeToken(
       composed.stateDir,
-      { name, role: options.role, scope, createdAt, expiresAt },
+      { name, role: options.role, scope, createdAt, expiresAt, owner: composed.actor },
       randomBytes,
     )
     if (!made.ok) {

@@ -22,7 +22,7 @@ describe('passing over a gate', () => {
   it('is for whoever has its role, whether it asks already, not yet, or was rejected', () => {
     const no = {
       code: 'not-allowed',
-      message: "'eve' does not have the role 'lead' that decides about 'go'",
+      message: "the plan gives the role 'lead', which decides about 'go', to ana, bo; 'eve' is not among them",
       hint: 'ask ana, bo',
     }
     const journal = startedNow(guarded)

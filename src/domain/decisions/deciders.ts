@@ -51,9 +51,18 @@ function lacks(state: PlanState, task: TaskState, role: string | undefined, by: 
   if (role === undefined || hasRole(state, by, role) || isCalled(state, task, by)) return null
   return refuse(
     'not-allowed',
-    `'${by}' does not have the role '${role}' that decides about '${task.definition.id}'`,
+    notAmong(state, by, role, `'${task.definition.id}'`),
     `ask ${peopleOf(state, role).join(', ')}`,
   )
+}
+
+/** The roles of a plan are not those of tokens; so it is said whose word this is. */
+export function notAmong(state: PlanState, by: string, role: string, about: string): string {
+  const { roles } = state.definition.policy ?? {}
+  if (roles === undefined || !Object.hasOwn(roles, role))
+    return `the plan lets '${role}' decide about ${about}, and '${by}' is somebody else`
+  const people = peopleOf(state, role).join(', ')
+  return `the plan gives the role '${role}', which decides about ${about}, to ${people}; '${by}' is not among them`
 }
 
 /** Nobody answered, and this one was called. */

@@ -11,7 +11,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { Standing } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
-import { hasRole } from './deciders.ts'
+import { hasRole, notAmong } from './deciders.ts'
 import { type Draft, emit } from './draft.ts'
 import { illegal, refuseGraph } from './lifecycle.ts'
 import { refuseRevision, revise } from './revise.ts'
@@ -95,7 +95,7 @@ export function judge(draft: Draft, command: CommandOf<'judge'>): Refusal | unde
   if (role !== undefined && !hasRole(state, by, role))
     return refuse(
       'not-allowed',
-      `'${by}' does not have the role '${role}' that decides about revisions`,
+      notAmong(state, by, role, 'revisions'),
       `ask ${state.definition.policy?.roles?.[role]?.join(', ') ?? `whoever has the role '${role}'`}`,
     )
   if (verdict === 'declined') {

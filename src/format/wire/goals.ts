@@ -31,8 +31,8 @@ export type GoalPatch = z.output<typeof patch>
 
 export const listQuery = wire(
   z.strictObject({
-    status: status.optional(),
-    parent_id: reference.optional(),
+    status: status.optional().meta({ description: 'Only those that stand so.' }),
+    parent_id: reference.optional().meta({ description: 'Only the sub-goals of this one.' }),
     limit: part.limit,
     cursor: part.cursor,
   }),

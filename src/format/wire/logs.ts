@@ -9,7 +9,7 @@ export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 export const entryQuery = wire(
   z.strictObject({
     after: after.meta({ description: 'Only entries behind this version.' }),
-    limit: whole(1, 1_000).optional(),
+    limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
   }),
 )
 const count = z.int().nullable().meta({ description: 'Hand it back as `after`; null at the end.' })
@@ -38,12 +38,12 @@ export const entries = wire(
 export const logQuery = wire(
   z.strictObject({
     after: after.meta({ description: 'Only what comes behind this `seq`.' }),
-    limit: whole(1, 1_000).optional(),
+    limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
     level: z.enum(LEVELS).optional().meta({
       description:
         'Only this level: what was printed is `info`, what went to stderr `warning`, what the engine says `debug`.',
     }),
-    task: z.string().min(1).max(200).optional(),
+    task: z.string().min(1).max(200).optional().meta({ description: 'Only of this task.' }),
   }),
 )
 export const logs = wire(
@@ -65,7 +65,9 @@ export const logs = wire(
   }),
 )
 
-export const attemptQuery = wire(z.strictObject({ limit: whole(1, 1_000).optional(), cursor }))
+export const attemptQuery = wire(
+  z.strictObject({ limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }), cursor }),
+)
 export const attempts = wire(
   page(
     z.strictObject({

@@ -13,7 +13,7 @@ export const searchQuery = wire(
   z.strictObject({
     q: z.string().min(1).max(500).meta({ description: 'Words; each begins a word that is found.' }),
     kinds: kinds.optional().meta({ description: 'Of plan, task, log: those wanted, with commas.' }),
-    plan_id: z.string().max(200).optional(),
+    plan_id: z.string().max(200).optional().meta({ description: 'Only in this plan: its UUID or name.' }),
     archived: yes.meta({ description: 'Also archived plans.' }),
     limit,
     cursor,
@@ -49,13 +49,16 @@ export const searchPage = wire(
 
 export const stepsQuery = wire(
   z.strictObject({
-    by: z.enum(['plan', 'agent', 'capability', 'kind', 'hour', 'day']).optional(),
-    plan_id: z.string().max(200).optional(),
-    agent_id: z.string().max(200).optional(),
-    capability: z.string().max(200).optional(),
-    kind: z.string().max(200).optional(),
-    since: instant.optional(),
-    until: instant.optional(),
+    by: z
+      .enum(['plan', 'agent', 'capability', 'kind', 'hour', 'day'])
+      .optional()
+      .meta({ description: 'What is summed up together; plans when not said.' }),
+    plan_id: z.string().max(200).optional().meta({ description: 'Only of this plan: its UUID or name.' }),
+    agent_id: z.string().max(200).optional().meta({ description: 'Only what this agent did.' }),
+    capability: z.string().max(200).optional().meta({ description: 'Only work that needed this capability.' }),
+    kind: z.string().max(200).optional().meta({ description: 'Only work of this kind.' }),
+    since: instant.optional().meta({ description: 'Only what ended then or later.' }),
+    until: instant.optional().meta({ description: 'Only what ended before.' }),
     limit,
     cursor,
   }),

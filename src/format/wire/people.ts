@@ -29,7 +29,7 @@ const itemShape = z.looseObject({
 })
 export const inboxQuery = wire(
   z.strictObject({
-    plan_id: z.string().min(1).max(200).optional(),
+    plan_id: z.string().min(1).max(200).optional().meta({ description: 'Only of this plan: its UUID or name.' }),
     for: z.string().min(1).max(200).optional().meta({ description: 'Only what is theirs, by name or by role.' }),
   }),
 )

@@ -45,10 +45,10 @@ export const planBody = wire(
 
 const make = z.strictObject({
   start: part.yes.meta({ description: 'Start it at once.' }),
-  session_id: reference.optional(),
-  goal_id: reference.optional(),
-  agent_id: reference.optional(),
-  name: reference.optional(),
+  session_id: reference.optional().meta({ description: 'The session it belongs to.' }),
+  goal_id: reference.optional().meta({ description: 'The goal it is for.' }),
+  agent_id: reference.optional().meta({ description: 'Who is to carry it out.' }),
+  name: reference.optional().meta({ description: 'Instead of the one it says; numbered when it is taken.' }),
   from: reference.optional().meta({ description: 'Read it as this format, whatever it looks like.' }),
 })
 export const makeQuery = wire(make)
@@ -56,9 +56,9 @@ export type MakeQuery = z.output<typeof make>
 
 export const listQuery = wire(
   z.strictObject({
-    goal_id: reference.optional(),
-    agent_id: reference.optional(),
-    session_id: reference.optional(),
+    goal_id: reference.optional().meta({ description: 'Only those for this goal.' }),
+    agent_id: reference.optional().meta({ description: 'Only those this agent is to carry out.' }),
+    session_id: reference.optional().meta({ description: 'Only those of this session.' }),
     status: word.planStatus.optional(),
     q: part.line.optional().meta({ description: 'Words of its name, title, goal or labels.' }),
     archived: part.yes.meta({ description: 'Only those that were deleted.' }),

@@ -56,7 +56,9 @@ const planShape = z.strictObject({
 export const sessionPlan = wire(planShape, 'SessionPlan')
 export const sessionPlanList = wire(z.array(planShape))
 export const sessionPlanPage = wire(page(planShape))
-export const sessionPlanQuery = wire(z.strictObject({ limit: whole(1, 100).optional(), cursor }))
+export const sessionPlanQuery = wire(
+  z.strictObject({ limit: whole(1, 100).optional().meta({ description: 'How many at most.' }), cursor }),
+)
 
 /** A description, or a whole document: under `document`, or the body itself. */
 export const newSessionPlan = wire(
@@ -79,10 +81,17 @@ export const madeSessionPlan = wire(
 
 export const historyQuery = wire(
   z.strictObject({
-    page: whole(1, 1_000_000).optional(),
-    limit: whole(1, 100).optional(),
-    status: z.enum([...PLAN_WORDS, 'running', 'draft', 'active', 'blocked']).optional(),
-    search: z.string().max(500).optional(),
+    page: whole(1, 1_000_000).optional().meta({ description: 'Counted from 1; a cursor goes before it.' }),
+    limit: whole(1, 100).optional().meta({ description: 'How many at most.' }),
+    status: z
+      .enum([...PLAN_WORDS, 'running', 'draft', 'active', 'blocked'])
+      .optional()
+      .meta({ description: 'Only those that stand so.' }),
+    search: z
+      .string()
+      .max(500)
+      .optional()
+      .meta({ description: 'Words of the name, the title, the goal or the labels.' }),
     cursor,
   }),
 )

@@ -23,7 +23,13 @@ const sessionShape = z.strictObject({
 export const sessionId = wire(id)
 export const session = wire(sessionShape, 'Session')
 export const sessions = wire(page(sessionShape))
-export const sessionQuery = wire(z.strictObject({ status: z.enum(['open', 'closed']).optional(), limit, cursor }))
+export const sessionQuery = wire(
+  z.strictObject({
+    status: z.enum(['open', 'closed']).optional().meta({ description: 'Only those that stand so.' }),
+    limit,
+    cursor,
+  }),
+)
 export const newSession = wire(
   z.strictObject({ id: id.optional(), title: z.string().max(1_000).optional() }),
   'NewSession',
@@ -40,7 +46,13 @@ const messageShape = z.strictObject({
 })
 export const message = wire(messageShape, 'Message')
 export const messages = wire(page(messageShape))
-export const messageQuery = wire(z.strictObject({ after, limit, cursor: z.coerce.number().int().min(0).optional() }))
+export const messageQuery = wire(
+  z.strictObject({
+    after,
+    limit,
+    cursor: z.coerce.number().int().min(0).optional().meta({ description: '`next` of the page before.' }),
+  }),
+)
 export const newMessage = wire(
   z.strictObject({ role: role.default('user'), text: z.string().min(1).max(200_000), data: json.optional() }),
   'NewMessage',

@@ -71,10 +71,10 @@ export const taskPatch = wire(patch, 'TaskPatch')
 export type TaskPatch = z.output<typeof patch>
 
 const list = z.strictObject({
-  plan_id: reference.optional(),
-  agent_id: reference.optional(),
+  plan_id: reference.optional().meta({ description: 'Only of this plan: its UUID or name.' }),
+  agent_id: reference.optional().meta({ description: 'Only what this agent is to do.' }),
   status: word.taskStates.optional(),
-  limit: part.whole(1, 500).optional(),
+  limit: part.whole(1, 500).optional().meta({ description: 'How many at most.' }),
   cursor: part.cursor,
 })
 export const listQuery = wire(list)

@@ -3,6 +3,7 @@
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { artifacts } from '../../format/wire/artifacts.ts'
+import { refuseBytes } from '../engine-rights.ts'
 import { type Asking, gone, withPlan } from '../ordering.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
@@ -44,10 +45,12 @@ export const artifactRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun,
     about:
-      'Stored bytes by their hash. A token for some plans only finds the artifacts of those at /plans/:plan/artifacts.',
+      'Stored bytes by their hash, files of the workspace too: not for viewers. Artifacts of a plan: /plans/:plan/artifacts.',
     answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
     handle: async call => {
       const { sha256 } = call.params
+      const objection = refuseBytes(call.who)
+      if (objection !== null) return objection
       // Whose bytes they are cannot be told from a hash.
       if (call.who.scope !== null || !isSha256(sha256!)) return noBytes()
       return await bytesOf(call, sha256)

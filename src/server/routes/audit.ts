@@ -13,6 +13,7 @@ import { onWire } from '../on-wire.ts'
 import { type Asking, gone, order, withPlan } from '../ordering.ts'
 import { isProblem } from '../problem.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
+import { replayWithoutTokens } from '../without-tokens.ts'
 
 const noun = 'audit'
 const DAY_MS = 24 * 60 * 60_000
@@ -56,7 +57,10 @@ export const auditRoutes: readonly AnyRoute[] = [
     'replay',
     'Every entry proven and decided again. Nothing is written, run or reached.',
     wire.replay,
-    (call, plan) => call.rooms.engine.ask({ type: 'replay', plan }),
+    async (call, plan) => {
+      const replay = await call.rooms.engine.ask({ type: 'replay', plan })
+      return replay === null ? null : replayWithoutTokens(replay)
+    },
   ),
   route({
     method: 'GET',
@@ -99,7 +103,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Writes something into the journal for whoever reads it.',
     body: wire.newNote,
-    answers: { 201: { about: 'it is written', body: wire.note } },
+    answers: { 201: { about: 'it is written', body: wire.note, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const { text, task } = call.body

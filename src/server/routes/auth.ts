@@ -21,6 +21,7 @@ export const authRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/auth/code',
+    once: false,
     right: 'nothing',
     noun: 'auth',
     about: 'The code of a link for a session cookie; it works once, and only for a page of this service.',
@@ -41,6 +42,7 @@ export const authRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/auth/logout',
+    once: false,
     right: 'nothing',
     noun: 'auth',
     about: 'Ends the session of this browser.',
@@ -54,6 +56,7 @@ export const authRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/auth/codes',
+    once: false,
     right: 'read',
     noun: 'auth',
     about: 'A new code, to open the service in a browser with what you may do.',

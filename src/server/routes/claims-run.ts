@@ -22,8 +22,8 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   about: 'Advances one task by hand; starts the plan if need be.',
   body: runBody,
   answers: {
-    200: { about: 'it is claimed for you', body: run },
-    202: { about: 'the service carries it out', body: run },
+    200: { about: 'it is claimed for you', body: run, tag: true },
+    202: { about: 'the service carries it out', body: run, tag: true },
   },
   handle: async call =>
     await withTask(call, async found => {

@@ -29,7 +29,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     about:
       'Claims the next task that is ready, of one plan or of all, the oldest plan first. The answer says what is to be done.',
     body: wire.claimNextBody,
-    answers: { 200: { about: 'it is yours', body: wire.claim }, 204: { about: 'nothing is ready' } },
+    answers: { 200: { about: 'it is yours', body: wire.claim, tag: true }, 204: { about: 'nothing is ready' } },
     handle: async call => {
       const { plan_id: plan, session_id: session, agent_id: agent, kinds, lease_seconds: leaseSeconds } = call.body
       const claimed = await claimNext(call, { plan, session, agent, kinds, leaseSeconds })
@@ -43,7 +43,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Claims this task.',
     body: wire.claimBody,
-    answers: { 200: { about: 'it is yours', body: wire.claim } },
+    answers: { 200: { about: 'it is yours', body: wire.claim, tag: true } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { agent_id: agent, lease_seconds: leaseSeconds } = call.body
@@ -74,7 +74,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Reports how the work on a task went. What was not accepted is an error, though it is recorded.',
     body: wire.reportBody,
-    answers: { 200: { about: 'it is recorded', body: wire.taskMoved } },
+    answers: { 200: { about: 'it is recorded', body: wire.taskMoved, tag: true } },
     handle: async call =>
       await withTask(call, async found => {
         const result = resultOf(call.body)
@@ -99,7 +99,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Passes over a task on purpose; whatever needs it goes on.',
     body: wire.skipBody,
-    answers: { 200: { about: 'it is skipped', body: wire.taskMoved } },
+    answers: { 200: { about: 'it is skipped', body: wire.taskMoved, tag: true } },
     handle: async call => await moving(call, task => ({ type: 'skip', task, reason: call.body.reason })),
   }),
   ...ofTask('/retry', {
@@ -108,7 +108,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Tries an ended task again, with everything that needs it.',
     body: wire.retryBody,
-    answers: { 200: { about: 'it is open again', body: wire.taskMoved } },
+    answers: { 200: { about: 'it is open again', body: wire.taskMoved, tag: true } },
     handle: async call => {
       const { reason } = call.body
       return await moving(call, task => ({ type: 'retry', task, ...(reason === undefined ? {} : { reason }) }))
@@ -121,7 +121,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     noun,
     about: 'What can be worked on now, best first.',
     query: wire.nextQuery,
-    answers: { 200: { about: 'the tasks that are ready', body: wire.next } },
+    answers: { 200: { about: 'the tasks that are ready', body: wire.next, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const ready = await readyTasks(call, plan, call.query.explain === true)

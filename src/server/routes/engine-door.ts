@@ -14,12 +14,16 @@ import {
   orderRight,
   queryOutOfReach,
   queryRight,
+  refuseBytes,
   refuseRight,
 } from '../engine-rights.ts'
 import { answerStream } from '../engine-streams.ts'
+import { inOurWords } from '../hint-words.ts'
+import { submit } from '../ordering.ts'
 import { isProblem, refused } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
 import { ok, route } from '../route.ts'
+import { answerWithoutTokens } from '../without-tokens.ts'
 
 const noun = 'engine'
 
@@ -45,11 +49,11 @@ export const engineDoorRoutes = [
       const order = await lowered(rooms.engine, plan, asked)
       if (isProblem(order)) return order
       const expectedVersion = said ?? call.expectedVersion
-      const submitted = await rooms.engine.submit(plan, order, who.actor, {
+      const submitted = await submit(call, plan, order, {
         ...(once === undefined ? {} : { once }),
         ...(expectedVersion === undefined ? {} : { expectedVersion }),
       })
-      if (!submitted.ok) return refused(submitted.refusal)
+      if (!submitted.ok) return refused(inOurWords(submitted.refusal, plan))
       const { ok: _, ...told } = submitted
       return ok(told)
     },
@@ -57,6 +61,7 @@ export const engineDoorRoutes = [
   route({
     method: 'POST',
     path: '/engine/queries',
+    once: false,
     right: 'read',
     noun,
     about: 'One query of the Engine door. Changes nothing, but for `prune`. For `planfold/client`.',
@@ -65,12 +70,12 @@ export const engineDoorRoutes = [
     handle: async call => {
       const { rooms, who, body } = call
       const query: AnyQuery = body.query
-      const objection = refuseRight(who, queryRight(query.type))
+      const objection = refuseRight(who, queryRight(query.type)) ?? (query.type === 'blob' ? refuseBytes(who) : null)
       if (objection !== null) return objection
       const reach = await queryOutOfReach(call, query)
       if (reach !== null) return isProblem(reach) ? reach : ok(reach)
       const answer = await rooms.engine.ask(query)
-      if (!(answer instanceof Uint8Array)) return ok({ answer })
+      if (!(answer instanceof Uint8Array)) return ok({ answer: answerWithoutTokens(query.type, answer) })
       return ok({ bytes: Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('base64') })
     },
   }),

@@ -52,7 +52,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun,
     about: 'What waits for a decision in the plan, with everything an answer is bound to.',
-    answers: { 200: { about: 'the gates that are open', body: gates } },
+    answers: { 200: { about: 'the gates that are open', body: gates, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call.rooms
@@ -151,7 +151,7 @@ function answering<B>(
     about,
     body,
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 200: { about: 'it is decided', body: decided } },
+    answers: { 200: { about: 'it is decided', body: decided, tag: true } },
     handle: async call => {
       const found = await findTask(call, call.params.gate!, call.params.plan)
       if (isProblem(found)) return found

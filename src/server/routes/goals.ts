@@ -29,7 +29,7 @@ export const goalRoutes = [
     noun: 'goals',
     about: 'Sets a goal.',
     body: wire.newGoal,
-    answers: { 201: { about: 'the goal', body: wire.goal } },
+    answers: { 201: { about: 'the goal', body: wire.goal, tag: true } },
     handle: async call => {
       const { id, title, parent_id, priority = PRIORITY_DEFAULT, success_criteria: criteria = [] } = call.body
       const refusal = refuseScoped(call) ?? (await refuseParent(call.rooms.engine, id ?? null, parent_id ?? null))
@@ -73,7 +73,7 @@ export const goalRoutes = [
     right: 'read',
     noun: 'goals',
     about: 'One goal, with its sub-goals, its plans and how far they have come.',
-    answers: { 200: { about: 'the goal', body: wire.goal } },
+    answers: { 200: { about: 'the goal', body: wire.goal, tag: true } },
     handle: async call => {
       const shown = refuseScoped(call) ?? (await showGoal(call, call.params.goal!))
       return isProblem(shown) ? shown : ok(shown, shown.version)
@@ -86,7 +86,7 @@ export const goalRoutes = [
     noun: 'goals',
     about: 'Changes a goal; a status closes it or opens it again.',
     body: wire.goalPatch,
-    answers: { 200: { about: 'the goal as it is now', body: wire.goal } },
+    answers: { 200: { about: 'the goal as it is now', body: wire.goal, tag: true } },
     handle: async call => refuseScoped(call) ?? (await change(call)),
   }),
   route({

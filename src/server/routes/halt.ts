@@ -23,6 +23,7 @@ export const haltRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/halt',
+    once: false,
     right: 'administer',
     noun,
     about: 'Halts everything: whatever runs is ended, and nothing begins.',

@@ -59,7 +59,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     about: 'Proposes a revision: a whole document, or one that is merged into the plan.',
     body: wire.newProposal,
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 201: { about: 'it is proposed', body: wire.proposed } },
+    answers: { 201: { about: 'it is proposed', body: wire.proposed, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { document, rationale, cause, task, expected_revision, merge } = call.body
@@ -101,7 +101,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     noun,
     about: 'The proposal becomes the plan.',
     body: wire.judgeBody,
-    answers: { 200: { about: 'it is accepted', body: wire.judged } },
+    answers: { 200: { about: 'it is accepted', body: wire.judged, tag: true } },
     handle: async call => await judge(call, 'accepted', call.body),
   }),
   route({
@@ -111,7 +111,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     noun,
     about: 'The plan stays as it is.',
     body: wire.declineBody,
-    answers: { 200: { about: 'it is declined', body: wire.judged } },
+    answers: { 200: { about: 'it is declined', body: wire.judged, tag: true } },
     handle: async call => await judge(call, 'declined', call.body),
   }),
   route({
@@ -142,7 +142,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Decides about the first review as a whole: all of it, or none.',
     body: wire.reviewBody,
-    answers: { 200: { about: 'it is decided', body: wire.reviewed } },
+    answers: { 200: { about: 'it is decided', body: wire.reviewed, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const { verdict: word, rationale = '', hash } = call.body

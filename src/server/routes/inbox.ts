@@ -45,7 +45,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Answers one of them, and no other: when it waits no longer, what became of it is told.',
     body: wire.inboxAnswer,
-    answers: { 200: { about: 'it is answered', body: wire.inboxAnswered } },
+    answers: { 200: { about: 'it is answered', body: wire.inboxAnswered, tag: true } },
     handle: async call => {
       const done = await answerInbox(call, call.params.id!, call.body)
       if (isProblem(done)) return done
@@ -101,7 +101,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Asks something in the middle of work; it waits in the inbox.',
     body: wire.newQuestion,
-    answers: { 201: { about: 'the question', body: wire.question } },
+    answers: { 201: { about: 'the question', body: wire.question, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { text, task, form = [{ name: 'answer', type: 'text' as const }] } = call.body
@@ -125,7 +125,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Answers a question.',
     body: wire.questionAnswer,
-    answers: { 200: { about: 'the question with its answer', body: wire.question } },
+    answers: { 200: { about: 'the question with its answer', body: wire.question, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const id = call.params.question!

@@ -10,6 +10,7 @@ import { iso, onWire } from '../on-wire.ts'
 import { type Asking, gone, withPlan, withTask } from '../ordering.ts'
 import { isProblem } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+import { withoutTokens } from '../without-tokens.ts'
 import { ofTask } from './claims.ts'
 
 const noun = 'logs'
@@ -114,7 +115,9 @@ async function logsOf(
   return ok({ items, next: chunks.length < limit ? null : chunks.at(-1)!.seq })
 }
 
-function shown({ position, plan, version, actor, now, fence, hash, command, events }: Entry) {
-  const told = toldOf(events).map(sentence)
+function shown(entry: Entry) {
+  const { position, plan, version, actor, now, fence, hash } = entry
+  const { command, events } = withoutTokens(entry)
+  const told = toldOf(entry.events).map(sentence)
   return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
 }

@@ -10,7 +10,7 @@ import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { type FoundPlan, findPlan } from '../look-up.ts'
 import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
-import { type Asking, gone, order } from '../ordering.ts'
+import { type Asking, gone, order, submit } from '../ordering.ts'
 import { becomes, refuseStatus } from '../plan-status.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Answer, nothing, ok, route } from '../route.ts'
@@ -26,7 +26,7 @@ export const planChangeRoutes = [
     about:
       'Changes a plan. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.planPatch,
-    answers: { 200: { about: 'the plan as it is now', body: wire.plan } },
+    answers: { 200: { about: 'the plan as it is now', body: wire.plan, tag: true } },
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       if (isProblem(found)) return found
@@ -83,7 +83,7 @@ export const planChangeRoutes = [
     noun: 'plans',
     about: 'Puts the tasks of a plan in another order, as a revision. What needs what stays as it is.',
     body: wire.newOrder,
-    answers: { 200: { about: 'the order as it is now', body: wire.planOrdered } },
+    answers: { 200: { about: 'the order as it is now', body: wire.planOrdered, tag: true } },
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       return isProblem(found) ? found : await reorder(call, found.plan)
@@ -133,7 +133,7 @@ async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem
     const what = { type: 'revise', definition, rationale: reason ?? 'changed by a client' } as const
     // It is made from what was just read: whoever came in between would be undone by it.
     const seen = { expectedVersion: expectedVersion ?? summary.version }
-    const revised = await engine.submit(plan, what, call.who.actor, seen)
+    const revised = await submit(call, plan, what, seen)
     const isOvertaken = !revised.ok && revised.refusal.code === 'conflict' && expectedVersion === undefined
     if (isOvertaken && tries < TRIES_MAX) return await change(call, plan, tries + 1)
     if (!revised.ok) return unsaid(revised.refusal)
@@ -141,7 +141,7 @@ async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem
   }
   const set = annotated(summary.annotations, news)
   if (Object.keys(set).length > 0) {
-    const kept = await engine.submit(plan, { type: 'annotate', set }, call.who.actor, given({ expectedVersion }))
+    const kept = await submit(call, plan, { type: 'annotate', set }, given({ expectedVersion }))
     if (!kept.ok) return unsaid(kept.refusal)
     expectedVersion = undefined
   }

@@ -22,8 +22,8 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       'Files, refs and tasks stand as they did at a checkpoint. Where somebody has worked since, nothing is changed until they choose.',
     body: rollbackBody,
     answers: {
-      200: { about: 'what would happen, or what happened', body: rolledBack },
-      202: { about: 'it is under way; whoever drives the plan carries it out', body: rolledBack },
+      200: { about: 'what would happen, or what happened', body: rolledBack, tag: true },
+      202: { about: 'it is under way; whoever drives the plan carries it out', body: rolledBack, tag: true },
     },
     handle: async call =>
       await withPlan(call, async found => {
@@ -80,7 +80,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
     body: newCheckpoint,
-    answers: { 201: { about: 'the checkpoint', body: madeCheckpoint } },
+    answers: { 201: { about: 'the checkpoint', body: madeCheckpoint, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { name } = call.body

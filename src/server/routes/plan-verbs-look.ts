@@ -18,7 +18,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun,
     about: 'How the plan stands: what runs, what waits for whom, every execution, and metrics.',
-    answers: { 200: { about: 'its status', body: planStatus } },
+    answers: { 200: { about: 'its status', body: planStatus, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call.rooms
@@ -100,7 +100,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun,
     about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
-    answers: { 200: { about: 'all of it', body: fullPlan } },
+    answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine, now } = call.rooms

@@ -27,8 +27,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     about:
       'Starts the plan, or goes on with it, or attaches to it when it is under way. The service drives it; gates stop it.',
     answers: {
-      200: { about: 'it was under way already', body: executed },
-      202: { about: 'it is under way now', body: executed },
+      200: { about: 'it was under way already', body: executed, tag: true },
+      202: { about: 'it is under way now', body: executed, tag: true },
     },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
@@ -42,7 +42,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Holds the plan: nothing new begins, and what may be run again is ended.',
     body: pauseBody,
-    answers: { 200: { about: 'it is paused', body: verbDone } },
+    answers: { 200: { about: 'it is paused', body: verbDone, tag: true } },
     handle: async call => {
       const { reason, force } = call.body
       const said = { ...(reason === undefined ? {} : { reason }), ...(force === true ? { force } : {}) } as const
@@ -54,7 +54,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     noun,
     about: 'Goes on with a paused plan.',
-    answers: { 200: { about: 'it goes on', body: verbDone } },
+    answers: { 200: { about: 'it goes on', body: verbDone, tag: true } },
     handle: async call => await verb(call, { type: 'resume' }, 'resumed'),
   }),
   ...atBoth('/cancel', {
@@ -63,7 +63,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Ends the plan for good; what declares how is undone.',
     body: cancelBody,
-    answers: { 200: { about: 'it is being cancelled, or is', body: verbDone } },
+    answers: { 200: { about: 'it is being cancelled, or is', body: verbDone, tag: true } },
     handle: async call => {
       const { reason, force } = call.body
       const said = { ...(reason === undefined ? {} : { reason }), ...(force === true ? { force } : {}) } as const
@@ -76,7 +76,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     noun,
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
     body: cloneBody,
-    answers: { 201: { about: 'the new plan', body: sessionPlan } },
+    answers: { 201: { about: 'the new plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call.rooms
@@ -115,7 +115,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun,
     about: 'One plan with its steps, as clients of sessions know it.',
-    answers: { 200: { about: 'the plan', body: sessionPlan } },
+    answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const shown = await showSessionPlan(call.rooms.engine, plan)

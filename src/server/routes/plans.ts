@@ -32,7 +32,7 @@ export const planRoutes = [
     body: wire.planBody,
     texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade } },
+    answers: { 201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade, tag: true } },
     handle: make,
   }),
   route({
@@ -66,6 +66,7 @@ export const planRoutes = [
       200: {
         about: 'the plan; its document as text when a format was asked for',
         body: wire.plan,
+        tag: true,
         texts: ['application/yaml', 'text/plain'],
       },
     },

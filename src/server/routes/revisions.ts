@@ -75,8 +75,8 @@ export const revisionRoutes: readonly AnyRoute[] = [
     body: wire.newRevision,
     bodyMaxBytes: LIMITS.planBytes,
     answers: {
-      200: { about: 'nothing was written: it was a dry run, or changes nothing', body: wire.revised },
-      201: { about: 'the plan has a new revision', body: wire.revised },
+      200: { about: 'nothing was written: it was a dry run, or changes nothing', body: wire.revised, tag: true },
+      201: { about: 'the plan has a new revision', body: wire.revised, tag: true },
     },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {

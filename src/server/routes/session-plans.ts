@@ -38,7 +38,7 @@ const make = {
     'Makes a plan in a session: of a description, or of a whole document. A session that is not there is opened by it.',
   body: newSessionPlan,
   bodyMaxBytes: LIMITS.planBytes,
-  answers: { 201: { about: 'the plan', body: madeSessionPlan } },
+  answers: { 201: { about: 'the plan', body: madeSessionPlan, tag: true } },
 } as const
 
 export const sessionPlanRoutes: readonly AnyRoute[] = [

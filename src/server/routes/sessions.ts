@@ -28,7 +28,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     noun: 'sessions',
     about: 'Opens a session, under an id of yours or of ours.',
     body: newSession,
-    answers: { 201: { about: 'the session', body: session } },
+    answers: { 201: { about: 'the session', body: session, tag: true } },
     handle: async call => {
       const { rooms, who, body } = call
       const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
@@ -77,7 +77,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       right: 'read',
       noun: 'sessions',
       about: 'One session.',
-      answers: { 200: { about: 'the session', body: session } },
+      answers: { 200: { about: 'the session', body: session, tag: true } },
       handle: async call => {
         const row = await findSession(call, call.params.session!)
         return isProblem(row) ? row : ok(shown(row), row.version)
@@ -90,7 +90,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       noun: 'sessions',
       about: 'Adds a message to a session.',
       body: newMessage,
-      answers: { 201: { about: 'the message', body: message } },
+      answers: { 201: { about: 'the message', body: message, tag: true } },
       handle: async call => {
         const { rooms, who, body, params, expectedVersion } = call
         const row = await findSession(call, params.session!)
@@ -119,7 +119,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       right: 'operate',
       noun: 'sessions',
       about: 'Closes a session: no message is added any more. Its plans go on.',
-      answers: { 200: { about: 'the session', body: session } },
+      answers: { 200: { about: 'the session', body: session, tag: true } },
       handle: async call => {
         const { rooms, who, params, expectedVersion } = call
         const before = await findSession(call, params.session!)

@@ -7,12 +7,13 @@ import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
 import { inputsOf } from '../../format/wire/from-store.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Call } from '../call.ts'
+import { isAtGate } from '../gate-keeping.ts'
 import { given } from '../given.ts'
 import { type FoundTask, findTask } from '../look-up.ts'
 import { needsMeant } from '../needs.ts'
 import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
 import { iso } from '../on-wire.ts'
-import { type Accepted, gone, order } from '../ordering.ts'
+import { type Accepted, gone, order, submit } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { created, nothing, ok, route } from '../route.ts'
 import { showTask, taskBody } from '../show-task.ts'
@@ -28,7 +29,7 @@ export const taskChangeRoutes = [
     about:
       'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.taskPatch,
-    answers: { 200: { about: 'the task as it is now', body: wire.taskChanged } },
+    answers: { 200: { about: 'the task as it is now', body: wire.taskChanged, tag: true } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found
@@ -80,7 +81,7 @@ export const taskChangeRoutes = [
     noun: 'evaluations',
     about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
     body: wire.newEvaluation,
-    answers: { 201: { about: 'the evaluation', body: wire.evaluation } },
+    answers: { 201: { about: 'the evaluation', body: wire.evaluation, tag: true } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found
@@ -150,14 +151,14 @@ async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accep
   if (isProblem(set)) return set
   let { expectedVersion } = call
   if (Object.keys(set).length > 0) {
-    const changed = await engine.submit(plan, { type: 'change', task, set }, call.who.actor, given({ expectedVersion }))
+    const changed = await submit(call, plan, { type: 'change', task, set }, given({ expectedVersion }))
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
   const beside = annotated(record.card.annotations, news)
   if (Object.keys(beside).length > 0) {
     const order = { type: 'annotate', task, set: beside } as const
-    const noted = await engine.submit(plan, order, call.who.actor, given({ expectedVersion }))
+    const noted = await submit(call, plan, order, given({ expectedVersion }))
     if (!noted.ok) return unsaid(noted.refusal)
     expectedVersion = undefined
   }
@@ -219,7 +220,7 @@ function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>)
 /** That others need it is a conflict with them, not a lack of rights. */
 function conflicting(refusal: Problem): Problem {
   const { status, type } = refusal.problem
-  if (status !== 403 || !type.endsWith(':not-allowed')) return refusal
+  if (status !== 403 || !type.endsWith(':not-allowed') || isAtGate(refusal)) return refusal
   return problem(409, 'conflict', refusal.problem.detail, { hint: refusal.problem.hint })
 }
 

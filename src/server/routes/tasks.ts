@@ -27,7 +27,7 @@ export const taskRoutes = [
     noun: 'tasks',
     about: 'Adds a task to a plan, or several: then all of them or none. Somebody claims it and reports.',
     body: wire.newTasks,
-    answers: { 201: { about: 'the task; a list when several were sent', body: wire.tasksMade } },
+    answers: { 201: { about: 'the task; a list when several were sent', body: wire.tasksMade, tag: true } },
     handle: async call => await addTasks(call),
   }),
   route({
@@ -46,7 +46,7 @@ export const taskRoutes = [
     right: 'read',
     noun: 'tasks',
     about: 'One task, by id or as `plan:task`.',
-    answers: { 200: { about: 'the task', body: wire.task } },
+    answers: { 200: { about: 'the task', body: wire.task, tag: true } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found

@@ -79,7 +79,7 @@ export const templateRoutes = [
     noun: 'templates',
     about: 'Makes a plan of a template and the values for its parameters.',
     body: wire.fromTemplate,
-    answers: { 201: { about: 'the plan', body: wire.planMade } },
+    answers: { 201: { about: 'the plan', body: wire.planMade, tag: true } },
     handle: async call => {
       const found = await find(call.rooms, call.params.template!)
       if (isProblem(found)) return found

@@ -23,6 +23,7 @@ export const tokenRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/tokens',
+    once: false,
     right: 'administer',
     noun: 'tokens',
     about: 'A token for somebody; it is told once.',
@@ -36,7 +37,8 @@ export const tokenRoutes: readonly AnyRoute[] = [
       const createdAt = rooms.now()
       const expiresAt = body.expires_in_seconds === undefined ? null : createdAt + body.expires_in_seconds * 1_000
       const { name, role } = body
-      const made = await makeToken(rooms.stateDir, { name, role, scope, createdAt, expiresAt }, rooms.random)
+      const { owner } = rooms
+      const made = await makeToken(rooms.stateDir, { name, role, scope, createdAt, expiresAt, owner }, rooms.random)
       if (!made.ok)
         return problem(made.exists ? 409 : 422, made.exists ? 'exists' : 'invalid', made.message, { hint: made.hint })
       return created({ ...shown(made.token), token: made.secret }, `/tokens/${encodeURIComponent(name)}`)

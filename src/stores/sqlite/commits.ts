@@ -3,11 +3,12 @@
 //
 //   idle ─write→ scheduled ─setImmediate→ flushing ─commit→ idle       flushing ─busy→ scheduled (after a while)
 //   flushing ─error before COMMIT→ rolled back, all refused            COMMIT fails in the disk → broken, for ever
+//   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to what nobody can find
 
 import type { Changes } from '../changes.ts'
 import type { Clock } from '../host.ts'
 import type { States } from '../states.ts'
-import { CommitUnknown, StoreBusy, StoreFull } from '../store.ts'
+import { CommitUnknown, StoreBusy, StoreFull, StoreGone } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
 import {
@@ -29,10 +30,14 @@ export interface CommitOptions {
   readonly failpoint?: ((name: string) => void) | undefined
   /** How long another process may hold the write lock before a request is given up. */
   readonly busyMs: number
+  /** Is the file that was opened still where it was? */
+  readonly isThere: () => boolean
 }
 
 const GROUP_MAX = 256
 const BACKOFF_MAX_MS = 4
+/** Looking costs about as much as a small read. */
+const LOOK_EVERY_MS = 100
 
 export class Commits implements Transactions {
   readonly #room: CommitOptions
@@ -44,6 +49,7 @@ export class Commits implements Transactions {
   #waitingSince: number | null = null
   #broken: Error | null = null
   #closing: (() => void) | null = null
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(room: CommitOptions) {
     this.#room = room
@@ -61,6 +67,8 @@ export class Commits implements Transactions {
 
   /** One consistent moment, on a connection that no writer can block. */
   read<T>(work: (tables: Tables) => T): T {
+    const gone = this.#gone()
+    if (gone !== null) throw gone
     const { connection, tables } = this.#room.reader
     connection.exec('BEGIN')
     try {
@@ -165,6 +173,11 @@ export class Commits implements Transactions {
   #commit(): Error | null {
     const { writer, failpoint } = this.#room
     failpoint?.('store.commit:before')
+    const gone = this.#gone()
+    if (gone !== null) {
+      this.#rollback()
+      return gone
+    }
     try {
       writer.connection.exec('COMMIT')
     } catch (error) {
@@ -174,14 +187,25 @@ export class Commits implements Transactions {
       if (code === SQLITE_FULL || code === SQLITE_BUSY || code === SQLITE_CONSTRAINT) return named(error)
       // The record may be in the log although the sync failed, and a later sync would not tell: this process must not
       // write again. Whoever opens the file next sees what is true.
-      this.#broken = new CommitUnknown('the disk failed during a commit; nobody can say whether it happened', {
-        cause: error,
-      })
-      for (const { reject } of this.#queue.splice(0)) reject(this.#broken)
-      return this.#broken
+      const unknown = 'the disk failed during a commit; nobody can say whether it happened'
+      return this.#break(new CommitUnknown(unknown, { cause: error }))
     }
     failpoint?.('store.commit:after')
     return null
+  }
+
+  #break(error: Error): Error {
+    this.#broken = error
+    for (const { reject } of this.#queue.splice(0)) reject(error)
+    return error
+  }
+
+  #gone(): Error | null {
+    if (this.#broken instanceof StoreGone) return this.#broken
+    const now = this.#room.clock.monotonic()
+    if (now - this.#lookedAt < LOOK_EVERY_MS) return null
+    this.#lookedAt = now
+    return this.#room.isThere() ? null : this.#break(new StoreGone('the state folder is gone; nothing is written any more'))
   }
 
   #rollback(): void {

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { plan, task } from '../../testing/index.ts'
 import { given } from '../store.contract.ts'
-import { StoreRefused } from '../store.ts'
+import { StoreGone, StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { applySettings, assertSettings } from './settings.ts'
@@ -82,5 +82,34 @@ describe('sqlite: opening', () => {
     const stores = await Promise.all([open(), open(), open()])
     const id = await given(stores[0]!, plan('first', task('a')))
     expect((await stores[2]!.state(id))!.version).toBe(1)
+  })
+})
+
+describe('sqlite: the file under it', () => {
+  it('nothing is acknowledged any more once the folder is gone, nor after it came back', async () => {
+    const { folder, path, clock, open } = setup()
+    const store = await open()
+    await given(store, plan('first', task('a')))
+    renameSync(folder, `${folder}-elsewhere`)
+    clock.advance(100)
+    await expect(given(store, plan('second', task('a')))).rejects.toThrow(StoreGone)
+    await expect(store.plans({})).rejects.toThrow(StoreGone)
+    expect(existsSync(path)).toBe(false)
+    renameSync(`${folder}-elsewhere`, folder)
+    clock.advance(100)
+    await expect(given(store, plan('third', task('a')))).rejects.toThrow(StoreGone)
+    expect((await (await open()).plans({})).items.map(({ name }) => name)).toEqual(['first'])
+  })
+
+  it('another file in its place is not the one that was opened', async () => {
+    const { folder, clock, open } = setup()
+    const store = await open()
+    const owner = await store.leases.open({ leaseMs: 1_000 })
+    rmSync(folder, { recursive: true })
+    const other = await open()
+    clock.advance(100)
+    await expect(given(store, plan('here', task('a')))).rejects.toThrow(StoreGone)
+    await expect(owner.stop()).rejects.toThrow(StoreGone)
+    await given(other, plan('there', task('a')))
   })
 })

@@ -1,8 +1,9 @@
 // The durable store: one file, one connection that writes, one that reads while the other waits. Opening it proves that the
 // file is ours, that its schema is known, and that SQLite runs with the settings we promise.
 
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../safety/make-folder.ts'
 import { Changes } from '../changes.ts'
 import type { Clock, Host } from '../host.ts'
 import { States } from '../states.ts'
@@ -65,6 +66,7 @@ export class StoreSqlite extends StoreOnTables {
       clock,
       failpoint,
       busyMs: options.busyMs ?? BUSY_MS,
+      isThere: watched(path),
     })
     super({
       ...options,
@@ -86,7 +88,7 @@ export class StoreSqlite extends StoreOnTables {
   static async open(options: StoreSqliteOptions): Promise<StoreSqlite> {
     const { folder, clock, failpoint, newId, quotaBytes } = options
     const path = join(folder, 'planfold.db')
-    makeFolder(folder)
+    makeDurableFolder(folder)
     refuseNetworkFilesystem(folder, options.filesystemType)
     if (!existsSync(path)) {
       // Only its owner may read it; SQLite gives its companions the same rights.
@@ -174,10 +176,21 @@ function snapshotOf(path: string) {
 }
 
 /** Makes the folder durable together with those above it that had to be made. */
-function makeFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
-  for (let at = folder; at.length >= first.length; at = dirname(at)) syncFolderNow(dirname(at))
+function makeDurableFolder(folder: string): void {
+  for (const made of makeFolder(folder, 0o700).toReversed()) syncFolderNow(dirname(made))
+}
+
+/** A removed file can still be written to by whoever has it open; that it is the same one tells its number. */
+function watched(path: string): () => boolean {
+  const opened = statSync(path)
+  return () => {
+    try {
+      const { ino, dev } = statSync(path)
+      return ino === opened.ino && dev === opened.dev
+    } catch {
+      return false
+    }
+  }
 }
 
 export function explained(error: unknown, path: string): unknown {

@@ -1,0 +1,227 @@
+// What is sent to the service and comes back from it, as plain types: whoever has only JSON needs nothing else. A test holds them
+// against the schemas of the service.
+
+import type { Json, JsonObject } from '../domain/json.ts'
+
+/** A plan as it is written, in the canonical format. The service knows every key and says which one it does not. */
+export interface PlanDocument {
+  readonly planfold?: 1
+  /** One is made when it has none, and numbered when it is taken. */
+  readonly name?: string
+  readonly title?: string
+  readonly tasks: readonly TaskDocument[]
+  readonly [key: string]: unknown
+}
+
+/** Without `run`, `edit`, `gate` … it is external: somebody claims it and reports. */
+export interface TaskDocument {
+  readonly id: string
+  readonly title?: string
+  readonly description?: string
+  readonly kind?: string
+  readonly instruction?: string
+  readonly needs?: string | readonly string[]
+  readonly run?: unknown
+  readonly edit?: unknown
+  readonly gate?: unknown
+  readonly inputs?: { readonly [name: string]: unknown }
+  readonly [key: string]: unknown
+}
+
+export interface CreateOptions {
+  /** Start it at once. */
+  readonly start?: boolean
+  /** Instead of the one the document says. */
+  readonly name?: string
+  /** The format it is read as, whatever it looks like. */
+  readonly from?: string
+  readonly session_id?: string
+  readonly goal_id?: string
+  readonly agent_id?: string
+}
+
+interface PlanFields {
+  readonly id: string
+  readonly name: string
+  readonly title: string | null
+  readonly description: string | null
+  readonly goal_id: string | null
+  readonly agent_id: string | null
+  readonly session_id: string | null
+  /** In the words of the PlanStore. */
+  readonly status: string
+  /** In the words of Planfold. */
+  readonly state: 'draft' | 'active' | 'paused' | 'blocked' | 'completed' | 'failed' | 'cancelled'
+  readonly revision: number
+  /** Counts what happened to it. */
+  readonly version: number
+  readonly archived: boolean
+  readonly created_at: string
+  readonly updated_at: string
+  readonly started_at: string | null
+  readonly completed_at: string | null
+}
+
+/** A plan in a list. */
+export interface PlanItem extends PlanFields {
+  readonly tasks: number
+  readonly done: number
+}
+
+export interface PlanBody extends PlanFields {
+  readonly owner: string | null
+  readonly labels: readonly string[]
+  readonly plan_type: string
+  readonly steps: readonly Json[]
+  readonly current_step: number
+  /** What clients said; the times beside it are ours. */
+  readonly client: { readonly started_at: string | null; readonly completed_at: string | null }
+  readonly reason: string | null
+  readonly origin: string | null
+  readonly progress: {
+    readonly total: number
+    readonly done: number
+    readonly ended: number
+    readonly ratio: number
+    readonly success_rate: number | null
+    readonly counts: { readonly [state: string]: number }
+  }
+  readonly extra: JsonObject
+}
+
+export interface PlanMade extends PlanBody {
+  readonly replayed?: true | undefined
+  readonly warnings?:
+    | readonly { readonly message: string; readonly line: number; readonly column: number }[]
+    | undefined
+}
+
+/** How the plan stands after something was ordered. */
+export interface Moved {
+  readonly plan_id: string
+  readonly name: string
+  readonly state: string
+  readonly version: number
+  readonly replayed?: true | undefined
+}
+
+export interface TaskBody {
+  readonly id: string
+  readonly name: string
+  readonly plan_id: string
+  readonly plan_name: string
+  readonly agent_id: string | null
+  readonly title: string | null
+  readonly description: string | null
+  readonly task_type: string | null
+  readonly action: string
+  readonly input_data: JsonObject
+  readonly output_data: Json
+  readonly status: string
+  readonly state: TaskState
+  readonly sequence_order: number
+  readonly depends_on: readonly string[]
+  readonly priority: number
+  readonly labels: readonly string[]
+  readonly optional: boolean
+  readonly claimed_by: string | null
+  readonly reason: string | null
+  readonly visit: number
+  readonly attempt: number
+  readonly created_at: string
+  readonly started_at: string | null
+  readonly completed_at: string | null
+  readonly client: { readonly started_at: string | null; readonly completed_at: string | null }
+  readonly extra: JsonObject
+}
+type TaskState =
+  | 'pending'
+  | 'ready'
+  | 'running'
+  | 'waiting'
+  | 'blocked'
+  | 'completed'
+  | 'failed'
+  | 'abandoned'
+  | 'skipped'
+  | 'cancelled'
+
+/** A task with what most answers tell of it. */
+export interface TaskShown {
+  readonly id: string
+  readonly name: string
+  readonly plan_id: string
+  readonly status: string
+  readonly state: TaskState
+}
+
+export interface ClaimBody extends Moved {
+  /** For heartbeats and the report. */
+  readonly token: string
+  readonly expires_in_seconds: number
+  readonly agent_id: string | null
+  /** The folder to work in, relative to the workspace; null for the workspace. */
+  readonly place: string | null
+  readonly task: TaskShown
+  /** What to do, with what, and what to report. */
+  readonly briefing: {
+    readonly task: string
+    readonly title: string | null
+    readonly description: string | null
+    readonly instruction: string | null
+    readonly inputs: JsonObject
+    readonly outputs: { readonly [name: string]: { readonly from: string } }
+    readonly outcomes: { readonly [outcome: string]: readonly string[] }
+  }
+}
+
+export interface HeartbeatBody extends Moved {
+  readonly task: string
+  readonly token: string
+  readonly expires_in_seconds: number
+}
+
+export interface ReportSaid {
+  readonly status: 'completed' | 'failed'
+  /** Of the claim; without one, the claim must be yours, or there must be none. */
+  readonly token?: string
+  readonly outputs?: { readonly [name: string]: Json }
+  readonly outcome?: string
+  /** Why it failed. */
+  readonly error?: string
+}
+
+export interface TaskMoved extends Moved {
+  readonly task: TaskShown
+}
+
+export interface GateBody {
+  /** The task that asks. */
+  readonly gate: string
+  readonly plan_id: string
+  readonly task_id: string
+  readonly title: string | null
+  readonly asks: string
+  readonly asked: { readonly [key: string]: unknown }
+  /** The last words of the addresses that answer it. */
+  readonly answers: readonly string[]
+  readonly since: string
+  /** Of everything the answer will be bound to. */
+  readonly hash: string | null
+}
+
+export interface GateDecided extends Moved {
+  readonly gate: string
+  readonly verdict: string
+  readonly by: string
+  /** False when others must approve as well. */
+  readonly counts: boolean
+  readonly task_state: string
+  readonly asks: string | null
+}
+
+export interface PageOf<T> {
+  readonly items: readonly T[]
+  /** Hand it back as `cursor`; null when this was the last. */
+  readonly next: string | null
+}

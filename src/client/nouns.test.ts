@@ -1,0 +1,150 @@
+// The usual calls by noun, with plain text and plain objects: what they send and answer is what the service says it is.
+
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import type * as claims from '../format/wire/claims.ts'
+import type * as gates from '../format/wire/gates.ts'
+import type * as plans from '../format/wire/plans.ts'
+import type * as tasks from '../format/wire/tasks.ts'
+import type { ReadBy } from '../format/wire/wire.ts'
+import { type Served, served } from '../server/server.fixture.ts'
+import type {
+  ClaimBody,
+  GateBody,
+  GateDecided,
+  HeartbeatBody,
+  PlanBody,
+  PlanItem,
+  PlanMade,
+  TaskBody,
+} from './bodies.ts'
+import { type Answered, connect, type PlanDocument, type RemoteEngine } from './client.ts'
+import { byName } from './named.fixture.ts'
+
+let service: Served
+let client: RemoteEngine
+beforeAll(async () => {
+  service = await served({ guard: byName() })
+  client = connect({ url: service.url, token: 'ana' })
+})
+afterAll(async () => {
+  await client.close()
+  await service.close()
+})
+
+function must<T>(answered: Answered<T>): T {
+  if (!answered.ok) throw new Error(answered.refusal.message)
+  return answered.body
+}
+
+test('the types of the client are those of the service', () => {
+  expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
+  expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
+  expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
+  expectTypeOf<ReadBy<typeof tasks.task>>().toExtend<TaskBody>()
+  expectTypeOf<ReadBy<typeof claims.claim>>().toExtend<ClaimBody>()
+  expectTypeOf<ReadBy<typeof claims.heartbeat>>().toExtend<HeartbeatBody>()
+  expectTypeOf<ReadBy<typeof gates.gates>['items'][number]>().toExtend<GateBody>()
+  expectTypeOf<ReadBy<typeof gates.decided>>().toExtend<GateDecided>()
+  expectTypeOf<keyof ReadBy<typeof plans.plan>>().toEqualTypeOf<keyof PlanBody>()
+  expectTypeOf<keyof ReadBy<typeof tasks.task>>().toEqualTypeOf<keyof TaskBody>()
+})
+
+describe('by noun', () => {
+  test('a plan is made from a plain object, worked on and approved', async () => {
+    const document: PlanDocument = {
+      name: 'plain',
+      tasks: [
+        { id: 'a', title: 'the first', inputs: { n: 1 } },
+        { id: 'g', needs: ['a'], gate: { type: 'approval' } },
+      ],
+    }
+    const made = must(await client.plans.create(document, { start: true, agent_id: 'ana' }))
+    expect(made).toMatchObject({ name: 'plain', state: 'active', agent_id: 'ana' })
+    expect(must(await client.plans.get('plain')).id).toBe(made.id)
+    expect(must(await client.plans.list({ agent_id: 'ana', limit: 5 })).items.map(({ name }) => name)).toEqual([
+      'plain',
+    ])
+
+    const claimed = must(await client.tasks.claim({ plan_id: made.id }))!
+    expect(claimed).toMatchObject({ task: { name: 'a' }, briefing: { inputs: { n: 1 } } })
+    const { token } = claimed
+    expect(must(await client.tasks.heartbeat('plain', 'a', { token, lease_seconds: 90 })).expires_in_seconds).toBe(90)
+    const done = must(await client.tasks.report('plain', 'a', { status: 'completed', token, outputs: { m: 2 } }))
+    expect(done).toMatchObject({ task: { state: 'completed' }, plan_id: made.id })
+    expect(must(await client.tasks.get('plain', 'a')).output_data).toEqual({ m: 2 })
+    expect(must(await client.tasks.list({ plan_id: 'plain', status: 'completed' })).items).toHaveLength(1)
+    // Nothing else is ready.
+    expect(must(await client.tasks.claim({ plan_id: made.id }))).toBeNull()
+
+    const [gate] = must(await client.gates.list('plain')).items
+    expect(gate).toMatchObject({ gate: 'g', asks: 'approval' })
+    expect(must(await client.gates.approve('plain', 'g', { rationale: 'good' }))).toMatchObject({
+      verdict: 'approved',
+      by: 'ana',
+      state: 'completed',
+    })
+  })
+
+  test('text of any format is read as it is, and started later', async () => {
+    const made = must(await client.plans.create('planfold: 1\nname: texted\ntasks:\n  - id: a\n', { name: 'said' }))
+    expect(made).toMatchObject({ name: 'said', state: 'draft' })
+    expect(must(await client.plans.execute('said'))).toMatchObject({ plan_id: made.id })
+  })
+
+  test('the same key makes one plan', async () => {
+    const make = () => client.plans.create({ name: 'keyed', tasks: [{ id: 'a' }] }, { once: 'k-1' })
+    const [first, second] = [must(await make()), must(await make())]
+    expect([first.replayed, second.replayed, second.id]).toEqual([undefined, true, first.id])
+  })
+
+  test('a no is a value with a hint: of a document, of what is not there, of what cannot be', async () => {
+    const wrong = await client.plans.create({ name: 'wrong', tasks: [{ id: 'a', need: ['b'] }] })
+    expect(wrong).toMatchObject({ ok: false, refusal: { code: 'invalid', hint: expect.stringContaining('needs') } })
+    expect(await client.plans.get('nobody')).toMatchObject({ ok: false, refusal: { code: 'not-found' } })
+    expect(await client.gates.approve('plain', 'g')).toMatchObject({ ok: false, refusal: { hint: expect.any(String) } })
+  })
+})
+
+describe('the door takes plain text where it has names', () => {
+  test('orders and definitions as they are written', async () => {
+    const definition = { name: 'x', tasks: [{ id: 'a', action: { type: 'external' } }] } as const
+    const made = await client.submit(null, { type: 'create', definition })
+    if (!made.ok) throw new Error(made.refusal.message)
+    expect(await client.submit('x', { type: 'start' })).toMatchObject({ ok: true })
+    expect(await client.submit('x', { type: 'skip', task: 'a', reason: 'x' })).toMatchObject({ ok: true })
+    const seen: string[] = []
+    // Without a signal: whoever stops iterating ends it.
+    for await (const { events } of client.watch({ after: 0, plan: made.plan })) {
+      seen.push(...events.map(({ type }) => type))
+      if (seen.includes('plan.finished')) break
+    }
+    expect(seen).toContain('task.skipped')
+  })
+
+  test('what is no definition is refused, not thrown', async () => {
+    const loop: { self?: unknown } = {}
+    loop.self = loop
+    const malformed = [{ planfold: 1, name: 'x', tasks: [{ id: 'a' }] }, {}, null, { name: 'x', tasks: 'a' }, 7, loop]
+    for (const definition of malformed) {
+      const answer = await client.submit(null, { type: 'create', definition } as never)
+      expect(answer).toMatchObject({ ok: false, refusal: { code: 'invalid', hint: expect.any(String) } })
+    }
+    expect(await client.submit('x', null as never)).toMatchObject({ ok: false, refusal: { code: 'invalid' } })
+    expect(await client.submit('x', { type: 'jump' } as never)).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid' },
+    })
+  })
+
+  test('a refusal speaks of what a client has, and of the plan that is missing', async () => {
+    const unknown = await client.submit('nobody', { type: 'start' })
+    expect(unknown).toMatchObject({ refusal: { code: 'not-found', hint: expect.stringContaining('GET /plans') } })
+    for (const nobody of [null, ''])
+      expect(await client.submit(nobody, { type: 'start' })).toMatchObject({
+        ok: false,
+        refusal: { code: 'invalid', hint: expect.not.stringContaining('planfold ') },
+      })
+    const local = await service.composed.engine.submit(null, { type: 'start' }, service.composed.actor)
+    expect(local).toMatchObject({ refusal: { message: "'start' is about a plan, and none is named" } })
+  })
+})

@@ -1,0 +1,132 @@
+// The usual calls of the service by their nouns, each one request: for whoever has documents and plain text, and wants to know
+// nothing of the Engine door behind them.
+
+import type { Refusal } from '../domain/refusal.ts'
+import type * as body from './bodies.ts'
+import { refusalIn } from './refusals.ts'
+import type { Reply, Request } from './transport.ts'
+import { troubleOf } from './trouble.ts'
+
+/** A refusal is a value, as everywhere; what is thrown is trouble with the service or the store. */
+export type Answered<T> = { readonly ok: true; readonly body: T } | { readonly ok: false; readonly refusal: Refusal }
+
+/** `once`: a key of your own; the same request under the same key happens once. Every write has one by itself. */
+export interface Keyed {
+  readonly once?: string
+}
+
+export interface RemotePlans {
+  /** From an object in the canonical format, or text in any that is understood. A draft, unless it is to be started. */
+  create(document: body.PlanDocument | string, options?: body.CreateOptions & Keyed): Promise<Answered<body.PlanMade>>
+  get(plan: string): Promise<Answered<body.PlanBody>>
+  list(query?: PlansWanted): Promise<Answered<body.PageOf<body.PlanItem>>>
+  /** Starts a draft, resumes what is paused. */
+  execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
+}
+
+export interface RemoteTasks {
+  get(plan: string, task: string): Promise<Answered<body.TaskBody>>
+  list(query?: TasksWanted): Promise<Answered<body.PageOf<body.TaskBody>>>
+  /** The next that is ready; `body` is null when nothing is. */
+  claim(wanted?: ClaimWanted & Keyed): Promise<Answered<body.ClaimBody | null>>
+  heartbeat(
+    plan: string,
+    task: string,
+    held: { readonly token: string; readonly lease_seconds?: number },
+  ): Promise<Answered<body.HeartbeatBody>>
+  report(plan: string, task: string, said: body.ReportSaid, options?: Keyed): Promise<Answered<body.TaskMoved>>
+}
+
+export interface RemoteGates {
+  /** What waits for a decision in the plan. */
+  list(plan: string): Promise<Answered<body.PageOf<body.GateBody>>>
+  approve(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
+  reject(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
+}
+
+export interface PlansWanted extends Paged {
+  readonly status?: string
+  readonly goal_id?: string
+  readonly agent_id?: string
+  readonly session_id?: string
+  readonly q?: string
+  readonly archived?: boolean
+}
+export interface TasksWanted extends Paged {
+  readonly plan_id?: string
+  readonly agent_id?: string
+  readonly status?: string
+}
+interface Paged {
+  readonly limit?: number
+  readonly cursor?: string
+}
+export interface ClaimWanted {
+  readonly plan_id?: string
+  readonly session_id?: string
+  readonly agent_id?: string
+  readonly kinds?: readonly string[]
+  readonly lease_seconds?: number
+}
+/** `hash`: of what was seen; refused when something else is asked by now. */
+export interface Decision {
+  readonly rationale?: string
+  readonly hash?: string
+}
+
+export type Send = (request: Omit<Request, 'signal'>) => Promise<Reply>
+
+export function remoteNouns(
+  send: Send,
+  newKey: () => string,
+): { readonly plans: RemotePlans; readonly tasks: RemoteTasks; readonly gates: RemoteGates } {
+  const asked = async <T>(request: Omit<Request, 'signal'>): Promise<Answered<T>> => {
+    const reply = await send(request)
+    if (reply.ok) return { ok: true, body: reply.body as T }
+    const refusal = refusalIn(reply.problem)
+    if (refusal === null) throw troubleOf(reply.problem)
+    return { ok: false, refusal }
+  }
+  const get = <T>(path: string, query: object = {}) => asked<T>({ method: 'GET', path: path + queryOf(query) })
+  const post = <T>(path: string, said: object, { once = newKey() }: Keyed = {}) =>
+    asked<T>({ method: 'POST', path, body: JSON.stringify(said), key: once })
+  const decide =
+    (word: string): RemoteGates['approve'] =>
+    (plan, gate, why = {}, options) =>
+      post(`${planAt(plan)}/gates/${encodeURIComponent(gate)}/${word}`, why, options)
+  return {
+    plans: {
+      create: (document, { once = newKey(), ...query } = {}) => {
+        const path = `/plans${queryOf(query)}`
+        if (typeof document === 'string')
+          return asked({ method: 'POST', path, body: document, type: 'application/yaml', key: once })
+        return asked({ method: 'POST', path, body: JSON.stringify({ planfold: 1, ...document }), key: once })
+      },
+      get: plan => get(planAt(plan)),
+      list: query => get('/plans', query),
+      execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),
+    },
+    tasks: {
+      get: (plan, task) => get(`/tasks/${encodeURIComponent(`${plan}:${task}`)}`),
+      list: query => get('/tasks', query),
+      claim: ({ once, ...wanted } = {}) => post('/tasks/claim', wanted, once === undefined ? {} : { once }),
+      heartbeat: (plan, task, held) => post(`${taskAt(plan, task)}/heartbeat`, held),
+      report: (plan, task, said, options) => post(`${taskAt(plan, task)}/report`, said, options),
+    },
+    gates: {
+      list: plan => get(`${planAt(plan)}/gates`),
+      approve: decide('approve'),
+      reject: decide('reject'),
+    },
+  }
+}
+
+const planAt = (plan: string): string => `/plans/${encodeURIComponent(plan)}`
+const taskAt = (plan: string, task: string): string => `${planAt(plan)}/tasks/${encodeURIComponent(task)}`
+
+function queryOf(query: object): string {
+  const said = Object.entries(query).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(String(value))}`],
+  )
+  return said.length === 0 ? '' : `?${said.join('&')}`
+}

@@ -1,0 +1,127 @@
+// Whoever runs a plan does not approve it: an order that would get past a gate needs the right to decide at it, whatever the order is
+// called. Every order of every route comes by here (ordering.ts). A draft may be changed freely.
+
+import { changedIn } from '../domain/changed-task.ts'
+import type { TaskName } from '../domain/id.ts'
+import { keepItems } from '../domain/items.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import {
+  type Release,
+  releasedByFinishing,
+  releasedByRevising,
+  releasedBySkipping,
+  type Standing,
+} from '../domain/releasing.ts'
+import type { AnswerOf, Order } from '../engine/engine.ts'
+import type { Call } from './call.ts'
+import { RIGHTS } from './who.ts'
+
+type Summary = NonNullable<AnswerOf<'summary'>>
+
+/** How the end of the hint tells this refusal from others. */
+const ASK = 'or ask an approver'
+
+/** `version`: what was looked at; the order holds for nothing else. */
+export type Kept = { readonly refusal: Refusal } | { readonly version: number }
+
+/** Null when no gate is in question. */
+export async function keepGates(
+  { rooms: { engine }, who }: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  plan: string | null,
+  order: Order,
+): Promise<Kept | null> {
+  if (plan === null || !MAY_RELEASE.has(order.type) || RIGHTS[who.role].has('decide')) return null
+  // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null || !isAbout(order, summary)) return null
+  const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
+  if (current === null || board === null) return null
+  const statuses = new Map(board.map(({ name, status }) => [name, status]))
+  const release = releasedBy({ definition: current.definition, statuses }, order)
+  return release === null ? { version: summary.version } : { refusal: refusalOf(release, summary.name) }
+}
+
+/** Was it refused because of a gate? */
+export const isAtGate = ({ problem }: { readonly problem: { readonly hint?: string } }): boolean =>
+  problem.hint?.endsWith(ASK) === true
+
+const MAY_RELEASE: ReadonlySet<Order['type']> = new Set([
+  'skip',
+  'finish',
+  'revise',
+  'propose',
+  'add',
+  'change',
+  'remove',
+])
+
+function isAbout(order: Order, { status }: Summary): boolean {
+  if (order.type === 'finish') return order.as === 'completed'
+  return order.type === 'skip' || status !== 'draft'
+}
+
+function releasedBy(standing: Standing, order: Order): Release | null {
+  switch (order.type) {
+    case 'skip':
+      return releasedBySkipping(standing, order.task)
+    case 'finish':
+      return releasedByFinishing(standing)
+    case 'propose':
+      // Elsewhere somebody who may decide looks at it first.
+      return standing.definition.policy?.replan === 'auto' ? releasedInto(standing, order.definition) : null
+    default: {
+      const after = revisedBy(standing.definition, order)
+      return after === null ? null : releasedInto(standing, after)
+    }
+  }
+}
+
+const releasedInto = (standing: Standing, after: PlanDefinition): Release | null =>
+  releasedByRevising(standing, keepItems(standing.definition, after))
+
+/** Null when the engine refuses it anyway. */
+function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | null {
+  const { tasks } = definition
+  switch (order.type) {
+    case 'revise':
+      return order.definition
+    case 'add':
+      return { ...definition, tasks: [...tasks, ...order.tasks] }
+    case 'change': {
+      const changed = changedIn(tasks, order.task, order.set)
+      return changed === null ? null : { ...definition, tasks: changed }
+    }
+    case 'remove': {
+      const gone = new Set<TaskName>(order.tasks)
+      return { ...definition, tasks: tasks.filter(({ id }) => !gone.has(id)) }
+    }
+    default:
+      return null
+  }
+}
+
+function refusalOf(release: Release, plan: string): Refusal {
+  return refuse(
+    'not-allowed',
+    `${wordsOf(release)}; whoever runs a plan does not decide at its gates`,
+    `propose it (POST /plans/${plan}/proposals), ${ASK}`,
+  )
+}
+
+function wordsOf(release: Release): string {
+  switch (release.type) {
+    case 'skipped':
+      return `the gate '${release.gate}' has not been passed, and would be skipped`
+    case 'removed':
+      return `the gate '${release.gate}' has not been passed, and would be removed`
+    case 'changed':
+      return `the gate '${release.gate}' has not been passed, and would ask something else`
+    case 'released':
+      return `the gate '${release.gate}' has not been passed, and '${release.task}' would not wait for it any more`
+    case 'policy':
+      return `'policy.${release.part}', which says who is asked, would be another`
+    default:
+      return release satisfies never
+  }
+}
