@@ -40,6 +40,8 @@ export interface ServiceOptions {
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** Names it is called by, besides those of the loopback. */
   readonly hosts: readonly string[]
+  /** Where it listens, as it stands in an address. */
+  readonly addresses: readonly string[]
   readonly proxy: string | null
   /** The address people use, once the port is known. */
   readonly addressOf: (port: number) => string
@@ -51,17 +53,17 @@ export interface ServiceOptions {
 
 export async function runService(context: Context, options: ServiceOptions): Promise<number> {
   return await withState(context, options.state, async composed => {
-    const { auth, tls, hosts, proxy, maxPlans } = options
-    const origins = openOrigins({ tls: tls !== null, hosts, proxy })
+    const { auth, tls, hosts, addresses, proxy, maxPlans } = options
+    const origins = openOrigins({ tls: tls !== null, hosts, addresses, proxy })
     const { guard, link } = auth ? await guarded(composed, origins) : { guard: openGuard(origins), link: null }
     const log = openLog(options.logLevel, context.stderr)
     const [stop, force] = [new AbortController(), new AbortController()]
-    setMaxListeners(0, stop.signal)
+    setMaxListeners(0, stop.signal, force.signal)
     const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
     const serving = await listen(rooms, options)
     const stopped = stoppedBySignal(context, { stop, force, serving })
     const address = options.addressOf(serving.port)
-    const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, startedAt: composed.now() })
+    const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, auth, startedAt: composed.now() })
     tellAddress(context, composed, { address, host: serving.host, port: serving.port, auth, fragment: link })
     const attending =
       maxPlans === 0

@@ -83,7 +83,6 @@ export interface PlanBody extends PlanFields {
     readonly done: number
     readonly ended: number
     readonly ratio: number
-    readonly success_rate: number | null
     readonly counts: { readonly [state: string]: number }
   }
   readonly extra: JsonObject

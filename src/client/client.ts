@@ -9,7 +9,16 @@ export type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
 export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
-export { BadCursor, CommitUnknown, type Entry, type Page, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
+export {
+  BadCursor,
+  CommitUnknown,
+  type Entry,
+  type Page,
+  StoreBusy,
+  StoreDamaged,
+  StoreFull,
+  StoreGone,
+} from '../stores/store.ts'
 export type * from './bodies.ts'
 export { type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
 export type { Plain } from './plain.ts'

@@ -85,6 +85,8 @@ export type Command =
       readonly type: 'report'
       readonly task: TaskName
       readonly token?: string
+      /** The token must be that of a claim that holds. Absent in journals from before it was asked for. */
+      readonly held?: true
       readonly by: string
       readonly result: Result
     }

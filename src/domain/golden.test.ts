@@ -629,7 +629,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     next({ type: 'claim', task: name('first'), token: 'k1', by: 'bo', alone: true })
     next({ type: 'report', task: name('first'), token: 'k1', by: 'bo', result: succeeded({ outputs: { n: 1 } }) })
     next({ type: 'evaluate', task: name('first'), id: 'e1', score: 0.75, passed: true, data: { by: 'eye' }, ...ana })
-    next({ type: 'claim', task: name('third'), token: 'k2', by: 'cy' })
+    next({ type: 'claim', task: name('third'), token: 'k2', ...ana })
     next({ type: 'annotate', set: { note: null, current_step: 2 }, ...ana })
     next({ type: 'finish', as: 'completed', reason: 'good enough', ...ana })
     return journal

@@ -1,5 +1,6 @@
 // The one place where a loop waits (law L3). Anybody may ring; whoever waits wakes, once, and a ring nobody waited for is kept.
 
+import { setMaxListeners } from 'node:events'
 import type { Clock } from './clock.ts'
 
 export class Bell {
@@ -24,5 +25,15 @@ export class Bell {
       this.#wake = null
     }
     this.#rung = false
+  }
+}
+
+/** Tells of signals that end many plans at once: a listener for each plan is no leak. Returns how to stop. */
+export function heed(signals: readonly (AbortSignal | undefined)[], ring: () => void): () => void {
+  const given = signals.filter(signal => signal !== undefined)
+  setMaxListeners(0, ...given)
+  for (const signal of given) signal.addEventListener('abort', ring)
+  return () => {
+    for (const signal of given) signal.removeEventListener('abort', ring)
   }
 }

@@ -1,9 +1,9 @@
 // Orders of agents and people about external tasks: claim one, say that one is still at it, report how it ended. Files are looked at
 // around their work as around our own.
 
+import { notHeld } from '../domain/decisions/people.ts'
 import type { PlanId } from '../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
-import { refuse } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { isClaimable } from '../domain/task-graph.ts'
@@ -69,17 +69,13 @@ export async function heartbeat(
   order: OrderOf<'heartbeat'>,
 ): Promise<Submitted> {
   const { store } = rooms
-  const leaseMs = leaseOf(order.leaseMs)
   const state = await store.state(plan)
-  const alive = await store.claims.touch(plan, order.task, order.token, leaseMs)
-  if (!alive || state === null)
+  const asked = order.leaseMs === undefined ? undefined : leaseOf(order.leaseMs)
+  const leaseMs = await store.claims.touch(plan, order.task, order.token, asked)
+  if (leaseMs === null || state === null)
     return {
       ok: false,
-      refusal: refuse(
-        'conflict',
-        `the claim on '${order.task}' is not held by this token`,
-        'it may have lapsed; claim it again',
-      ),
+      refusal: notHeld(order.task),
     }
   return {
     ok: true,
@@ -99,7 +95,8 @@ export async function report(
 ): Promise<Submitted> {
   const state = await rooms.store.state(plan)
   const result = state === null ? order.result : await reported(rooms, state, order)
-  return await write(rooms, plan, { ...order, by: writing.actor, result }, writing)
+  const held = order.token === undefined ? {} : { held: true as const }
+  return await write(rooms, plan, { ...order, ...held, by: writing.actor, result }, writing)
 }
 
 /** Judged like an attempt of ours, and what was written since the claim is seen. */

@@ -171,7 +171,7 @@ describe('changes', () => {
   it('remove tasks nobody needs, and the last one only from a draft', async () => {
     const room = await drafted(external('a'), external('b', { needs: ['a'] }))
     expect(refusalOf(await room.submit({ type: 'remove', tasks: [name('a')] }))).toBe(
-      "not-allowed: 'b' needs 'a', which would be gone",
+      "not-ready: 'b' needs 'a', which would be gone",
     )
     expect(refusalOf(await room.submit({ type: 'remove', tasks: [name('b'), name('zz')] }))).toContain('not-found')
     await room.must({ type: 'remove', tasks: [name('a'), name('b')] })

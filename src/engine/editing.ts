@@ -106,7 +106,7 @@ function without(definition: PlanDefinition, { tasks: gone }: OrderOf<'remove'>)
     const need = task.needs?.find(name => names.has(name))
     if (need !== undefined)
       return refuse(
-        'not-allowed',
+        'not-ready',
         `'${task.id}' needs '${need}', which would be gone`,
         `remove '${task.id}' as well, or change what it needs first`,
       )

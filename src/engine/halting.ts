@@ -44,7 +44,7 @@ export function refuseHalted(rooms: Rooms): Refusal | null {
   const halt = haltOf(rooms)
   if (halt === null) return null
   return refuse(
-    'not-allowed',
+    'not-ready',
     `everything was halted by ${halt.by}: ${halt.reason}`,
     'to lift that: planfold halt --lift',
   )

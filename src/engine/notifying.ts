@@ -7,6 +7,7 @@
 // then it is told once more, under the same id. One batch is under way at a time, and its end is one turn: whatever is older than the
 // last notice in the journal has been told, apart from what still waits for a person, and that is looked for by its id.
 
+import { setMaxListeners } from 'node:events'
 import type { Turn } from '../domain/command.ts'
 import type { Actor, Millis, PlanId, TaskName } from '../domain/id.ts'
 import type { Notify } from '../domain/plan.ts'
@@ -230,6 +231,7 @@ export async function tellLeft(rooms: Rooms, plan: PlanId, lease: Lease, stop: A
   const news = new News()
   const isHeld = async (): Promise<boolean> => (await store.leases.holder(plan))?.owner === lease.owner
   const notices = new Notifier(rooms, { owner: lease.owner, bell, isHeld, leaving: stop })
+  setMaxListeners(0, stop)
   stop.addEventListener('abort', () => bell.ring(), { once: true })
   let state = await store.state(plan)
   while (state !== null && isStill(state)) {

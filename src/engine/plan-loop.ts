@@ -19,7 +19,7 @@ import { type NextActions, nextActions } from '../domain/next-actions.ts'
 import { scopesOverlap } from '../domain/scope.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { CommitUnknown, type Lease } from '../stores/store.ts'
-import { Bell } from './bell.ts'
+import { Bell, heed } from './bell.ts'
 import type { Driven, DriveOptions } from './engine.ts'
 import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
@@ -84,13 +84,12 @@ export class PlanLoop {
       // Our own turn is no news: the loop looks again as soon as it is written.
       if (origin === 'elsewhere' || !this.#writing) ring()
     })
-    const signals = [this.#options.stop, this.#options.force, lost].filter(signal => signal !== undefined)
-    for (const signal of signals) signal.addEventListener('abort', ring)
+    const unheed = heed([this.#options.stop, this.#options.force, lost], ring)
     try {
       return await this.#drive(lost)
     } finally {
       unlisten()
-      for (const signal of signals) signal.removeEventListener('abort', ring)
+      unheed()
       await this.#land()
     }
   }

@@ -122,7 +122,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   const unsure = worked.resets.filter(({ task }) => worked.unsure.includes(task))
   if (unsure.length > 0)
     return refuse(
-      'not-allowed',
+      'conflict',
       `nobody knows whether the compensation of ${unsure.map(({ task }) => `'${task}'`).join(', ')} happened`,
       'look, undo by hand what is left, then use --force: it is not run again',
       unsure.map(({ task }) => task),
@@ -130,7 +130,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   const stays = worked.stays.filter(({ declared }) => declared)
   if (stays.length > 0)
     return refuse(
-      'not-allowed',
+      'conflict',
       `what ${stays.map(({ task }) => `'${task}'`).join(', ')} did cannot all be undone from here: ${stays[0]!.why}`,
       'declare `compensate` for it, or undo it by hand and use --force',
       stays.map(({ task }) => task),
@@ -139,7 +139,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   if (refused.length === 0) return null
   const { target, why, run } = refused[0]!
   return refuse(
-    'not-allowed',
+    'conflict',
     `${target} cannot be taken back: ${why}`,
     `${run.length === 0 ? '' : `run ${run.map(line => `\`${line}\``).join(', ')}; `}or leave git alone: planfold rollback ${plan} --keep-git`,
   )

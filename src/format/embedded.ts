@@ -38,7 +38,9 @@ function namesOf(task: TaskDocument, prefix = ''): readonly string[] {
   return [
     name,
     ...addedTasks(task).map(({ added }) => added.id),
-    ...steps.flatMap((step, index) => (typeof step === 'string' ? [`${name}/${index + 1}`] : namesOf(step, `${name}/`))),
+    ...steps.flatMap((step, index) =>
+      typeof step === 'string' ? [`${name}/${index + 1}`] : namesOf(step, `${name}/`),
+    ),
   ]
 }
 

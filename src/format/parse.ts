@@ -131,9 +131,7 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   ]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
-  const checked = (options.check?.(definition) ?? [])
-    .slice(0, PLACED_MAX)
-    .map(fault => locateFault(definition, fault))
+  const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
   return {
     ok: true,

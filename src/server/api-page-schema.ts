@@ -1,7 +1,7 @@
 // A JSON Schema as a tree people can read: names, types, limits, what must be there. What has a name is told once and linked.
 
 import type { Json, JsonObject } from '../domain/json.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, sentence } from './html.ts'
 
 const NONE: Html = { html: '' }
 const DEPTH_MAX = 12
@@ -65,7 +65,7 @@ function limits(schema: JsonObject): Html {
 }
 
 const about = (schema: JsonObject): Html =>
-  typeof schema.description === 'string' ? html` <span>${schema.description}</span>` : NONE
+  typeof schema.description === 'string' ? html` <span>${sentence(schema.description)}</span>` : NONE
 
 const joined = (pieces: readonly Html[]): Html =>
   pieces.length === 0 ? NONE : pieces.reduce((made, one) => html`${made} or ${one}`)

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { schemaTree } from './api-page-schema.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, sentence } from './html.ts'
 import type { OpenApi, Operation, Parameter, Response } from './openapi.ts'
 import { resolved } from './openapi.ts'
 import { sample } from './openapi-sample.ts'
@@ -20,7 +20,7 @@ export function apiPage(document: OpenApi): Page {
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Planfold: routes</title>
 <style>${{ html: STYLE }}</style></head><body>
-<header><h1>Planfold <small>${String(document.info.version)}</small></h1><p>${String(document.info.description)}</p>
+<header><h1>Planfold <small>${String(document.info.version)}</small></h1><p>${sentence(String(document.info.description))}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>. Send a token as <code>Authorization: Bearer …</code>; a browser that opened the printed link is known by its cookie.</p></header>
 <nav>${nouns.map(noun => html`<a href="#${noun}">${noun}</a> `)}<a href="#schemas">schemas</a></nav>
 <main>${nouns.map(
@@ -52,6 +52,7 @@ function operationsOf({ paths }: OpenApi): readonly Listed[] {
 const RIGHTS: { readonly [right: string]: string } = {
   nothing: 'anybody',
   read: 'viewer',
+  inspect: 'operator or approver',
   operate: 'operator',
   decide: 'approver',
   administer: 'admin',
@@ -60,7 +61,7 @@ const RIGHTS: { readonly [right: string]: string } = {
 function operationBlock(document: OpenApi, listed: Listed): Html {
   const { method, path, operation } = listed
   const { parameters = [], requestBody, responses } = operation
-  return html`<details id="${operation.operationId}"><summary><b class="${method}">${method}</b> <code>${path}</code> <span>${operation.summary}</span></summary><div>
+  return html`<details id="${operation.operationId}"><summary><b class="${method}">${method}</b> <code>${path}</code> <span>${sentence(operation.summary)}</span></summary><div>
 <p>For: ${RIGHTS[operation['x-right']] ?? operation['x-right']}</p>
 ${parameters.length === 0 ? '' : html`<h3>Parameters</h3><ul>${parameters.map(parameterLine)}</ul>`}
 ${
@@ -75,14 +76,14 @@ ${
 }
 
 const parameterLine = ({ name, in: place, required, description = '', schema }: Parameter): Html =>
-  html`<li><code class="name">${name}</code>${required ? html`<b title="required">*</b>` : ''} <small>${place}</small> ${schemaTree(schema)} <span>${description}</span></li>`
+  html`<li><code class="name">${name}</code>${required ? html`<b title="required">*</b>` : ''} <small>${place}</small> ${schemaTree(schema)} <span>${sentence(description)}</span></li>`
 
 function responseLine(document: OpenApi, status: string, response: Response): Html {
   const { description = '', content = {} } = resolved(document, response)
   const bodies = Object.entries(content).map(
     ([type, { schema = {} }]) => html`<div><code>${type}</code> ${schemaTree(schema)}</div>`,
   )
-  return html`<li><b>${status}</b> <span>${description}</span>${bodies}</li>`
+  return html`<li><b>${status}</b> <span>${sentence(description)}</span>${bodies}</li>`
 }
 
 /** For a shell that knows `$URL` and `$TOKEN`. */

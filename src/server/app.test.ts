@@ -1,6 +1,7 @@
 // One way for every route: paths, methods, bodies, keys and whatever is wrong with them.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Served, served } from './server.fixture.ts'
 
 let service: Served
@@ -44,4 +45,19 @@ describe('the service', () => {
   test('a path that cannot be decoded is not found', async () => {
     expect((await service.ask('GET', '/%E0%A4%A')).status).toBe(404)
   })
+})
+
+test('a state folder that vanishes under it: it is not ready, and acknowledges nothing any more', async () => {
+  const doomed = await served()
+  expect((await doomed.ask('POST', '/plans', { goal_id: 'before' })).status).toBe(201)
+  rmSync(doomed.rooms.stateDir, { recursive: true })
+  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503))
+  const { status, body } = await doomed.ask('POST', '/plans', { goal_id: 'after' })
+  expect({ status, body }).toMatchObject({
+    status: 503,
+    body: { type: 'urn:planfold:problem:gone', detail: expect.stringContaining('gone'), hint: expect.any(String) },
+  })
+  expect((await doomed.ask('GET', '/health')).status).toBe(200)
+  expect(doomed.errors).toContainEqual(expect.objectContaining({ message: 'request failed' }))
+  await doomed.close()
 })

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json } from '../domain/json.ts'
+import type { Fault } from '../format/wire/wire.ts'
 import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
 import { readBody, readJson } from './body.ts'
 import type { Call } from './call.ts'
@@ -131,7 +132,13 @@ function readQuery(route: Loose, url: string): { readonly value: unknown } | Pro
     return unfit('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
   const read = route.query.read({ ...said })
-  return read.ok ? { value: read.value } : unfit('query', read.faults)
+  return read.ok ? { value: read.value } : unfit('query', read.faults.map(inAddress))
+}
+
+/** What is missing in an address is added there. */
+function inAddress(fault: Fault): Fault {
+  const key = /^add "(\w+)"$/.exec(fault.hint ?? '')?.[1]
+  return key === undefined ? fault : { ...fault, hint: `add ?${key}=… to the address` }
 }
 
 const NO_QUERY = { value: undefined }
@@ -143,6 +150,15 @@ async function bodyOf(
   request: IncomingMessage,
 ): Promise<{ readonly text: string; readonly type: string; readonly value: unknown } | Problem> {
   const read = await readBody(request, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
+  if (
+    charset !== undefined &&
+    !/^(?:utf-?8|us-ascii)$/i.test(charset) &&
+    (!isProblem(read) || read.problem.status === 400)
+  )
+    return problem(415, 'media-type', `a body in '${charset.slice(0, 60)}' is not taken here`, {
+      hint: 'send it as UTF-8',
+    })
   if (isProblem(read)) return read
   const { text } = read
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()

@@ -2,11 +2,25 @@
 
 import { describe, expect, test } from 'vitest'
 import { type Binding, checkBinding } from './binding.ts'
+import { openOrigins } from './origins.ts'
+import { isProblem } from './problem.ts'
 
 const check = (binding: Partial<Binding>) =>
   checkBinding({ host: '127.0.0.1', auth: true, tls: false, proxy: null, hosts: [], ...binding })
 
 describe('listening', () => {
+  test('its own address is a name only together with the port', () => {
+    expect(check({ host: '127.8.9.10' })).toMatchObject({ hosts: [], addresses: ['127.8.9.10'] })
+    const { check: from } = openOrigins({ tls: false, hosts: [], addresses: ['127.8.9.10'], proxy: null })
+    const asked = (host: string, port: number) =>
+      isProblem(from({ url: '/', headers: { host }, rawHeaders: ['Host', host], socket: { localPort: port } } as never))
+    expect(asked('127.8.9.10:8011', 8011)).toBe(false)
+    for (const host of ['127.8.9.10', '127.0.0.1', 'localhost']) {
+      expect(asked(host, 8011)).toBe(true)
+      expect(asked(host, 80)).toBe(false)
+    }
+  })
+
   test.each(['127.0.0.1', '127.8.9.10', '::1', 'localhost'])(
     'on %s needs nothing more, with tokens or without',
     host => {

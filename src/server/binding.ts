@@ -14,7 +14,13 @@ export interface Binding {
 }
 
 export type BindingChecked =
-  | { readonly ok: true; readonly proxy: string | null; readonly hosts: readonly string[] }
+  | {
+      readonly ok: true
+      readonly proxy: string | null
+      readonly hosts: readonly string[]
+      /** Where it listens, as it stands in an address; none when that is everywhere. */
+      readonly addresses: readonly string[]
+    }
   | { readonly ok: false; readonly is: 'usage' | 'refused'; readonly message: string; readonly hint: string }
 
 export function checkBinding({ host, auth, tls, proxy, hosts }: Binding): BindingChecked {
@@ -44,12 +50,7 @@ export function checkBinding({ host, auth, tls, proxy, hosts }: Binding): Bindin
       `on ${host} others could read tokens on the way`,
       'add --tls-cert and --tls-key, or --trusted-proxy with the https address of a proxy in front; or use --host 127.0.0.1',
     )
-  const own = isHere || isAnyAddress(host) ? [] : [bracketed(host)]
-  return {
-    ok: true,
-    proxy: public_,
-    hosts: [...own, ...(isHere && isIP(host) !== 0 ? [bracketed(host)] : []), ...hosts],
-  }
+  return { ok: true, proxy: public_, hosts, addresses: isAnyAddress(host) ? [] : [bracketed(host)] }
 }
 
 /** 127.0.0.0/8, ::1 and the name for them. */

@@ -3,6 +3,8 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../domain/json.ts'
+import { positionAt } from '../format/place.ts'
+import { jsonFault } from './json-fault.ts'
 import { type Problem, problem } from './problem.ts'
 import type { ServerLimits } from './rooms.ts'
 
@@ -59,9 +61,10 @@ export function readJson(text: string, limits: ServerLimits): JsonRead {
   let value: Json
   try {
     value = JSON.parse(text) as Json
-  } catch (error) {
-    const place = placeOf(text, error)
-    return problem(400, 'not-json', `the body is not JSON${place}`, { hint: 'check quotes, commas and brackets' })
+  } catch {
+    return problem(400, 'not-json', `the body is not JSON at ${placeOf(text)}`, {
+      hint: 'check quotes, commas and brackets',
+    })
   }
   const left = { nodes: limits.jsonNodes }
   const fault = measure(value, limits.jsonDepth, left)
@@ -88,10 +91,8 @@ function measure(value: Json, depth: number, left: { nodes: number }): string | 
   return null
 }
 
-/** ` at line 3, column 7`, where V8 says where. */
-function placeOf(text: string, error: unknown): string {
-  const at = /position (\d+)/.exec(error instanceof Error ? error.message : '')
-  if (at === null) return ''
-  const before = text.slice(0, Number(at[1])).split('\n')
-  return ` at line ${before.length}, column ${before.at(-1)!.length + 1}`
+/** `line 3, column 7`. */
+function placeOf(text: string): string {
+  const { line, column } = positionAt(text, jsonFault(text))
+  return `line ${line}, column ${column}`
 }

@@ -6,7 +6,7 @@ import type { Card } from '../domain/views/board.ts'
 import { findPlan, isInScope } from './look-up.ts'
 import { onWire } from './on-wire.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from './ordering.ts'
-import { isProblem, type Problem } from './problem.ts'
+import { isProblem, type Problem, problem } from './problem.ts'
 import { readyTasks } from './ready-tasks.ts'
 import { showTask } from './show-task.ts'
 
@@ -67,6 +67,11 @@ export interface NextAsk extends ClaimAsk {
 export async function claimNext(call: Asking, ask: NextAsk) {
   const within = ask.plan === undefined ? null : await findPlan(call, ask.plan)
   if (within !== null && isProblem(within)) return within
+  const halt = await call.rooms.engine.killSwitch.halted()
+  if (halt !== null)
+    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
+      hint: 'to lift that: DELETE /halt',
+    })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null

@@ -9,6 +9,7 @@ import type { Diagnostic } from '../format/diagnostic.ts'
 import { DIALECTS, dialectNamed } from '../format/dialects/all.ts'
 import { canonical } from '../format/dialects/canonical.ts'
 import type { Dialect } from '../format/dialects/dialect.ts'
+import { readJson } from '../format/json-text.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../format/parse.ts'
 import { isProblem, type Problem, problem } from './problem.ts'
 
@@ -27,7 +28,11 @@ export interface ReadOptions extends Pick<ParseOptions, 'known' | 'check'> {
   readonly from?: string | undefined
 }
 
+/** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
+const SLOW_MAX = 400_000
+
 export function readPlanDocument(text: string, { name, from, ...options }: ReadOptions): ReadDocument | Problem {
+  if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
   const dialect = from === undefined ? null : formatCalled(from)
   if (dialect !== null && isProblem(dialect)) return dialect
   const parsed = parsePlan(text, {
@@ -39,6 +44,10 @@ export function readPlanDocument(text: string, { name, from, ...options }: ReadO
   if (!parsed.ok) return faulty(parsed.diagnostics)
   return sketched(parsed) ?? documentOf(text, parsed)
 }
+
+const TOO_SLOW = problem(413, 'too-large', `a document of more than ${SLOW_MAX / 1_000} KB must be plain JSON`, {
+  hint: 'send it as JSON (no key twice, numbers and text that JSON can hold), or read it on the server: planfold run FILE',
+})
 
 /** Everything that is wrong with a document, as one problem. */
 export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem {

@@ -18,7 +18,8 @@ const DECIDES: ReadonlySet<Order['type']> = new Set(['decide', 'answer', 'review
 const ADMINISTERS: ReadonlySet<QueryType> = new Set(['prune', 'check'])
 
 export const orderRight = (type: Order['type']): Right => (DECIDES.has(type) ? 'decide' : 'operate')
-export const queryRight = (type: QueryType): Right => (ADMINISTERS.has(type) ? 'administer' : 'read')
+export const queryRight = (type: QueryType): Right =>
+  ADMINISTERS.has(type) ? 'administer' : type === 'blob' ? 'inspect' : 'read'
 
 export function refuseRight({ role }: Who, right: Right): Problem | null {
   if (RIGHTS[role].has(right)) return null
@@ -27,19 +28,13 @@ export function refuseRight({ role }: Who, right: Right): Problem | null {
   })
 }
 
-/**
- * Stored bytes may be anything of the workspace: a snapshot, what a task wrote, what stood there before. They are for whoever works
- * on plans, and for whoever must see what they decide about; not for those who only look.
- */
-export function refuseBytes(who: Who): Problem | null {
-  return RIGHTS[who.role].has('decide') ? null : refuseRight(who, 'operate')
-}
-
 /** Null when it is within reach. */
 export async function orderOutOfReach(call: Asking, plan: string | null, order: WireOrder): Promise<Problem | null> {
   if (call.who.scope === null) return null
   if (order.type === 'create') return refuseMaking(call, order.session)
-  const found = await findPlan(call, plan ?? '')
+  // About no plan at all: the engine says what is missing.
+  if (plan === null) return null
+  const found = await findPlan(call, plan)
   return isProblem(found) ? found : null
 }
 

@@ -49,9 +49,9 @@ async function told(call: Asking, accepted: Accepted, attached: boolean) {
   return { status: 'execution_started', attached, ...(await movedOf(call, accepted)) } as const
 }
 
-function over({ name, status }: Summary): Problem {
-  const allowed = status === 'failed' ? ['clone', 'retry', 'rollback'] : ['clone', 'rollback']
-  return problem(409, 'illegal-transition', `'${name}' has ended: ${status}`, {
+function over({ name, status, archived }: Summary): Problem {
+  const allowed = archived ? ['clone'] : status === 'failed' ? ['clone', 'retry', 'rollback'] : ['clone', 'rollback']
+  return problem(409, 'illegal-transition', archived ? `'${name}' is archived` : `'${name}' has ended: ${status}`, {
     hint: `run it again as a plan of its own: POST /plans/${name}/clone`,
     allowed,
   })

@@ -19,7 +19,6 @@ import { RIGHTS } from './who.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
-/** How the end of the hint tells this refusal from others. */
 const ASK = 'or ask an approver'
 
 /** `version`: what was looked at; the order holds for nothing else. */
@@ -35,6 +34,9 @@ export async function keepGates(
   // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null || !isAbout(order, summary)) return null
+  const parked = undecided(order, summary)
+  if (parked !== null) return { refusal: refusalOf(parked, summary.name) }
+  if (order.type === 'retry') return { version: summary.version }
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return null
   const statuses = new Map(board.map(({ name, status }) => [name, status]))
@@ -42,12 +44,9 @@ export async function keepGates(
   return release === null ? { version: summary.version } : { refusal: refusalOf(release, summary.name) }
 }
 
-/** Was it refused because of a gate? */
-export const isAtGate = ({ problem }: { readonly problem: { readonly hint?: string } }): boolean =>
-  problem.hint?.endsWith(ASK) === true
-
 const MAY_RELEASE: ReadonlySet<Order['type']> = new Set([
   'skip',
+  'retry',
   'finish',
   'revise',
   'propose',
@@ -58,7 +57,27 @@ const MAY_RELEASE: ReadonlySet<Order['type']> = new Set([
 
 function isAbout(order: Order, { status }: Summary): boolean {
   if (order.type === 'finish') return order.as === 'completed'
-  return order.type === 'skip' || status !== 'draft'
+  return order.type === 'skip' || order.type === 'retry' || status !== 'draft'
+}
+
+/** Something went wrong, and a person is asked what then: to try it again, or to pass over it, is an answer. */
+interface Undecided {
+  readonly type: 'undecided'
+  readonly gate: TaskName
+  readonly asks: 'unknown-outcome' | 'recovery' | 'replan'
+}
+
+function undecided(order: Order, { waiting }: Summary): Undecided | null {
+  for (const { task: gate, asks } of waiting)
+    if ((asks.type === 'unknown-outcome' || asks.type === 'recovery' || asks.type === 'replan') && isOf(order, gate))
+      return { type: 'undecided', gate, asks: asks.type }
+  return null
+}
+
+/** Would it be tried again, or passed over? With a group goes all that belongs to it. */
+function isOf(order: Order, task: TaskName): boolean {
+  if (order.type === 'finish') return true
+  return (order.type === 'skip' || order.type === 'retry') && (task === order.task || task.startsWith(`${order.task}/`))
 }
 
 function releasedBy(standing: Standing, order: Order): Release | null {
@@ -101,16 +120,23 @@ function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | n
   }
 }
 
-function refusalOf(release: Release, plan: string): Refusal {
+function refusalOf(release: Release | Undecided, plan: string): Refusal {
+  const how = release.type === 'undecided' ? `see what is asked (GET /plans/${plan}/gates)` : proposing(plan)
   return refuse(
     'not-allowed',
     `${wordsOf(release)}; whoever runs a plan does not decide at its gates`,
-    `propose it (POST /plans/${plan}/proposals), ${ASK}`,
+    `${how}, ${ASK}`,
   )
 }
 
-function wordsOf(release: Release): string {
+const proposing = (plan: string): string => `propose it (POST /plans/${plan}/proposals)`
+
+function wordsOf(release: Release | Undecided): string {
   switch (release.type) {
+    case 'undecided':
+      return release.asks === 'unknown-outcome'
+        ? `nobody knows whether '${release.gate}' happened, and somebody is asked`
+        : `'${release.gate}' went wrong, and somebody is asked what then`
     case 'skipped':
       return `the gate '${release.gate}' has not been passed, and would be skipped`
     case 'removed':

@@ -18,15 +18,27 @@ interface Walk {
   tasks: number
   done: number
   looked: number
-  complete: boolean
+  counted: boolean
 }
 
 export async function goalProgress(engine: Engine, id: string, status: GoalRow['status']): Promise<GoalProgress> {
-  const walk: Walk = { engine, seen: new Set([id]), plans: new Map(), tasks: 0, done: 0, looked: 0, complete: true }
+  const walk: Walk = { engine, seen: new Set([id]), plans: new Map(), tasks: 0, done: 0, looked: 0, counted: true }
   const ratio = await ratioOf(walk, id, status, DEPTH_MAX)
-  const { plans, tasks, done, seen, complete } = walk
-  return { ratio, plans: Object.fromEntries(plans), tasks, done, goals: seen.size - 1, complete }
+  const { plans, tasks, done, seen, counted } = walk
+  return {
+    ratio,
+    plans: Object.fromEntries(plans),
+    tasks,
+    done,
+    goals: seen.size - 1,
+    complete: counted && ratio === 1 && isAllDone(plans),
+    counted,
+  }
 }
+
+/** Not by somebody's word: one is completed, and none is open or failed. What was cancelled counts nowhere. */
+const isAllDone = (plans: ReadonlyMap<string, number>): boolean =>
+  plans.has('completed') && [...plans.keys()].every(status => status === 'completed' || status === 'cancelled')
 
 async function ratioOf(walk: Walk, id: string, status: GoalRow['status'], depth: number): Promise<number> {
   const parts: number[] = []
@@ -39,7 +51,7 @@ async function ratioOf(walk: Walk, id: string, status: GoalRow['status'], depth:
   for await (const goal of every(walk, GOALS_MAX, cursor => walk.engine.goals.list(partsOf(id, cursor)))) {
     if (walk.seen.has(goal.id)) continue
     if (depth === 0 || walk.seen.size > GOALS_MAX) {
-      walk.complete = false
+      walk.counted = false
       break
     }
     walk.seen.add(goal.id)
@@ -72,7 +84,7 @@ async function* every<T>(
     const { items, next } = await pageFrom(cursor)
     for (const item of items) {
       if (++walk.looked > max + GOALS_MAX) {
-        walk.complete = false
+        walk.counted = false
         return
       }
       yield item

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../domain/refusal.ts'
 
-/** The first that fits counts. `PLAN` is the plan it is about. */
+/** The first that fits counts. `PLAN` is the plan it is about, `TASK` the task. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold next(?: [^\s`]+)? --explain/, 'GET /plans/PLAN/next?explain=true'],
   [/planfold checkpoints list(?: [^\s`]+)?/, 'GET /plans/PLAN/checkpoints'],
@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold list/, 'GET /plans'],
   [/planfold inbox/, 'GET /inbox'],
   [/planfold revise(?: [^`]+)?/, 'POST /plans/PLAN/revisions'],
-  [/planfold (retry|skip)(?: [^`]+)?/, 'POST /plans/PLAN/tasks/…/$1'],
+  [/planfold (retry|skip)(?: [^`]+)?/, 'POST /plans/PLAN/tasks/TASK/$1'],
   [/planfold (resume|pause|cancel|rollback)(?: [^`]+)?/, 'POST /plans/PLAN/$1'],
   [/planfold run(?: [^`]+)?/, 'POST /plans/PLAN/execute'],
 ]
@@ -26,19 +26,19 @@ const ALLOWED: { readonly [word: string]: string } = {
   'cancel --force': 'cancel',
 }
 
-export function inOurWords(refusal: Refusal, plan: string | null): Refusal {
+export function inOurWords(refusal: Refusal, plan: string | null, task?: string): Refusal {
   const { hint, allowed } = refusal
   const words = allowed?.map(word => ALLOWED[word] ?? word)
   return {
     ...refusal,
-    ...(hint === undefined ? {} : { hint: hintHere(hint, plan ?? '…', allowed, words) }),
+    ...(hint === undefined ? {} : { hint: hintHere(hint, { plan: plan ?? '…', task: task ?? '…' }, allowed, words) }),
     ...(words === undefined ? {} : { allowed: words }),
   }
 }
 
 function hintHere(
   hint: string,
-  plan: string,
+  about: { readonly plan: string; readonly task: string },
   allowed: readonly string[] | undefined,
   words: readonly string[] | undefined,
 ): string {
@@ -46,5 +46,10 @@ function hintHere(
   if (allowed !== undefined && words !== undefined && hint.includes(allowed.join(', ')))
     return hint.replace(allowed.join(', '), words.join(', '))
   const found = WORDS.find(([pattern]) => pattern.test(hint))
-  return found === undefined ? hint : hint.replace(found[0], found[1].replace('PLAN', plan))
+  return found === undefined
+    ? hint
+    : hint.replace(
+        found[0],
+        found[1].replace('PLAN', about.plan).replace('TASK', encodeURIComponent(about.task).replace('%E2%80%A6', '…')),
+      )
 }

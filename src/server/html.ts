@@ -10,6 +10,14 @@ export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[])
   return { html: strings.reduce((made, text, at) => made + shown(pieces[at - 1]!) + text) }
 }
 
+/** A sentence of ours: what stands in backticks is code. */
+export function sentence(text: string): Html {
+  const pieces = text.split(/`([^`]+)`/)
+  return {
+    html: pieces.map((piece, at) => (at % 2 === 1 ? `<code>${escaped(piece)}</code>` : escaped(piece))).join(''),
+  }
+}
+
 function shown(piece: Piece): string {
   if (typeof piece === 'string' || typeof piece === 'number') return escaped(String(piece))
   return 'html' in piece ? piece.html : piece.map(({ html }) => html).join('')

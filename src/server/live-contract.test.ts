@@ -39,6 +39,7 @@ describe('regression 38', () => {
   test('every underscore name is really sent while plans run, with its one shape, and no other is', async () => {
     const service = await setup()
     const { engine } = service.composed
+    await service.ask('POST', '/sessions', { id: 'talk' })
     const url = `${service.url}/api/session/talk/events?names=underscore`
     const [lost, listener, dotted] = [
       hear(url, { after: 'nowhere' }),

@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import type { PlanFacts } from '../domain/views/announcement.ts'
 import type { Feed } from '../engine/engine.ts'
 import { type Entry, StoreDamaged } from '../stores/store.ts'
+import { LiveFolds } from './live-folds.ts'
 import { Subscriber, type Wish } from './live-subscriber.ts'
 import { LiveEntry, LiveTail } from './live-tail.ts'
 import { outputTick, progressTick } from './live-ticks.ts'
@@ -41,6 +42,7 @@ export class Live {
   readonly #subscribers = new Set<Subscriber>()
   readonly #held = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
+  readonly #folds: LiveFolds
   #tail = new LiveTail(0, 0)
   /** Set while somebody listens. */
   #listening: Listening | null = null
@@ -54,6 +56,7 @@ export class Live {
 
   constructor(options: LiveOptions) {
     this.#options = options
+    this.#folds = new LiveFolds(options.feed.entries)
   }
 
   /** How many listen. */
@@ -129,6 +132,7 @@ export class Live {
     this.#listening?.stop()
     this.#listening = null
     this.#output = null
+    this.#folds.forget()
     this.#progress.clear()
     if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
     this.#progressTimer = null
@@ -142,7 +146,7 @@ export class Live {
     const tail = new LiveTail(Math.max(0, end - Math.min(PREFILL, kept)), kept)
     try {
       for (const entry of await feed.since(tail.end, PREFILL))
-        tail.push(new LiveEntry(entry, await this.#factsOf(entry)))
+        tail.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
       tail.forget(end)
@@ -168,7 +172,7 @@ export class Live {
         // What a task printed was committed before its end was, and is told before it.
         await this.#readOutput()
         const items: LiveEntry[] = []
-        for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry)))
+        for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
         for (const item of items) this.#tail.push(item)
         if (items.length > 0) this.#tell(items)
         // There is more, or there was: then the next look finds the gap.

@@ -8,6 +8,7 @@ import { type PlanFacts, RESYNC } from '../domain/views/announcement.ts'
 import { underscoreData } from '../domain/views/announcement-underscore.ts'
 import type { Feed } from '../engine/engine.ts'
 import { type Entry, type Position, StoreDamaged } from '../stores/store.ts'
+import { LiveFolds } from './live-folds.ts'
 import { LiveEntry, type LiveTail } from './live-tail.ts'
 import { TickQueue } from './live-ticks.ts'
 import { type Cursor, frame, type Naming, UNDERSCORE } from './sse-frame.ts'
@@ -47,6 +48,8 @@ export class Subscriber {
   #told: number | null
   #gap: Gap | null
   #page: LiveEntry[] = []
+  /** Its own: it may be far behind everybody else. */
+  readonly #folds: LiveFolds
   #limit = 1
   #version: number | null = null
   #wake: (() => void) | null = null
@@ -56,6 +59,7 @@ export class Subscriber {
   private constructor(around: Around, wish: Wish, at: { after: Position; told: number | null; gap: Gap | null }) {
     this.#around = around
     this.wish = wish
+    this.#folds = new LiveFolds(around.feed.entries)
     this.#after = at.after
     this.#told = at.told
     this.#gap = at.gap
@@ -97,7 +101,7 @@ export class Subscriber {
       this.#told = null
       passed++
       if (!this.wish.wants(item.entry.plan, item.facts)) continue
-      const frames = item.frames(this.wish.naming)
+      const frames = await item.frames(this.wish.naming)
       if (told < frames.length) return told === 0 ? frames : frames.slice(told)
     }
     return []
@@ -149,6 +153,7 @@ export class Subscriber {
     if (this.#after >= tail.end) return null
     if (this.#after + 1 >= tail.begin) {
       this.#page = []
+      this.#folds.forget()
       this.#limit = 1
       this.#version = null
       return tail.at(this.#after + 1)
@@ -194,7 +199,7 @@ export class Subscriber {
     await new Promise(resolve => setImmediate(resolve))
     const entries = await read(this.#limit)
     const { facts } = this.#around
-    this.#page = await Promise.all(entries.map(async entry => new LiveEntry(entry, await facts(entry))))
+    this.#page = await Promise.all(entries.map(async entry => new LiveEntry(entry, await facts(entry), this.#folds)))
     const chars = this.#page.reduce((sum, item) => sum + item.chars, 0)
     this.#limit = chars > PAGE_CHARS_MAX ? 1 : Math.min(PAGE_MAX, this.#limit * 2)
   }

@@ -3,6 +3,7 @@
 
 import type { PlanFacts } from '../domain/views/announcement.ts'
 import type { Entry, Position } from '../stores/store.ts'
+import type { LiveFolds } from './live-folds.ts'
 import { DOTTED, entryFrames, type Naming } from './sse-frame.ts'
 
 const CHARS_MAX = 4_000_000
@@ -12,18 +13,22 @@ export class LiveEntry {
   readonly entry: Entry
   readonly facts: PlanFacts
   readonly chars: number
-  readonly #frames = new Map<string, readonly string[]>()
+  readonly #folds: LiveFolds
+  readonly #frames = new Map<string, Promise<readonly string[]>>()
 
-  constructor(entry: Entry, facts: PlanFacts) {
+  constructor(entry: Entry, facts: PlanFacts, folds: LiveFolds) {
     this.entry = entry
     this.facts = facts
-    this.chars = this.frames(DOTTED).reduce((sum, text) => sum + text.length, 0)
+    this.#folds = folds
+    const frames = entryFrames(DOTTED, entry, facts, null)
+    this.#frames.set(DOTTED.key, Promise.resolve(frames))
+    this.chars = frames.reduce((sum, text) => sum + text.length, 0)
   }
 
-  frames(naming: Naming): readonly string[] {
+  frames(naming: Naming): Promise<readonly string[]> {
     const known = this.#frames.get(naming.key)
     if (known !== undefined) return known
-    const made = entryFrames(naming, this.entry, this.facts)
+    const made = this.#folds.before(this.entry, state => entryFrames(naming, this.entry, this.facts, state))
     this.#frames.set(naming.key, made)
     return made
   }

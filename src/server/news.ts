@@ -48,6 +48,22 @@ export function newsIn<F extends object>(body: F, shown: object, { fields, alway
   }
 }
 
+/**
+ * Whoever sends `state` back as it is has sent the whole body: what is in it as it was is not said anew, not even a status. `word` is
+ * how a status is shown.
+ */
+export function withoutEcho<S, F extends { readonly status?: S | undefined }>(
+  body: F,
+  shown: object,
+  word: (status: S) => string,
+): F {
+  const [said, before] = [body as unknown as JsonObject, shown as JsonObject]
+  if (said.state === undefined || said.state !== before.state) return body
+  const isAsShown = ([key, value]: readonly [string, Json]): boolean =>
+    key === 'status' ? word(value as S) === before.status : isSame(value, before[key])
+  return Object.fromEntries(Object.entries(said).filter(entry => !isAsShown(entry))) as unknown as F
+}
+
 /** Null takes a key away. */
 export function merged(before: JsonObject, set: JsonObject): JsonObject {
   const entries = new Map<string, Json>(Object.entries(before))

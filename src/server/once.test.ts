@@ -1,7 +1,7 @@
 // `Idempotency-Key` on every POST: asked twice under one key, everything happens once and is answered as it was. Every POST of the
 // table is here, or says why a key changes nothing about it.
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { printJson } from '../format/print.ts'
@@ -253,6 +253,66 @@ const posts = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) =>
 test('every POST is here, or says why a key changes nothing', () => {
   expect(posts.filter(path => WITHOUT[path] === undefined && sceneOf(path) === undefined)).toEqual([])
   expect([...Object.keys(SCENES), ...Object.keys(WITHOUT)].filter(path => !posts.includes(path))).toEqual([])
+})
+
+test('who takes no notice of a key says so, and offers none', async () => {
+  const deaf = ROUTES.filter(({ once }) => once === false)
+  expect(deaf.map(({ path }) => path).sort()).toEqual([
+    '/auth/code',
+    '/auth/codes',
+    '/auth/logout',
+    '/engine/queries',
+    '/halt',
+    '/tokens',
+  ])
+  const { body } = await service.ask('GET', '/openapi.json')
+  for (const [path, methods] of Object.entries<{ post?: { parameters?: { name: string }[] } }>(body.paths)) {
+    if (methods.post === undefined) continue
+    const takes = (methods.post.parameters ?? []).some(one => one.name === 'Idempotency-Key')
+    const isDeaf = deaf.some(one => one.path.replaceAll(/:(\w+)/g, '{$1}') === path)
+    expect({ path, takes }).toEqual({ path, takes: !isDeaf })
+  }
+})
+
+describe('a key that was used to execute a plan', () => {
+  const K = { 'idempotency-key': 'execute-once' }
+
+  test('does not set it going again when it was paused since', async () => {
+    const id = await make(external2('paused-since'), false)
+    const first = await service.ask('POST', `/plans/${id}/execute`, undefined, K)
+    expect(first).toMatchObject({ status: 202, body: { attached: false, state: 'active' } })
+    await service.ask('POST', `/plans/${id}/pause`)
+    const second = await service.ask('POST', `/plans/${id}/execute`, undefined, K)
+    expect(second).toMatchObject({
+      status: 202,
+      body: { attached: false, state: 'paused', version: first.body.version, replayed: true },
+    })
+    const third = await service.ask('POST', `/plans/${id}/execute`, undefined, { 'idempotency-key': 'another' })
+    expect(third).toMatchObject({ status: 202, body: { state: 'active' } })
+    await service.ask('POST', `/plans/${id}/pause`)
+    const fourth = await service.ask('POST', `/plans/${id}/execute`, undefined, { 'idempotency-key': 'another' })
+    expect(fourth).toMatchObject({ status: 202, body: { state: 'paused', version: third.body.version } })
+  })
+
+  test('only attached to it, and attaches to it for ever', async () => {
+    const id = await make(external2('attached-since'))
+    const key = { 'idempotency-key': 'attach' }
+    expect(await service.ask('POST', `/plans/${id}/execute`, undefined, key)).toMatchObject({ status: 200 })
+    await service.ask('POST', `/plans/${id}/pause`)
+    expect(await service.ask('POST', `/plans/${id}/execute`, undefined, key)).toMatchObject({
+      status: 200,
+      body: { attached: true, state: 'paused' },
+    })
+  })
+
+  test('is no key to another plan', async () => {
+    const id = await make(external2('another-plan'), false)
+    const said = { status: 409, body: { detail: expect.stringContaining('used for something else') } }
+    expect(await service.ask('POST', `/plans/${id}/execute`, undefined, K)).toMatchObject(said)
+    await must(id, { type: 'start' })
+    await must(id, { type: 'pause' })
+    expect(await service.ask('POST', `/plans/${id}/execute`, undefined, K)).toMatchObject(said)
+  })
 })
 
 test.each(posts.filter(path => sceneOf(path) !== undefined).map((path, at) => [path, `once-${at}`] as const))(

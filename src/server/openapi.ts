@@ -147,7 +147,7 @@ function queryParameters({ query }: Loose, components: ReturnType<typeof openCom
   )
 }
 
-function headerParameters({ method, path, headers = {}, answers }: Loose): readonly Parameter[] {
+function headerParameters({ method, path, headers = {}, answers, once }: Loose): readonly Parameter[] {
   const own = Object.entries(headers).map(
     ([name, description]): Parameter => ({
       name,
@@ -180,7 +180,7 @@ function headerParameters({ method, path, headers = {}, answers }: Loose): reado
   }
   return [
     ...own,
-    ...(method === 'POST' ? [key] : []),
+    ...(method === 'POST' && once !== false ? [key] : []),
     ...(method !== 'GET' && path.includes(':') ? [match] : []),
     ...(method === 'GET' && answers[200]?.tag === true ? [none] : []),
   ]
@@ -196,7 +196,10 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
 }
 
-function answersOf({ method, answers }: Loose, components: ReturnType<typeof openComponents>): Operation['responses'] {
+function answersOf(
+  { method, answers, once }: Loose,
+  components: ReturnType<typeof openComponents>,
+): Operation['responses'] {
   const responses: Record<string, Response> = {}
   for (const [status, { about, body, type, texts = [], tag }] of Object.entries(answers)) {
     const content: { [type: string]: { readonly schema?: JsonObject } } = {}
@@ -208,7 +211,7 @@ function answersOf({ method, answers }: Loose, components: ReturnType<typeof ope
       ...headersOf({
         ...(status === '201' ? { Location: LOCATION } : {}),
         ...(tag === true ? { ETag: TAG } : {}),
-        ...(method === 'POST' ? { 'Idempotency-Replayed': REPLAYED } : {}),
+        ...(method === 'POST' && once !== false ? { 'Idempotency-Replayed': REPLAYED } : {}),
       }),
       ...(Object.keys(content).length === 0 ? {} : { content }),
     }

@@ -42,15 +42,17 @@ const notThere = (version: number, expected: number) =>
 
 export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
   const submitted = await submit(call, plan, what, options(call))
-  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
+  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan, taskOf(what)))
 }
 
 /** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
 export async function orderAlso(call: Asking, plan: string, what: Order, part: string): Promise<Accepted | Problem> {
   const { once } = call
   const submitted = await submit(call, plan, what, once === undefined ? {} : { once: `${once}/${part}` })
-  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan))
+  return submitted.ok ? submitted : refused(inOurWords(submitted.refusal, plan, taskOf(what)))
 }
+
+const taskOf = (what: Order): string | undefined => ('task' in what && what.task !== undefined ? what.task : undefined)
 
 /** What every order tells: the plan, and how it stands now. */
 export async function movedOf(

@@ -22,6 +22,8 @@ export interface OriginsOptions {
   readonly tls: boolean
   /** Names we are called by besides the loopback's, with or without a port. */
   readonly hosts: readonly string[]
+  /** Addresses we listen on, besides the loopback's: with the port they are called by, as a browser writes it. */
+  readonly addresses?: readonly string[]
   /** The origin a proxy in front of us is called by. It says who called it in X-Forwarded-For. */
   readonly proxy: string | null
 }
@@ -45,7 +47,8 @@ export function openOrigins(options: OriginsOptions): Origins {
       const host = headers.host?.toLowerCase() ?? ''
       const isProxied = host === proxyHost
       if (!isProxied && !hostsAt(socket.localPort).has(host)) return misdirected(host)
-      if (hasTwoHosts(request.rawHeaders) || !(request.url ?? '').startsWith('/')) return misdirected(host)
+      if (hasTwoHosts(request.rawHeaders)) return TWO_HOSTS
+      if (!(request.url ?? '').startsWith('/')) return wholeAddress(request.url ?? '')
       const origin = isProxied ? options.proxy! : `${scheme}://${host}`
       const site = headers['sec-fetch-site']
       if (headers.origin !== undefined && headers.origin !== origin)
@@ -60,10 +63,10 @@ export function openOrigins(options: OriginsOptions): Origins {
   }
 }
 
-function hostsOf({ tls, hosts }: OriginsOptions, port: number | undefined): ReadonlySet<string> {
+function hostsOf({ tls, hosts, addresses = [] }: OriginsOptions, port: number | undefined): ReadonlySet<string> {
   const isUsual = port === (tls ? 443 : 80)
   const all = new Set<string>()
-  for (const name of LOOPBACK_NAMES) {
+  for (const name of [...LOOPBACK_NAMES, ...addresses]) {
     all.add(`${name}:${port}`)
     if (isUsual) all.add(name)
   }
@@ -94,6 +97,17 @@ const misdirected = (host: string): Problem =>
     hint: 'call it by the address it printed, or start it with --allow-host',
     headers: { connection: 'close' },
   })
+
+const wholeAddress = (url: string): Problem =>
+  problem(421, 'misdirected', `the request names a whole address, ${shown(url)}, as one to a proxy would`, {
+    hint: 'send the path only, and the name of the service as Host',
+    headers: { connection: 'close' },
+  })
+
+const TWO_HOSTS = problem(421, 'misdirected', 'the request has two Host headers', {
+  hint: 'send one',
+  headers: { connection: 'close' },
+})
 
 const crossSite = (from: string): Problem =>
   problem(403, 'cross-site', `requests on behalf of ${from} are not taken`, {

@@ -4,6 +4,7 @@
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
 import { checkGraph } from '../domain/graph.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { AnswerOf, Order } from '../engine/engine.ts'
 import { tasksFromSteps } from '../format/wire/from-store.ts'
@@ -27,13 +28,30 @@ const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
 }
 
 /** Null when it may be asked for. */
-export function refuseStatus({ name, status }: Summary, wanted: PlanStatus): Problem | null {
-  if (isAlready(status, wanted) || FROM[status].includes(wanted)) return null
-  const allowed = FROM[status].map(planWord)
-  return problem(409, 'illegal-transition', `'${name}' is ${planWord(status)} and cannot become ${planWord(wanted)}`, {
-    hint: allowed.length === 0 ? 'it has ended; POST /plans makes a new one' : `it can become ${allowed.join(', ')}`,
-    allowed,
-  })
+export function refuseStatus(summary: Summary, definition: PlanDefinition, wanted: PlanStatus): Problem | null {
+  const { name, status, archived } = summary
+  const allowed = allowedFrom(summary, definition)
+  if (isAlready(status, wanted) || allowed.includes(wanted)) return null
+  const isHere = archived ? 'is archived' : isEmpty(definition) ? 'has no tasks' : `is ${planWord(status)}`
+  return illegal(`'${name}' ${isHere} and cannot become ${planWord(wanted)}`, allowed, isEmpty(definition))
+}
+
+/** What would work now. */
+function allowedFrom({ status, archived }: Summary, definition: PlanDefinition): readonly PlanStatus[] {
+  if (archived) return []
+  // Nothing is there that could begin, or be done.
+  return isEmpty(definition) ? FROM[status].filter(one => one !== 'active' && one !== 'completed') : FROM[status]
+}
+
+/** Neither tasks, nor steps that could become some. */
+const isEmpty = (definition: PlanDefinition): boolean =>
+  definition.tasks.length === 0 && tasksFromSteps(definition, checkGraph) === null
+
+function illegal(detail: string, allowed: readonly PlanStatus[], isEmpty: boolean): Problem {
+  const words = allowed.map(planWord)
+  const ways = words.length === 0 ? 'it has ended; POST /plans makes a new one' : `it can become ${words.join(', ')}`
+  const hint = isEmpty && words.length > 0 ? `add tasks to it (POST /tasks), or ${ways}` : ways
+  return problem(409, 'illegal-transition', detail, { hint, allowed: words })
 }
 
 /** Null when there was nothing to do. */
@@ -69,9 +87,13 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
   const filled = await withTasks(call, plan)
   if (filled !== null && isProblem(filled)) return filled
   const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
-  if (!isProblem(started) || started.problem.status !== 409) return started
+  if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
   const now = await call.rooms.engine.ask({ type: 'summary', plan })
-  if (now === null || !isAlready(now.status, 'active')) return started
+  const current = await call.rooms.engine.ask({ type: 'definition', plan })
+  if (now === null || current === null) return gone()
+  if (now.status === 'draft' && isEmpty(current.definition))
+    return illegal(`'${now.name}' has no tasks and cannot be started`, allowedFrom(now, current.definition), true)
+  if (!isAlready(now.status, 'active')) return started
   return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
 }
 
@@ -118,8 +140,16 @@ async function inWords(call: Asking, plan: string, what: Order): Promise<Accepte
   const done = refused(inOurWords(submitted.refusal, plan))
   if (done.problem.allowed === undefined) return done
   const summary = await rooms.engine.ask({ type: 'summary', plan })
-  const allowed = summary === null ? [] : FROM[summary.status].map(planWord).filter(word => word !== wordOf(what))
-  const hint = allowed.length === 0 ? 'see its tasks: GET /tasks?plan_id=…' : `it can become ${allowed.join(', ')}`
+  const current = await rooms.engine.ask({ type: 'definition', plan })
+  // While its tasks are undone there is only the end of that, or its being cut short.
+  const isUndoing = submitted.refusal.allowed?.includes('cancel --force') === true
+  const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)
+  const allowed = ways.map(planWord).filter(word => word !== wordOf(what))
+  const hint = isUndoing
+    ? `wait for it, or cut it short: POST /plans/${summary?.name ?? plan}/cancel with "force": true`
+    : allowed.length === 0
+      ? 'see its tasks: GET /tasks?plan_id=…'
+      : `it can become ${allowed.join(', ')}`
   return { ...done, problem: { ...done.problem, hint, allowed } }
 }
 

@@ -103,11 +103,13 @@ export async function goBack(
   )
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
+  // Once it has ended, the plan is at least that far.
+  const now = ended === null ? null : await call.rooms.engine.ask({ type: 'summary', plan })
   return {
     status,
     checkpoint_id: preview.checkpoint?.name ?? null,
     to: preview.to,
     outcome: ended === null ? null : onWire({ ...ended, type: undefined }),
-    ...(await movedOf(call, done)),
+    ...(await movedOf(call, now === null ? done : { ...done, version: now.version })),
   } as const
 }

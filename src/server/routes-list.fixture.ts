@@ -5,6 +5,7 @@ import type { AnyRoute } from './route.ts'
 const ROLES: { readonly [right: string]: string } = {
   nothing: 'anybody',
   read: 'viewer',
+  inspect: 'operator or approver',
   operate: 'operator',
   decide: 'approver',
   administer: 'admin',

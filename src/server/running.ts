@@ -9,6 +9,8 @@ import { serverFolder } from './token-book.ts'
 export interface Running {
   readonly pid: number
   readonly address: string
+  /** Does it ask for a token? */
+  readonly auth: boolean
   readonly startedAt: number
 }
 
@@ -44,9 +46,9 @@ function readRunning(path: string): Running | null {
   const read = readSecretFileNow(path)
   if (!read.ok) return null
   try {
-    const { pid, address, startedAt } = JSON.parse(read.text) as Partial<Running>
+    const { pid, address, auth = true, startedAt } = JSON.parse(read.text) as Partial<Running>
     if (typeof pid !== 'number' || typeof address !== 'string' || typeof startedAt !== 'number') return null
-    if (isAlive(pid)) return { pid, address, startedAt }
+    if (isAlive(pid)) return { pid, address, auth, startedAt }
     unlinkSync(path)
   } catch {}
   return null

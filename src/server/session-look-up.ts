@@ -19,13 +19,26 @@ export async function findSession(call: Asking, id: string): Promise<SessionRow 
   return row ?? noSession(id)
 }
 
+/** A plan may name a session that nobody opened. */
+export async function isSessionKnown(call: Asking, id: string): Promise<boolean> {
+  if (!isSessionInScope(call, id)) return false
+  const { engine } = call.rooms
+  if ((await engine.sessions.get(id)) !== null) return true
+  return (await engine.ask({ type: 'plans', session: id, limit: 1 })).items.length > 0
+}
+
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')
 
 /** An id somebody chose; null when it is a good one. */
-export function sessionIdFault(id: string): Problem | null {
+export function sessionIdFault(
+  id: string,
+  where: { readonly in: 'body' | 'path'; readonly key: string },
+): Problem | null {
   const read = sessionId.read(id)
-  return read.ok ? null : unfit('body', [{ path: 'session', message: 'cannot be the id of a session', hint: ID_HINT }])
+  return read.ok
+    ? null
+    : unfit(where.in, [{ path: where.key, message: 'cannot be the id of a session', hint: ID_HINT }])
 }
 
 const ID_HINT = 'use letters and digits, with dots, dashes, colons and the like between them, at most 128'

@@ -3,6 +3,7 @@
 import type { PlanId, Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import { gitOperationsOf } from '../domain/views/git-operations.ts'
+import { successRate } from '../domain/views/progress.ts'
 import type { AnswerOf, Engine } from '../engine/engine.ts'
 import type { Entry, MetricRow } from '../stores/store.ts'
 import { iso, isoOrNull, onWire } from './on-wire.ts'
@@ -34,7 +35,7 @@ export async function metricsOf(engine: Engine, plan: PlanId, { progress }: NonN
   const sum = (key: Exclude<keyof MetricRow, 'kind'>): number => rows.reduce((all, row) => all + row[key], 0)
   const [attempts, durationMs] = [sum('attempts'), sum('durationMs')]
   const used = (await engine.ask({ type: 'steps', plan, by: 'capability' }))?.items ?? []
-  const { counts, total, successRate } = progress
+  const { counts, total } = progress
   return {
     total_steps: total,
     completed_steps: counts.completed,
@@ -44,7 +45,7 @@ export async function metricsOf(engine: Engine, plan: PlanId, { progress }: NonN
     total_retries: sum('retries'),
     total_duration_ms: durationMs,
     avg_step_duration_ms: attempts === 0 ? 0 : Math.round(durationMs / attempts),
-    success_rate: successRate,
+    success_rate: successRate({ succeeded: sum('succeeded'), failed: sum('failed'), lost: sum('lost') }),
     tools_used: used.flatMap(({ group }) => (group === null ? [] : [group])),
   }
 }

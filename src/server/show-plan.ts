@@ -81,7 +81,8 @@ export function planBody(summary: Summary, definition: PlanDefinition): PlanBody
   }
 }
 
-export const showProgress = (progress: Progress): PlanBody['progress'] =>
+/** Rates of success are told with the metrics, of attempts: two that differ would contradict each other. */
+export const showProgress = ({ successRate: _, ...progress }: Progress): PlanBody['progress'] =>
   onWire(progress) as unknown as PlanBody['progress']
 
 export function planItem(row: PlanRow): PlanItem {

@@ -3,45 +3,16 @@
 
 import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { ENDED, type PlanStatus, type TaskStatus } from '../domain/status.ts'
+import { ENDED, type PlanStatus } from '../domain/status.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import type { Card } from '../domain/views/board.ts'
+import { planWord, stepWord } from '../domain/views/session-words.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { PLAN_WORDS, STEP_WORDS } from '../format/wire/session-plans.ts'
+import type { PLAN_WORDS } from '../format/wire/session-plans.ts'
 import { iso, isoOrNull } from './on-wire.ts'
 
-export type PlanWord = (typeof PLAN_WORDS)[number]
-export type StepWord = (typeof STEP_WORDS)[number]
-
-const PLAN: { readonly [status in PlanStatus]: PlanWord } = {
-  draft: 'pending',
-  active: 'executing',
-  blocked: 'executing',
-  paused: 'paused',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
-}
-const STEP: { readonly [status in TaskStatus]: StepWord } = {
-  pending: 'pending',
-  ready: 'pending',
-  blocked: 'pending',
-  running: 'running',
-  waiting: 'running',
-  completed: 'completed',
-  failed: 'failed',
-  abandoned: 'failed',
-  skipped: 'skipped',
-  cancelled: 'cancelled',
-}
-
-export const planWord = (status: PlanStatus): PlanWord => PLAN[status]
-/** It waits for its next attempt: `retrying`. */
-export const stepWord = ({ status, retryAt }: Pick<Card, 'status' | 'retryAt'>): StepWord =>
-  status === 'ready' && retryAt !== null ? 'retrying' : STEP[status]
-
 /** What a word of the dialect means; the canonical words mean themselves. */
-export function meantBy(word: PlanWord | 'running' | PlanStatus): readonly PlanStatus[] {
+export function meantBy(word: (typeof PLAN_WORDS)[number] | 'running' | PlanStatus): readonly PlanStatus[] {
   if (word === 'executing' || word === 'running') return ['active', 'blocked']
   if (word === 'planning') return []
   return [word === 'pending' ? 'draft' : word]
@@ -52,6 +23,10 @@ export const descriptionOf = (plan: {
   readonly title: string | null
   readonly name: string
 }) => plan.goal ?? plan.title ?? plan.name
+
+/** What was said beside a document that has a goal of its own. */
+const saidBeside = ({ extra }: PlanDefinition): string | null =>
+  typeof extra?.description === 'string' ? extra.description : null
 
 /** Null when the plan has gone. */
 export async function showSessionPlan(engine: Engine, plan: string) {
@@ -66,7 +41,7 @@ export async function showSessionPlan(engine: Engine, plan: string) {
     id: summary.id,
     name: summary.name,
     session_id: summary.session,
-    description: descriptionOf(summary),
+    description: saidBeside(current.definition) ?? descriptionOf(summary),
     status: planWord(summary.status),
     state: summary.status,
     reason: summary.reason,

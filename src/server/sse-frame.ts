@@ -1,6 +1,7 @@
 // How an announcement is written on an event stream, and the id that tells where it stands: `<position>` for the last of an entry,
 // `<position>.<index>` for those before it, so that a stream that was cut anywhere goes on exactly there.
 
+import type { PlanState } from '../domain/state.ts'
 import type { PlanFacts, ToldEntry } from '../domain/views/announcement.ts'
 import { type Announcement, announcements } from '../domain/views/announcement.ts'
 import { underscoreAnnouncements } from '../domain/views/announcement-underscore.ts'
@@ -15,16 +16,22 @@ export interface Cursor {
 /** Under which names entries are announced; `key` tells one way from another. */
 export interface Naming {
   readonly key: string
-  announce(entry: ToldEntry, facts: PlanFacts): readonly Announcement[]
+  /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
+  announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
 }
 
 export const DOTTED: Naming = { key: 'dotted', announce: announcements }
 export const UNDERSCORE: Naming = { key: 'underscore', announce: underscoreAnnouncements }
 
 /** One text for each announcement of an entry, with its id. */
-export function entryFrames(naming: Naming, entry: Entry, facts: PlanFacts): readonly string[] {
+export function entryFrames(
+  naming: Naming,
+  entry: Entry,
+  facts: PlanFacts,
+  before: PlanState | null,
+): readonly string[] {
   const { position, now } = entry
-  const told = naming.announce({ ...entry, at: new Date(now).toISOString() }, facts)
+  const told = naming.announce({ ...entry, at: new Date(now).toISOString() }, facts, before)
   return told.map(({ name, data }, index) =>
     frame(name, data, printCursor({ position, index: index === told.length - 1 ? null : index })),
   )

@@ -3,16 +3,17 @@
 //
 //   pending ─running→ claim      running|pending ─completed|failed→ (claim,) report      not running ─skipped→ skip
 
+import { notHeld } from '../domain/decisions/people.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
 import type { Result } from '../domain/result.ts'
-import { SATISFIES, type TaskStatus } from '../domain/status.ts'
+import { ENDED, SATISFIES, type TaskStatus } from '../domain/status.ts'
 import type { AnswerOf, Order, TaskRecord } from '../engine/engine.ts'
-import { taskWord } from '../format/wire/store-words.ts'
+import { planWord, taskWord } from '../format/wire/store-words.ts'
 import { given } from './given.ts'
 import { type Accepted, type Asking, order } from './ordering.ts'
 import { startPlan, unversioned } from './plan-status.ts'
-import { isProblem, type Problem, problem } from './problem.ts'
+import { isProblem, type Problem, problem, refused } from './problem.ts'
 
 /** A task, how its plan stands, and how what it needs does. */
 export interface Standing {
@@ -44,6 +45,7 @@ export function refuseTaskStatus(standing: Standing, wanted: WantedStatus): Prob
   const { card } = standing.record
   return illegal(
     `'${card.name}' is ${taskWord(card.status)} and cannot become ${taskWord(wanted.status)}${whyOf(standing)}`,
+    standing,
     allowed,
   )
 }
@@ -57,6 +59,8 @@ export async function taskBecomes(
   const { record, summary, isAlone } = standing
   let left = call
   const { name: task, claimedBy } = record.card
+  const isReported = wanted.status === 'completed' || wanted.status === 'failed'
+  if (isReported && claimedBy === null && wanted.token !== undefined) return refused(notHeld(task))
   if (wanted.status === 'skipped')
     return await inWords(call, standing, { type: 'skip', task, reason: wanted.reason ?? 'skipped by a client' })
   if (summary.status === 'draft') {
@@ -96,7 +100,7 @@ function allowedFrom({ record: { card }, needs, summary }: Standing): readonly T
       // A draft has readied nobody yet.
       return summary.status === 'draft' && !isOurs && needs.every(isMet) ? BEGINS : ['skipped']
     case 'ready':
-      return isOurs ? ['skipped'] : BEGINS
+      return isOurs || summary.status === 'paused' ? ['skipped'] : BEGINS
     case 'running':
       return isOurs ? [] : ['completed', 'failed']
     case 'blocked':
@@ -116,16 +120,23 @@ function allowedFrom({ record: { card }, needs, summary }: Standing): readonly T
 const BEGINS: readonly TaskStatus[] = ['running', 'completed', 'failed', 'skipped']
 const isMet = ({ card }: TaskRecord): boolean => SATISFIES.has(card.status)
 
-function whyOf({ record: { card }, needs }: Standing): string {
+function whyOf({ record: { card }, needs, summary }: Standing): string {
+  if (summary.archived) return ': its plan is archived'
+  if (summary.status === 'cancelled' || summary.status === 'paused') return `: its plan is ${planWord(summary.status)}`
   if (card.action !== 'external') return `: it is carried out here (${card.action}), not by clients`
   if (card.status === 'running') return card.claimedBy === null ? '' : `: ${card.claimedBy} has it`
   const unmet = needs.filter(need => !isMet(need)).map(need => `'${need.card.name}'`)
   return unmet.length === 0 || card.status === 'completed' ? '' : `: it waits for ${unmet.join(', ')}`
 }
 
-function illegal(detail: string, allowed: readonly TaskStatus[]): Problem {
+function illegal(detail: string, { record: { card }, summary }: Standing, allowed: readonly TaskStatus[]): Problem {
   const words = allowed.map(taskWord)
-  const hint = words.length === 0 ? 'POST /tasks/:task/retry opens it again' : `it can become ${words.join(', ')}`
+  const isOver = summary.archived || summary.status === 'cancelled'
+  const ways = [
+    ...(ENDED.has(card.status) && !isOver ? [`POST /tasks/${card.id}/retry opens it again`] : []),
+    ...(words.length === 0 ? [] : [`it can become ${words.join(', ')}`]),
+  ]
+  const hint = ways.length === 0 ? `see how its plan stands: GET /plans/${summary.name}` : ways.join('; ')
   return problem(409, 'illegal-transition', detail, { hint, allowed: words })
 }
 

@@ -35,7 +35,11 @@ beforeEach(() => {
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }))
 
 const make = (name: string, more: Partial<NewToken> = {}) =>
-  makeToken(stateDir, { name, role: 'viewer', scope: null, createdAt: 1, expiresAt: null, owner: 'olga', ...more }, randomBytes)
+  makeToken(
+    stateDir,
+    { name, role: 'viewer', scope: null, createdAt: 1, expiresAt: null, owner: 'olga', ...more },
+    randomBytes,
+  )
 
 describe("the owner's token", () => {
   test('is made once, with 256 random bits, and only its owner may read it', async () => {
@@ -108,6 +112,14 @@ describe('tokens of others', () => {
     const path = join(stateDir, 'server/tokens', file!)
     expect(readFileSync(path, 'utf8')).not.toContain(made.secret)
     expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  test("never bear the owner's name, and one that does lets nobody in", async () => {
+    expect(await make('Olga')).toMatchObject({ ok: false, message: "'Olga' is the name of the owner" })
+    await make('bo')
+    await make('ada')
+    const tokens = openTokenBook(stateDir, 'ADA' as Actor, Date.now)
+    expect(tokens().map(({ name }) => name)).toEqual(['bo'])
   })
 
   test('have names of their own', async () => {
@@ -197,9 +209,9 @@ describe('codes made elsewhere', () => {
 describe('services that run', () => {
   test('are known until they end, and not when their process is gone', async () => {
     const gone = 4_194_303
-    await noteRunning(stateDir, { pid: gone, address: 'http://x', startedAt: 9 })
-    const unnote = await noteRunning(stateDir, { pid: process.pid, address: 'http://y', startedAt: 1 })
-    expect(listRunning(stateDir)).toEqual([{ pid: process.pid, address: 'http://y', startedAt: 1 }])
+    await noteRunning(stateDir, { pid: gone, address: 'http://x', auth: true, startedAt: 9 })
+    const unnote = await noteRunning(stateDir, { pid: process.pid, address: 'http://y', auth: true, startedAt: 1 })
+    expect(listRunning(stateDir)).toEqual([{ pid: process.pid, address: 'http://y', auth: true, startedAt: 1 }])
     await unnote()
     expect(listRunning(stateDir)).toEqual([])
   })

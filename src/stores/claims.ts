@@ -21,9 +21,11 @@ export function claimsOn(room: Keeping): Claims {
     touch: (plan, task, token, leaseMs) =>
       transactions.write(tables => {
         const held = heldToken(room, tables, plan, task)
-        if (held === null || held.token !== token) return false
-        tables.claims.put(held.no, claimUntil(room, held.ordinal, token, leaseMs))
-        return true
+        if (held === null || held.token !== token) return null
+        const asked = leaseMs ?? tables.claims.lease(held.no, held.ordinal) ?? CLAIM_LEASE_DEFAULT_MS
+        const claim = claimUntil(room, held.ordinal, token, asked)
+        tables.claims.put(held.no, claim)
+        return claim.lease
       }),
 
     lapsed: async only => {
@@ -63,10 +65,11 @@ export function claimUntil(
   ordinal: number,
   token: string,
   leaseMs: number,
-): ClaimRecord {
+): ClaimRecord & { readonly lease: number } {
   const lease = leaseMs > 0 ? Math.min(leaseMs, CLAIM_LEASE_MAX_MS) : CLAIM_LEASE_DEFAULT_MS
   const { clock, host } = room
-  return { ordinal, token, boot: host.boot, expires: Math.floor(clock.monotonic() + lease), until: clock.now() + lease }
+  const expires = Math.floor(clock.monotonic() + lease)
+  return { ordinal, token, boot: host.boot, expires, until: clock.now() + lease, lease }
 }
 
 /** Within one boot the monotonic clock tells; after a restart of the machine only the wall clock can. */

@@ -1,6 +1,7 @@
 // Sums over attempts that have ended, by plan, agent, capability, kind or time. One vocabulary of outcomes: succeeded, failed,
 // lost; the rate of success is the first out of all three. Read page by page, with turns for others in between.
 
+import { successRate } from '../domain/views/progress.ts'
 import { limitOf } from './cursor.ts'
 import type { EndedStep, StepsWhere } from './index-table.ts'
 import { BadCursor, type Page, type StepsQuery, type StepsRow } from './store.ts'
@@ -107,7 +108,8 @@ class Sum {
       attempts,
       ...this.#outcomes,
       retries: this.#retries,
-      successRate: this.#outcomes.succeeded / attempts,
+      // There is no group without an attempt.
+      successRate: successRate(this.#outcomes)!,
       durationMs: {
         sum: sorted.reduce((sum, ms) => sum + ms, 0),
         p50: sorted[Math.ceil(attempts * 0.5) - 1]!,

@@ -244,8 +244,11 @@ export interface Holder {
 // ── claims: an agent's hold on an external task; heartbeats touch only this row ─────────────────────────────────────
 
 export interface Claims {
-  /** Called after `attempt.started` with a claim is durable, and by heartbeats. False when the token is unknown. */
-  touch(plan: PlanId, task: TaskName, token: string, leaseMs: number): Promise<boolean>
+  /**
+   * Called after `attempt.started` with a claim is durable, and by heartbeats; without a lease, the one asked for last. Answers how
+   * long it holds now, in milliseconds; null when the token is unknown.
+   */
+  touch(plan: PlanId, task: TaskName, token: string, leaseMs?: number): Promise<number | null>
   lapsed(plan?: PlanId): Promise<readonly { readonly plan: PlanId; readonly task: TaskName; readonly token: string }[]>
   drop(plan: PlanId, task: TaskName): Promise<void>
 }

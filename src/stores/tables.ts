@@ -144,10 +144,13 @@ export interface ClaimRecord {
   /** Monotonic milliseconds of the boot; after a restart of the machine `until` counts. */
   readonly expires: number
   readonly until: Millis
+  /** How long it was asked for, in milliseconds; null for claims from before it was kept. */
+  readonly lease: number | null
 }
 
 export interface ClaimTable {
   put(no: number, claim: ClaimRecord): void
+  lease(no: number, ordinal: number): number | null
   all(no: number | null): readonly (ClaimRecord & { readonly plan: PlanId; readonly no: number })[]
   remove(no: number, ordinal: number): void
 }

@@ -112,6 +112,9 @@ describe('starting', () => {
     const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
     expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
     expect(JSON.stringify(items)).not.toContain(made.token)
+    await here.planfold('token', 'create', 'endless', '--role', 'viewer')
+    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +everything +no end/)
+    await here.planfold('token', 'revoke', 'endless')
 
     const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
     const code = new URL(link).hash.slice('#code='.length)
@@ -183,6 +186,10 @@ describe('starting', () => {
     )
     expect((await here.read('work/here.txt')).trim()).toBe(join(here.folder, 'work'))
     expect(statSync(join(here.folder, 'kept/planfold.db')).isFile()).toBe(true)
+    const link = await here.planfold('--dir', 'kept', 'token', 'link')
+    expect([link.exit, link.stderr]).toEqual([3, expect.stringContaining('started with --no-auth')])
+    const typo = await here.planfold('serve', '--port', '0', '--database', 'tpyo/kept')
+    expect([typo.exit, typo.stderr]).toEqual([2, expect.stringContaining('for --database')])
   })
 })
 

@@ -1,6 +1,6 @@
 // `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
 
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { bracketed, checkBinding } from '../../server/binding.ts'
 import type { LogLevel } from '../../server/log.ts'
@@ -33,7 +33,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     hosts: options.allowHost ?? [],
   })
   if (!binding.ok) throw new Complaint(EXIT[binding.is], binding.is, binding.message, binding.hint)
-  const { hosts, proxy } = binding
+  const { hosts, addresses, proxy } = binding
   const dir = databaseOf(context, options)
   const root = folderOf(context, options.root)
   const { runService } = await import('../serving.ts')
@@ -43,6 +43,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     auth: options.auth,
     tls,
     hosts,
+    addresses,
     proxy,
     addressOf: port => proxy ?? `${tls === null ? 'http' : 'https'}://${shownHost(options, hosts)}:${port}`,
     logLevel: options.logLevel,
@@ -74,7 +75,12 @@ function databaseOf(context: Context, { database }: ServeOptions): string | unde
   if (database === undefined) return undefined
   if (context.settings.dir !== undefined) throw usage('--database and --dir say the same', 'give one of them')
   const path = resolve(context.cwd, database)
-  if (basename(path) === 'planfold.db') return dirname(path)
+  const isFile = basename(path) === 'planfold.db'
+  const folder = isFile ? dirname(path) : path
+  // The folder itself is made; one around it that is missing is a slip of the hand.
+  if (!existsSync(dirname(folder)))
+    throw usage(`there is no folder '${dirname(folder)}' for --database`, 'check the path, or make the folder')
+  if (isFile) return folder
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true)
     throw usage(`'${database}' is no state folder`, 'name the folder that holds planfold.db')
   return path

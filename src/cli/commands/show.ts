@@ -63,7 +63,7 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       brief(card.reason ?? card.title ?? ''),
     ])
     return [
-      `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}, revision ${summary.revision}, ${summary.id}`,
+      `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
       ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),

@@ -11,9 +11,17 @@ import { Complaint, EXIT, notFound } from '../exit.ts'
 
 export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ stateDir }) => {
-    const [running] = listRunning(stateDir)
+    const services = listRunning(stateDir)
+    const running = services.find(({ auth }) => auth) ?? services[0]
     if (running === undefined)
       throw new Complaint(EXIT.refused, 'not-running', 'no service runs on this store', 'start one: planfold serve')
+    if (!running.auth)
+      throw new Complaint(
+        EXIT.refused,
+        'no-auth',
+        'the service was started with --no-auth: it takes no link',
+        `open ${running.address}`,
+      )
     const code = newCode(randomBytes)
     const expiresAt = context.now() + CODE_MS
     await keepCode(stateDir, code, { token: await hashOf(stateDir, name), until: expiresAt }, context.now())

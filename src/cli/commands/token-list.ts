@@ -23,7 +23,7 @@ const scopeWords = ({ scope }: Pick<Token, 'scope'>): string =>
   scope === null ? 'everything' : [...(scope.plans ?? []), ...(scope.sessions ?? [])].join(', ')
 
 function untilWords({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): string {
-  if (expiresAt === null) return 'it is revoked'
+  if (expiresAt === null) return 'no end'
   const at = new Date(expiresAt).toISOString()
   return expiresAt <= now ? `expired ${at}` : at
 }

@@ -10,7 +10,8 @@ import { type Draft, emit } from './draft.ts'
 import { passOver, readyUp } from './readiness.ts'
 import { carryOn } from './recovered.ts'
 
-export function conclude(draft: Draft): void {
+/** `by`: who said that the plan is complete; what was open has been passed over in their name. */
+export function conclude(draft: Draft, { by }: { readonly by?: string } = {}): void {
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
   for (;;) {
@@ -42,7 +43,7 @@ export function conclude(draft: Draft): void {
       readyUp(draft, [done])
       return
     }
-    emit(draft, { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' })
+    emit(draft, { type: 'plan.finished', status: 'completed', reason: whyCompleted(state, by) })
     return
   }
 }
@@ -122,6 +123,11 @@ function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState):
     if (helped === undefined || !remediesOf(helped.definition).includes(id)) return false
     return SATISFIES.has(helped.status) || helped.definition.optional === true || helped.handled
   })
+}
+
+function whyCompleted({ counts }: PlanState, by: string | undefined): string {
+  if (by === undefined) return 'every required task is completed'
+  return `completed by ${by}: ${counts.completed} completed, ${counts.skipped} skipped`
 }
 
 function whyFailed(task: TaskState): string {

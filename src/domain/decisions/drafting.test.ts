@@ -81,7 +81,7 @@ describe('an empty draft', () => {
     one.must({ type: 'cancel' })
     other.must({ type: 'archive' })
     expect([one.state.status, other.state.archived]).toEqual(['cancelled', true])
-    expect(refused(other, add(external('b')))).toBe('not-allowed: the plan is archived')
+    expect(refused(other, add(external('b')))).toBe('illegal-transition: the plan is archived')
   })
 })
 

@@ -40,19 +40,33 @@ describe('finished as completed', () => {
   it('what is open is skipped in the name of whoever says so, and claims are given back', () => {
     const journal = begun(external('a'), external('b'), external('c', { needs: ['b'] }))
     journal.must({ type: 'report', task: name('a'), by: 'bo', result: succeeded() })
-    journal.must({ type: 'claim', task: name('b'), token: 'k', by: 'bo' })
+    journal.must({ type: 'claim', task: name('b'), token: 'k', by: 'ana' })
     expect(journal.must(finish('completed'))).toEqual([
       { type: 'attempt.lost', task: 'b', visit: 1, attempt: 1, reason: 'ana says so', byUs: true },
       { type: 'task.skipped', task: 'b', reason: 'ana says so', by: 'ana' },
       { type: 'task.skipped', task: 'c', reason: 'ana says so', by: 'ana' },
-      { type: 'plan.finished', status: 'completed', reason: 'every required task is completed' },
+      { type: 'plan.finished', status: 'completed', reason: 'completed by ana: 1 completed, 2 skipped' },
     ])
     expect(journal.state.tasks.get(name('b'))).toMatchObject({ status: 'skipped', claim: null })
     // Whoever had it cannot report it any more, and an old lapse changes nothing.
-    expect(refused(journal, { type: 'report', task: name('b'), token: 'k', by: 'bo', result: succeeded() }).code).toBe(
-      'illegal-transition',
-    )
+    expect(
+      refused(journal, { type: 'report', task: name('b'), token: 'k', by: 'ana', result: succeeded() }),
+    ).toMatchObject({
+      code: 'illegal-transition',
+      message: 'cannot report: only tasks of an active plan can be reported (it is completed)',
+    })
     expect(journal.must({ type: 'lapse', task: name('b'), token: 'k', reason: 'late' })).toEqual([])
+  })
+
+  it('is refused while somebody else holds a task, and not by what they hold themselves', () => {
+    const journal = begun(external('a'), external('b'))
+    journal.must({ type: 'claim', task: name('b'), token: 'k', by: 'bo' })
+    expect(refused(journal, finish('completed'))).toMatchObject({
+      code: 'illegal-transition',
+      message: "cannot complete: 'b' is held by bo; wait for it, or cancel (it is active)",
+    })
+    journal.must(finish('completed', { by: 'bo' }))
+    expect(journal.state).toMatchObject({ status: 'completed', reason: 'completed by bo: 0 completed, 2 skipped' })
   })
 
   it('a draft is started by it, under the rules of now', () => {

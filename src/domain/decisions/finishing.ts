@@ -3,6 +3,7 @@
 
 import type { CommandOf } from '../command.ts'
 import { DONE_TASK } from '../graph.ts'
+import { nameKey } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { isUnsealed } from '../sealed.ts'
 import type { PlanState, TaskState } from '../state.ts'
@@ -25,13 +26,13 @@ export function finish(draft: Draft, command: CommandOf<'finish'>): Refusal | un
   else {
     for (const task of openIn(state)) {
       const { id } = task.definition
-      // Whoever had claimed it is told that it is not wanted any more.
+      // Their own claim: it is given back.
       if (task.status === 'running')
         emit(draft, { type: 'attempt.lost', task: id, visit: task.visit, attempt: task.attempt, reason, byUs: true })
       emit(draft, { type: 'task.skipped', task: id, reason, by })
     }
   }
-  conclude(draft)
+  conclude(draft, as === 'completed' ? { by } : {})
   return undefined
 }
 
@@ -49,6 +50,9 @@ function refuseFinish(state: PlanState, { as, by, start }: CommandOf<'finish'>):
   const [busy] = runningInOrder(state)
   if (busy !== undefined)
     return illegal(state, verb, `'${busy.definition.id}' is running; wait for it, or pause the plan`)
+  const other = openIn(state).find(({ claim }) => claim !== null && nameKey(claim.by) !== nameKey(by))
+  if (other !== undefined)
+    return illegal(state, verb, `'${other.definition.id}' is held by ${other.claim!.by}; wait for it, or cancel`)
   const failed = worst(state)
   if (failed !== null && failed.status !== 'blocked')
     return illegal(state, verb, `'${failed.definition.id}' is required, and it is ${failed.status}`)

@@ -204,7 +204,7 @@ describe('a decision and a question', () => {
     )
     expect(asks(journal, 'g')[0]).toMatchObject({ asks: { type: 'decision', options, show: ['diff'] } })
     expect(refusal(journal, decided('g', 'chosen', { option: 'burn' })).hint).toBe('choose one of keep, rewrite')
-    expect(refusal(journal, decided('g', 'approved')).code).toBe('not-allowed')
+    expect(refusal(journal, decided('g', 'approved')).code).toBe('illegal-transition')
     journal.must(decided('g', 'chosen', { option: 'rewrite' }))
     expect(taskOf(journal.state, name('g')).result).toEqual({
       status: 'succeeded',
@@ -315,7 +315,7 @@ describe('pushing back', () => {
       expect(taskOf(journal.state, name('write')).visit).toBe(visit)
     }
     expect(refusal(journal, decided('g', 'pushed-back'))).toMatchObject({
-      code: 'not-allowed',
+      code: 'not-ready',
       message: "sending 'g' back leads back to 'write', which has had all of its 3 visits",
     })
     expect(taskOf(journal.state, name('write')).feedback).toHaveLength(2)

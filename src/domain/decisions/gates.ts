@@ -96,7 +96,7 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
   const answers = ANSWERS[gate.asks.type]
   if (!answers.includes(verdict))
     return refuse(
-      'not-allowed',
+      'illegal-transition',
       `'${verdict}' is no answer to this gate`,
       `answer with ${answers.join(' or ')}`,
       answers,
@@ -157,7 +157,7 @@ const TOO_LATE = '`planfold retry` asks anew'
 
 const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
   refuse(
-    'not-allowed',
+    'not-ready',
     `${what} leads back to '${over.target}', which has had all of its ${over.visits} visits`,
     'reject it, or raise `visits` in a revision',
   )

@@ -287,7 +287,7 @@ describe('a rollback', () => {
     expect(draft.submit(to(draft, 1))).toMatchObject({ refusal: { code: 'illegal-transition' } })
     const journal = begin(plan('p', task('a')))
     expect(journal.submit({ ...to(journal, 2), to: 77 })).toMatchObject({ refusal: { code: 'not-found' } })
-    expect(journal.submit(to(journal, 2))).toMatchObject({ refusal: { code: 'not-allowed' } })
+    expect(journal.submit(to(journal, 2))).toMatchObject({ refusal: { code: 'not-ready' } })
     const bare = { ...to(journal, 2), compensate: [name('a')] }
     expect(journal.submit(bare)).toMatchObject({ refusal: { code: 'invalid' } })
     journal.must(to(journal, 2, { force: true }))

@@ -29,7 +29,7 @@ export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal 
   const unsafe = runningInOrder(state).find(task => !mayRunAgain(effectOf(state.definition, task.definition)))
   if (unsafe !== undefined && command.force !== true)
     return refuse(
-      'not-allowed',
+      'not-ready',
       `'${unsafe.definition.id}' is running and cannot be ended without losing track of what it did`,
       'wait for it or pause the plan first; --force ends it all the same',
     )

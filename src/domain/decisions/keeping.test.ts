@@ -62,7 +62,7 @@ describe('annotations', () => {
     journal.must(annotate({ seen: true }, 'a'))
     journal.must(evaluate('e1', { passed: true }))
     journal.must({ type: 'archive' })
-    expect(refused(journal, annotate({ seen: false }))).toContain('not-allowed')
+    expect(refused(journal, annotate({ seen: false }))).toContain('illegal-transition')
   })
 
   it('of a task that is not there are refused with the nearest name', () => {

@@ -167,7 +167,7 @@ describe('a plan', () => {
       .then()
     given(create(plan('p', task('a'))), { type: 'archive' })
       .when({ type: 'start' })
-      .thenRefused('not-allowed')
+      .thenRefused('illegal-transition')
   })
 })
 

@@ -94,6 +94,23 @@ describe('an external task', () => {
     expect(code(journal, claim('a'))).toBe('ok')
   })
 
+  it('is not reported with a token that does not hold it; without one, whoever did it says so', () => {
+    const journal = started(plan('p', external('a'), external('b')))
+    const held = { ...report('a'), token: 'made up', held: true } as const
+    expect(journal.submit(held)).toEqual({
+      ok: false,
+      refusal: {
+        code: 'conflict',
+        message: "the claim on 'a' is not held by this token",
+        hint: 'it may have lapsed; claim it again',
+      },
+    })
+    journal.must({ type: 'claim', task: name('a'), token: 'k', by: 'ana' })
+    journal.must({ type: 'lapse', task: name('a'), token: 'k', reason: 'late' })
+    expect(code(journal, { ...held, token: 'k' })).toBe('conflict')
+    expect(code(journal, report('b'))).toBe('ok')
+  })
+
   it('is the only kind that can be claimed or reported, in a plan that is active', () => {
     const journal = started(plan('p', task('a'), external('b', { needs: ['a'] })))
     expect([
@@ -102,7 +119,7 @@ describe('an external task', () => {
       code(journal, claim('b')),
       code(journal, claim('ghost')),
       code(journal, report('ghost')),
-    ]).toEqual(['not-allowed', 'not-allowed', 'not-ready', 'not-found', 'not-found'])
+    ]).toEqual(['illegal-transition', 'illegal-transition', 'not-ready', 'not-found', 'not-found'])
     journal.must({ type: 'pause' })
     expect(code(journal, claim('b'))).toBe('illegal-transition')
   })
@@ -139,7 +156,7 @@ describe('retry', () => {
       code(journal, { type: 'retry', task: name('ghost') }),
     ]).toEqual(['not-ready', 'not-ready', 'not-found'])
     journal.succeed('a')
-    expect(code(journal, { type: 'retry', task: name('a') })).toBe('not-allowed')
+    expect(code(journal, { type: 'retry', task: name('a') })).toBe('not-ready')
     given(create(plan('p', task('a'))))
       .when({ type: 'retry', task: name('a') })
       .thenRefused('illegal-transition')

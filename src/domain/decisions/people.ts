@@ -37,7 +37,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
   const { id } = task.definition
   if (task.definition.action.type !== 'external')
     return refuse(
-      'not-allowed',
+      'illegal-transition',
       `task '${id}' is carried out by the engine, not claimed`,
       'claim a task without an action',
     )
@@ -108,13 +108,16 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   const { id } = task.definition
   if (task.definition.action.type !== 'external')
     return refuse(
-      'not-allowed',
+      'illegal-transition',
       `task '${id}' is carried out by the engine, not reported`,
       'to pass over it, use `planfold skip`',
     )
   const wanting = lacks(task, command.result)
   if (wanting !== undefined) return wanting
   if (task.claim === null) {
+    if (draft.state.status !== 'active')
+      return illegal(draft.state, 'report', 'only tasks of an active plan can be reported')
+    if (command.held === true) return notHeld(id)
     const refusal = claim(draft, { type: 'claim', task: command.task, token: command.token ?? '', by: command.by })
     if (refusal !== undefined) return refusal
   } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
@@ -124,6 +127,9 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   conclude(draft)
   return undefined
 }
+
+export const notHeld = (id: string): Refusal =>
+  refuse('conflict', `the claim on '${id}' is not held by this token`, 'it may have lapsed; claim it again')
 
 /** What a report must say: every output it was asked for, and only outcomes and failure modes the task has. */
 function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
@@ -196,7 +202,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
   )
   if (unsafe !== undefined)
     return refuse(
-      'not-allowed',
+      'not-ready',
       `'${unsafe.definition.id}' comes after '${id}' and is running`,
       'wait for it, or pause the plan first',
     )
@@ -211,7 +217,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
 function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | null {
   if (rules < 3 || status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(
-    'not-allowed',
+    'illegal-transition',
     `no outcome led to '${task.definition.id}' before the plan was given up`,
     'try again what leads to it; see `planfold status`',
   )

@@ -46,7 +46,7 @@ describe('a task that a revision removes', () => {
     expect(journal.submit(revise(plan('p', task('x'))))).toMatchObject({
       ok: false,
       refusal: {
-        code: 'not-allowed',
+        code: 'illegal-transition',
         message: "the revision removes 'a', which has done what only its 'compensate' can undo",
       },
     })

@@ -102,7 +102,7 @@ describe('a revision', () => {
       code(journal, revise(plan('p', task('a'), task('g'), external('e'), ...rest))),
       code(journal, revise(plan('p', task('a', { needs: ['n'] }), gate('g'), external('e'), ...rest))),
       code(journal, revise(plan('p', task('a'), gate('g'), external('e'), ...rest))),
-    ]).toEqual(['not-allowed', 'not-allowed', 'not-allowed', 'not-allowed', 'not-allowed', 'ok'])
+    ]).toEqual(['not-ready', 'not-ready', 'not-ready', 'not-ready', 'not-ready', 'ok'])
   })
 
   it('is checked like any plan, keeps the name, and changes nothing when nothing changed', () => {

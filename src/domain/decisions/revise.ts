@@ -53,7 +53,7 @@ export function refuseRevision(
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && worksApart(definition) !== worksApart(state.definition))
     return refuse(
-      'not-allowed',
+      'illegal-transition',
       "a plan that was started cannot change whether its tasks work apart ('git: {worktree: task}')",
       'make another plan',
     )
@@ -64,13 +64,13 @@ export function refuseRevision(
     const written = kept.get(id)
     if (written === undefined)
       return refuse(
-        'not-allowed',
+        'not-ready',
         `the revision removes '${id}', which is ${task.status}`,
         'let it end first, or keep it',
       )
     if (written.action.type !== action.type) {
       return refuse(
-        'not-allowed',
+        'not-ready',
         `the revision makes '${id}' a task of type ${written.action.type} while it is ${task.status}`,
         'let it end first, or give the new task another id',
       )
@@ -80,7 +80,7 @@ export function refuseRevision(
     )
     if (late !== undefined)
       return refuse(
-        'not-allowed',
+        'not-ready',
         `the revision makes '${id}', which is ${task.status}, need '${late}', which is not done`,
         'let it end first, or leave its needs as they are',
       )
@@ -89,7 +89,7 @@ export function refuseRevision(
   const undoable = state.completedOrder.find(id => !kept.has(id))
   if (undoable !== undefined)
     return refuse(
-      'not-allowed',
+      'illegal-transition',
       `the revision removes '${undoable}', which has done what only its 'compensate' can undo`,
       'keep the task; it is not carried out again',
     )

@@ -285,7 +285,7 @@ describe('a gate', () => {
     journal.succeed('a')
     expect(journal.submit({ type: 'decide', task: name('g'), verdict: 'done', rationale: '' })).toMatchObject({
       ok: false,
-      refusal: { code: 'not-allowed', allowed: ['approved', 'rejected', 'pushed-back'] },
+      refusal: { code: 'illegal-transition', allowed: ['approved', 'rejected', 'pushed-back'] },
     })
     journal.must(decide('approved'))
     expect(journal.submit(decide('approved'))).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })

@@ -159,7 +159,7 @@ describe('an unknown outcome', () => {
     expect(journal.submit({ type: 'decide', task: name('a'), verdict: 'approved', rationale: '' })).toEqual({
       ok: false,
       refusal: {
-        code: 'not-allowed',
+        code: 'illegal-transition',
         message: "'approved' is no answer to this gate",
         hint: 'answer with done or again or rejected',
         allowed: ['done', 'again', 'rejected'],

@@ -1,12 +1,17 @@
 // The same announcements under the names of seed 001, whose clients know sessions, plans and steps. Every event of ours gives at
-// least one of theirs, so that nothing happens behind their back; one that moves many tasks gives one for each, up to a bound.
+// least one of theirs, so that nothing happens behind their back; one that moves many tasks gives one for each, up to a bound. How
+// a step stands after an event is not said by the event alone, so the state is moved along: whoever folds what is told here sees
+// what GET /plan/:plan/status shows.
 
-import { type Event, type GateVerdict, tasksOf } from '../event.ts'
+import { type Event, type EventType, tasksOf } from '../event.ts'
+import { evolve } from '../evolve.ts'
 import type { PlanId, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { PlanDefinition } from '../plan.ts'
+import type { PlanState } from '../state.ts'
 import type { Announcement, PlanFacts, ToldEntry } from './announcement.ts'
 import { RESYNC } from './announcement.ts'
+import { type PlanWord, planWord, type StepWord, stepWord } from './session-words.ts'
 
 const UNDERSCORE = [
   'plan_created',
@@ -29,16 +34,31 @@ export const ANNOUNCED_UNDERSCORE: readonly string[] = [...UNDERSCORE, RESYNC]
 /** More tasks moved at once are told as one change of the plan. */
 const STEPS_MAX = 500
 
-type StepWord = 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'retrying'
-
 interface Said {
   readonly name: UnderscoreName
   readonly data: JsonObject
 }
 
-export function underscoreAnnouncements(entry: ToldEntry, facts: PlanFacts): readonly Announcement[] {
+/** How it stands after an event; null where nobody knows. */
+interface Stands {
+  readonly plan: PlanWord | null
+  readonly steps: readonly Step[]
+}
+interface Step {
+  readonly task: TaskName
+  /** `removed`: a revision took it out. */
+  readonly word: StepWord | 'removed' | null
+}
+
+/** Moves `before`, the state the entry was written upon and the caller's own, past the entry; null when it cannot be had. */
+export function underscoreAnnouncements(
+  entry: ToldEntry,
+  facts: PlanFacts,
+  before: PlanState | null,
+): readonly Announcement[] {
+  const now = Date.parse(entry.at)
   return entry.events
-    .flatMap(saidOf)
+    .flatMap(event => saidOf(event, before === null ? unknown(event) : moved(before, event, now)))
     .map(({ name, data }) => ({ name, data: underscoreData(name, entry.plan, facts, entry.at, data) }))
 }
 
@@ -53,7 +73,48 @@ export function underscoreData(
   return JSON.stringify({ type, session_id: facts?.session ?? null, plan_id: plan, timestamp, data })
 }
 
-function saidOf(event: Event): readonly Said[] {
+/** These move tasks they do not name. */
+const WIDE: ReadonlySet<EventType> = new Set([
+  'plan.revised',
+  'plan.cancelled',
+  'plan.aborted',
+  'plan.finished',
+  'rollback.finished',
+])
+
+function moved(state: PlanState, event: Event, now: number): Stands {
+  const before = WIDE.has(event.type) ? wordsIn(state) : null
+  evolve(state, event, now)
+  const named: Step[] = tasksOf(event).map(task => {
+    const found = state.tasks.get(task)
+    return { task, word: found === undefined ? null : stepWord(found) }
+  })
+  const plan = planWord(state.status)
+  if (before === null) return { plan, steps: named }
+  return {
+    plan,
+    steps: [...named, ...differing(before, state).filter(one => named.every(({ task }) => task !== one.task))],
+  }
+}
+
+const wordsIn = ({ order }: PlanState): ReadonlyMap<TaskName, StepWord> =>
+  new Map(order.map(task => [task.definition.id, stepWord(task)]))
+
+function differing(before: ReadonlyMap<TaskName, StepWord>, state: PlanState): readonly Step[] {
+  const after = wordsIn(state)
+  const removed = Array.from(before.keys()).filter(task => !after.has(task))
+  return [
+    ...Array.from(after, ([task, word]) => ({ task, word })).filter(({ task, word }) => before.get(task) !== word),
+    ...removed.map(task => ({ task, word: 'removed' as const })),
+  ]
+}
+
+const unknown = (event: Event): Stands => ({
+  plan: null,
+  steps: tasksOf(event).map(task => ({ task, word: null })),
+})
+
+function saidOf(event: Event, { plan, steps }: Stands): readonly Said[] {
   switch (event.type) {
     case 'plan.created':
       return [made(event)]
@@ -62,29 +123,32 @@ function saidOf(event: Event): readonly Said[] {
     case 'plan.reopened':
       return [{ name: 'plan_executing', data: { event: event.type, status: 'executing' } }]
     case 'plan.finished':
-      return finished(event.status, event.reason)
+      return [...updates(event, steps), ...finished(event.status, event.reason)]
     case 'plan.archived':
       return [{ name: 'plan_deleted', data: { event: event.type } }]
     case 'rollback.finished':
-      return [{ name: 'plan_rollback', data: { event: event.type, status: 'completed', files: event.paths } }]
+      // `status` is that of the plan, as everywhere.
+      return [
+        ...updates(event, steps),
+        {
+          name: 'plan_rollback',
+          data: { event: event.type, rollback: 'finished', ...standing(plan), files: event.paths },
+        },
+      ]
     case 'plan.paused':
-      return [updated(event, { status: 'paused', reason: event.reason })]
     case 'plan.cancelled':
-      return [updated(event, { status: 'cancelled', reason: event.reason })]
-    case 'plan.revised':
-      return [updated(event, { revision: event.revision, ...countOf(event.definition) })]
-    case 'task.imported':
-      return steps(
-        event,
-        event.tasks.map(({ task, status }) => ({ task, word: IMPORTED[status] })),
-      )
-    default: {
-      const word = wordOf(event)
-      const tasks = tasksOf(event).map(task => ({ task, word }))
-      return tasks.length === 0 ? [updated(event, {})] : steps(event, tasks)
+    case 'plan.aborted':
+      return [updated(event, { ...standing(plan), reason: event.reason }), ...updates(event, steps)]
+    case 'plan.revised': {
+      const more = { revision: event.revision, ...countOf(event.definition) }
+      return [updated(event, { ...standing(plan), ...more }), ...updates(event, steps)]
     }
+    default:
+      return steps.length === 0 ? [updated(event, standing(plan))] : updates(event, steps)
   }
 }
+
+const standing = (plan: PlanWord | null): JsonObject => (plan === null ? {} : { status: plan })
 
 function made({ type, origin, definition }: Extract<Event, { type: 'plan.created' }>): Said {
   const { title, goal, name } = definition
@@ -107,67 +171,15 @@ function finished(status: 'completed' | 'failed' | 'cancelled', reason: string):
 
 const updated = ({ type }: Event, data: JsonObject): Said => ({ name: 'plan_update', data: { event: type, ...data } })
 
-function steps(
-  event: Event,
-  tasks: readonly { readonly task: TaskName; readonly word: StepWord | null }[],
-): readonly Said[] {
-  if (tasks.length > STEPS_MAX) return [updated(event, { steps_changed: tasks.length })]
+function updates(event: Event, steps: readonly Step[]): readonly Said[] {
+  if (steps.length > STEPS_MAX) return [updated(event, { steps_changed: steps.length })]
   const more = {
     ...('attempt' in event ? { attempt: event.attempt } : {}),
     ...('verdict' in event ? { verdict: event.verdict } : {}),
     ...(event.type === 'attempt.failed' ? { error: event.result.failure.message } : {}),
   }
-  return tasks.map(({ task, word }) => ({
+  return steps.map(({ task, word }) => ({
     name: 'plan_step_update',
     data: { event: event.type, step_id: task, ...(word === null ? {} : { status: word }), ...more },
   }))
-}
-
-const IMPORTED = {
-  pending: 'pending',
-  completed: 'completed',
-  failed: 'failed',
-  skipped: 'skipped',
-  abandoned: 'failed',
-  cancelled: 'skipped',
-} as const
-
-/** How the step stands after it, in the words of seed 001; null when that is not said by the event. */
-function wordOf(event: Event): StepWord | null {
-  switch (event.type) {
-    case 'attempt.started':
-      return 'running'
-    case 'attempt.succeeded':
-      return event.result.verdicts?.some(({ holds }) => holds === null) === true ? 'pending' : 'completed'
-    case 'task.substituted':
-      return 'completed'
-    case 'attempt.failed':
-    case 'task.failed':
-    case 'task.abandoned':
-      return 'failed'
-    case 'retry.scheduled':
-      return 'retrying'
-    case 'task.skipped':
-      return 'skipped'
-    case 'attempt.lost':
-    case 'attempt.parked':
-    case 'gate.opened':
-    case 'task.added':
-    case 'task.readied':
-    case 'task.blocked':
-    case 'task.unblocked':
-    case 'task.reopened':
-      return 'pending'
-    case 'gate.decided':
-      return DECIDED[event.verdict] ?? null
-    default:
-      return null
-  }
-}
-
-/** What else follows from a verdict depends on what was asked. */
-const DECIDED: { readonly [verdict in GateVerdict]?: StepWord } = {
-  skipped: 'skipped',
-  again: 'pending',
-  'pushed-back': 'pending',
 }

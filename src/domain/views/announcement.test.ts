@@ -49,7 +49,7 @@ describe('dotted', () => {
 
 describe('underscore', () => {
   const told = (...events: readonly Event[]) =>
-    underscoreAnnouncements(entry(...events), facts).map(({ name, data }) => [name, JSON.parse(data).data])
+    underscoreAnnouncements(entry(...events), facts, null).map(({ name, data }) => [name, JSON.parse(data).data])
 
   test('the end of a plan is told under the name that was sent and the one that was listened to', () => {
     expect(told({ type: 'plan.finished', status: 'failed', reason: 'r' })).toEqual([

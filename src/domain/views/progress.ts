@@ -1,4 +1,5 @@
-// How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else.
+// How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
+// everything that is measured, of tasks for how a plan stands.
 
 import type { PlanState } from '../state.ts'
 import { TASK_STATUSES, type TaskStatus } from '../status.ts'
@@ -11,9 +12,19 @@ export interface Progress {
   readonly ended: number
   /** 0 to 1; a plan without tasks has come nowhere. */
   readonly ratio: number
-  /** Completed of all that completed or failed; null before anything has. */
+  /** Tasks: completed of all that completed or failed; null before anything has. */
   readonly successRate: number | null
   readonly counts: Readonly<Record<TaskStatus, number>>
+}
+
+/** Attempts: succeeded of all that ended, however; one that was lost did not succeed. Null before one has. */
+export function successRate(ended: {
+  readonly succeeded: number
+  readonly failed: number
+  readonly lost: number
+}): number | null {
+  const attempts = ended.succeeded + ended.failed + ended.lost
+  return attempts === 0 ? null : ended.succeeded / attempts
 }
 
 export function progress(state: Pick<PlanState, 'counts'>): Progress {

@@ -120,7 +120,9 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     expect(stopped(journal)).toMatchObject({ task: 'd', next: expect.arrayContaining(['planfold retry p d']) })
     expect(JSON.stringify(stopped(journal))).not.toContain('p e')
     for (const type of ['retry', 'skip'] as const)
-      expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({ refusal: { code: 'not-allowed' } })
+      expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({
+        refusal: { code: 'illegal-transition' },
+      })
     journal.must({ type: 'retry', task: name('d') })
     journal.turn()
     journal.succeed('d', { outcome: 'ok' })

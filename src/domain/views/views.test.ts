@@ -19,7 +19,7 @@ import { newState } from '../fold.ts'
 import { type CheckpointName, taskId } from '../id.ts'
 import { board } from './board.ts'
 import { explain } from './explain.ts'
-import { progress } from './progress.ts'
+import { progress, successRate } from './progress.ts'
 import { planStatus, summary } from './summary.ts'
 import { sentence, timeline } from './timeline.ts'
 
@@ -103,6 +103,11 @@ describe('progress', () => {
         cancelled: 0,
       },
     })
+  })
+
+  it('regression 29: of attempts, those that were lost did not succeed', () => {
+    expect(successRate({ succeeded: 1, failed: 0, lost: 1 })).toBe(0.5)
+    expect(successRate({ succeeded: 0, failed: 0, lost: 0 })).toBeNull()
   })
 
   it('regression 2: a plan without tasks has come nowhere', () => {

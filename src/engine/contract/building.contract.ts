@@ -115,7 +115,7 @@ export function buildingContract(what: string, setup: Setup): void {
         set: { action: { type: 'run', command: { argv: ['true'] } }, needs: names('b'), effect: 'pure' },
       })
       await ana.does(id, { type: 'change', task: name('c'), set: { action: { type: 'external' } } })
-      expect((await ana.isRefused(id, { type: 'remove', tasks: names('a') })).code).toBe('not-allowed')
+      expect((await ana.isRefused(id, { type: 'remove', tasks: names('a') })).code).toBe('not-ready')
       await ana.does(id, { type: 'reorder', order: names('c') })
       await ana.does(id, { type: 'remove', tasks: names('b', 'c') })
       const now = await ana.engine.ask({ type: 'definition', plan: id })

@@ -68,7 +68,7 @@ export function peopleContract(what: string, setup: Setup): void {
       const halted = await ben.engine.killSwitch.halt('fire', ben.actor)
       expect(halted).toMatchObject({ by: 'ben', reason: 'fire', paused: expect.arrayContaining(['halted']) })
       expect(await ana.engine.killSwitch.halted()).toMatchObject({ by: 'ben', reason: 'fire' })
-      expect((await ana.isRefused(id, { type: 'resume' })).code).toBe('not-allowed')
+      expect((await ana.isRefused(id, { type: 'resume' })).code).toBe('not-ready')
       expect(await ana.engine.killSwitch.lift()).toMatchObject({ by: 'ben' })
       expect(await ana.engine.killSwitch.lift()).toBeNull()
       await ana.does(id, { type: 'resume' })

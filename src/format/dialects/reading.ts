@@ -7,7 +7,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { suggest } from '../../domain/suggest.ts'
-import type { Complaint, Diagnostic, Path } from '../diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Diagnostic, type Path } from '../diagnostic.ts'
 import type { EndedStatus, Reading } from './dialect.ts'
 import { isList, isMap, type Source } from './source.ts'
 import { endedStatus, type StatusWords } from './status-words.ts'
@@ -168,6 +168,8 @@ export class Fields {
     for (const [key, value] of Object.entries(this.map)) {
       if (this.#taken.has(key)) continue
       this.#extra[key] = value
+      // Nobody reads more, and looking for what was meant takes time.
+      if (this.#draft.warnings.length >= 2 * DIAGNOSTICS_MAX) continue
       const near = suggest(key.slice(0, 60), known)
       this.#draft.warnings.push({
         severity: 'warning',

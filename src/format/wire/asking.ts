@@ -3,7 +3,18 @@
 import { z } from 'zod'
 
 /** Query values are text; a number there is one that can be read as such. */
-export const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+export const whole = (min: number, max: number) =>
+  z.preprocess((given, context) => {
+    const number = typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given
+    if (Number.isSafeInteger(number) && (number as number) >= min && (number as number) <= max) return number
+    const bounds = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
+    context.addIssue({
+      code: 'custom',
+      message: `must be a whole number, ${bounds}`,
+      params: { hint: `write it in digits, for instance ${Math.max(min, Math.min(max, 10))}` },
+    })
+    return z.NEVER
+  }, z.int().min(min).max(max))
 export const limit = whole(1, 1_000).optional().meta({ description: 'How many at most.' })
 export const cursor = z.string().min(1).max(500).optional().meta({ description: '`next` of the page before.' })
 export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'Only what comes behind it.' })

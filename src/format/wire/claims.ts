@@ -10,7 +10,7 @@ const agent = z.string().min(1).max(200).optional().meta({
 })
 const lease = z
   .number()
-  .positive()
+  .min(1)
   .max(7 * 24 * 3_600)
   .optional()
   .meta({ description: 'How long it is yours without a heartbeat.' })

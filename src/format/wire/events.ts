@@ -7,7 +7,10 @@ export const eventsQuery = wire(
   z.strictObject({
     after: z
       .string()
-      .regex(/^\d{1,15}(\.\d{1,9})?$/, 'is no id of an event')
+      .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
+        message: 'is no id of an event',
+        params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
+      })
       .optional()
       .describe(
         'Begin behind this id; 0 is the beginning. A Last-Event-ID header goes before it. Without either: from now on.',

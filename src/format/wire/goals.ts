@@ -67,7 +67,8 @@ const one = z.strictObject({
     tasks: z.int(),
     done: z.int(),
     goals: z.int().meta({ description: 'Sub-goals below it, at any depth.' }),
-    complete: z.boolean().meta({ description: 'False when there were too many to look at all of them.' }),
+    complete: z.boolean().meta({ description: 'All that belongs to it is done; false when nothing does.' }),
+    counted: z.boolean().meta({ description: 'False when there were too many to look at all of them.' }),
   }),
 })
 export const goal = wire(one, 'Goal')

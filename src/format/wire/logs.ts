@@ -6,13 +6,24 @@ import { wire } from './wire.ts'
 
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
+const place = z
+  .string()
+  .refine(text => /^\d{1,15}$/.test(text), {
+    message: 'is no cursor of this list',
+    params: { hint: 'hand back `next` of the page before' },
+  })
+  .transform(Number)
+  .optional()
+  .meta({ description: '`next` of the page before.' })
+
 export const entryQuery = wire(
   z.strictObject({
-    after: after.meta({ description: 'Only entries behind this version.' }),
+    cursor: place,
+    after: after.meta({ description: 'Only entries behind this version; instead of `cursor`.' }),
     limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
   }),
 )
-const count = z.int().nullable().meta({ description: 'Hand it back as `after`; null at the end.' })
+const next = z.string().nullable().meta({ description: 'Hand it back as `cursor`; null at the end.' })
 export const entries = wire(
   z.strictObject({
     items: z.array(
@@ -31,13 +42,14 @@ export const entries = wire(
         told: z.array(z.string()).meta({ description: 'The same in sentences.' }),
       }),
     ),
-    next: count,
+    next,
   }),
 )
 
 export const logQuery = wire(
   z.strictObject({
-    after: after.meta({ description: 'Only what comes behind this `seq`.' }),
+    cursor: place,
+    after: after.meta({ description: 'Only what comes behind this `seq`; instead of `cursor`.' }),
     limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
     level: z.enum(LEVELS).optional().meta({
       description:
@@ -61,7 +73,7 @@ export const logs = wire(
         text: z.string(),
       }),
     ),
-    next: count,
+    next,
   }),
 )
 

@@ -36,7 +36,14 @@ export const executed = wire(
     ...moved,
   }),
 )
-export const verbDone = wire(z.strictObject({ status: z.enum(['paused', 'resumed', 'cancelled']), ...moved }))
+export const verbDone = wire(
+  z.strictObject({
+    status: z
+      .enum(['paused', 'resumed', 'cancelling', 'cancelled'])
+      .meta({ description: '`cancelling`: what it has begun is ended, and undone, first.' }),
+    ...moved,
+  }),
+)
 
 const choice = z.enum(['mine', 'theirs', 'merge'])
 const rollback = z.strictObject({

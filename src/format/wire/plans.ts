@@ -125,7 +125,6 @@ const progress = z.strictObject({
   done: z.int().meta({ description: 'Completed or skipped.' }),
   ended: z.int(),
   ratio: z.number(),
-  success_rate: z.number().nullable(),
   counts: z.record(z.string(), z.int()),
 })
 
@@ -188,7 +187,10 @@ const numbers = {
   failed: z.int(),
   lost: z.int(),
   retries: z.int(),
-  success_rate: z.number().nullable().meta({ description: 'Succeeded out of those that succeeded or failed.' }),
+  success_rate: z
+    .number()
+    .nullable()
+    .meta({ description: 'Attempts that succeeded, of all that ended; one that was lost did not succeed.' }),
   duration_ms: z.int(),
 }
 export const planMetrics = wire(

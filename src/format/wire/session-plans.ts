@@ -142,7 +142,10 @@ const metricsShape = z.strictObject({
   total_retries: z.int(),
   total_duration_ms: z.number(),
   avg_step_duration_ms: z.number(),
-  success_rate: z.number().nullable().meta({ description: 'Steps that completed, of those that completed or failed.' }),
+  success_rate: z
+    .number()
+    .nullable()
+    .meta({ description: 'Attempts that succeeded, of all that ended; one that was lost did not succeed.' }),
   tools_used: z.array(z.string()),
 })
 const statusShape = z.strictObject({

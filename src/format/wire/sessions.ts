@@ -1,7 +1,7 @@
 // Sessions and their messages, as they are sent and told.
 
 import { z } from 'zod'
-import { after, cursor, json, limit, page, time } from './asking.ts'
+import { after, cursor, json, limit, page, time, whole } from './asking.ts'
 import { wire } from './wire.ts'
 
 const id = z
@@ -50,7 +50,7 @@ export const messageQuery = wire(
   z.strictObject({
     after,
     limit,
-    cursor: z.coerce.number().int().min(0).optional().meta({ description: '`next` of the page before.' }),
+    cursor: whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: '`next` of the page before.' }),
   }),
 )
 export const newMessage = wire(

@@ -37,9 +37,11 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
       const read = schema.safeParse(value)
       if (read.success) return { ok: true, value: read.data }
       const complaints = complaintsOf(schema, read.error, { value, written: () => null })
-      const faults = complaints
-        .slice(0, FAULTS_MAX)
-        .map(({ path, message, hint }) => ({ path: printPath(path), message, ...(hint === undefined ? {} : { hint }) }))
+      const faults = complaints.slice(0, FAULTS_MAX).map(({ path, message, hint }) => ({
+        path: printPath(path),
+        message,
+        ...(hint === undefined ? {} : { hint: inJson(hint) }),
+      }))
       return { ok: false, faults }
     },
     describe: side => {
@@ -48,3 +50,6 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
     },
   }
 }
+
+/** Complaints are written for YAML. */
+const inJson = (hint: string): string => hint.replace(/^add '(\w+):'$/, `add "$1"`)

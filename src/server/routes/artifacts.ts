@@ -3,7 +3,6 @@
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { artifacts } from '../../format/wire/artifacts.ts'
-import { refuseBytes } from '../engine-rights.ts'
 import { type Asking, gone, withPlan } from '../ordering.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
@@ -42,15 +41,12 @@ export const artifactRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/blobs/:sha256',
-    right: 'read',
+    right: 'inspect',
     noun,
-    about:
-      'Stored bytes by their hash, files of the workspace too: not for viewers. Artifacts of a plan: /plans/:plan/artifacts.',
+    about: 'Stored bytes by their hash, files of the workspace too. Artifacts of a plan: /plans/:plan/artifacts.',
     answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
     handle: async call => {
       const { sha256 } = call.params
-      const objection = refuseBytes(call.who)
-      if (objection !== null) return objection
       // Whose bytes they are cannot be told from a hash.
       if (call.who.scope !== null || !isSha256(sha256!)) return noBytes()
       return await bytesOf(call, sha256)

@@ -61,13 +61,13 @@ describe('the Engine door over HTTP', () => {
     }
   })
 
-  test('everybody may ask everything, but for what administers', async () => {
+  test('everybody may ask everything, but for what administers, and the bytes of files', async () => {
     const service = await serving({ guard: byName() })
     for (const query of samplesOf(service, 'EngineQuery', Object.keys(QUERIES))) {
       const { type } = query as { readonly type: string }
       for (const role of ADMINISTERING.includes(type) ? ROLES : (['viewer'] as const)) {
         const { status } = await service.ask('POST', '/engine/queries', { query }, as(role))
-        const isStopped = ADMINISTERING.includes(type) && role !== 'admin'
+        const isStopped = (ADMINISTERING.includes(type) && role !== 'admin') || (type === 'blob' && role === 'viewer')
         expect({ [`${role} ${type}`]: status }).toEqual({ [`${role} ${type}`]: isStopped ? 403 : 200 })
       }
     }

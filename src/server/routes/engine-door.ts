@@ -14,7 +14,6 @@ import {
   orderRight,
   queryOutOfReach,
   queryRight,
-  refuseBytes,
   refuseRight,
 } from '../engine-rights.ts'
 import { answerStream } from '../engine-streams.ts'
@@ -70,7 +69,7 @@ export const engineDoorRoutes = [
     handle: async call => {
       const { rooms, who, body } = call
       const query: AnyQuery = body.query
-      const objection = refuseRight(who, queryRight(query.type)) ?? (query.type === 'blob' ? refuseBytes(who) : null)
+      const objection = refuseRight(who, queryRight(query.type))
       if (objection !== null) return objection
       const reach = await queryOutOfReach(call, query)
       if (reach !== null) return isProblem(reach) ? reach : ok(reach)

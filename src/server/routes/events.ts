@@ -9,7 +9,7 @@ import type { Wish } from '../live-subscriber.ts'
 import { findPlan } from '../look-up.ts'
 import { isProblem, problem } from '../problem.ts'
 import { type Answer, route } from '../route.ts'
-import { isSessionInScope, noSession } from '../session-look-up.ts'
+import { isSessionKnown, noSession } from '../session-look-up.ts'
 import { sendEvents } from '../sse.ts'
 import { DOTTED, parseCursor, UNDERSCORE } from '../sse-frame.ts'
 import type { Scope } from '../who.ts'
@@ -50,7 +50,7 @@ export const eventRoutes = [
       about: 'What happens in the plans of a session, which need not have any yet.',
       handle: async call => {
         const session = call.params.session!
-        if (!isSessionInScope(call, session)) return noSession(session)
+        if (!(await isSessionKnown(call, session))) return noSession(session)
         return stream(call, null, (_, facts) => facts.session === session)
       },
     }),

@@ -50,7 +50,7 @@ describe('a goal', () => {
       known: true,
       children: [],
       plans: [],
-      progress: { ratio: 0, plans: {}, tasks: 0, done: 0, goals: 0, complete: true },
+      progress: { ratio: 0, plans: {}, tasks: 0, done: 0, goals: 0, complete: false, counted: true },
     })
     expect(await show(body.id)).toEqual(body)
     const { known: _, children: __, plans: ___, progress: ____, ...item } = body
@@ -131,7 +131,8 @@ describe('a goal', () => {
       tasks: 7,
       done: 2,
       goals: 0,
-      complete: true,
+      complete: false,
+      counted: true,
     })
     const shown = await show(top.id)
     expect(shown.progress).toMatchObject({ ratio: 0.5, tasks: 11, done: 4, goals: 2 })
@@ -166,4 +167,17 @@ describe('a goal that nobody has set', () => {
     const { id } = await goal()
     expect((await ask('GET', `/goals/${id}/plans`)).body).toEqual({ items: [], next: null })
   })
+})
+
+test("a goal is complete when its plans are, and not by somebody's word", async () => {
+  const one = await goal()
+  await plan(one.id, 1, 1)
+  expect((await show(one.id)).progress).toMatchObject({ plans: { completed: 1 }, complete: true })
+  await plan(one.id, 1, 0)
+  expect((await show(one.id)).progress.complete).toBe(false)
+  await ask('PATCH', `/goals/${one.id}`, { status: 'achieved' })
+  expect((await show(one.id)).progress).toMatchObject({ ratio: 1, complete: false })
+  const empty = await goal()
+  await ask('PATCH', `/goals/${empty.id}`, { status: 'achieved' })
+  expect((await show(empty.id)).progress.complete).toBe(false)
 })

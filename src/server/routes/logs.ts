@@ -30,10 +30,10 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of it', body: wire.entries } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { after = 0, limit = PAGE } = call.query
+        const { cursor, after = cursor ?? 0, limit = PAGE } = call.query
         const entries = await call.rooms.engine.ask({ type: 'entries', plan, after, limit })
         if (entries === null) return gone()
-        return ok({ items: entries.map(shown), next: entries.length < limit ? null : entries.at(-1)!.version })
+        return ok({ items: entries.map(shown), next: entries.length < limit ? null : String(entries.at(-1)!.version) })
       }),
   }),
   route({
@@ -90,6 +90,7 @@ export const logRoutes: readonly AnyRoute[] = [
 ]
 
 interface LogAsk {
+  readonly cursor?: number | undefined
   readonly after?: number | undefined
   readonly limit?: number | undefined
   readonly level?: (typeof wire.LEVELS)[number] | undefined
@@ -99,7 +100,7 @@ async function logsOf(
   { rooms }: Asking,
   plan: string,
   task: TaskName | undefined,
-  { after = 0, limit = PAGE, level }: LogAsk,
+  { cursor, after = cursor ?? 0, limit = PAGE, level }: LogAsk,
 ): Promise<Answer> {
   const chunks = await rooms.engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
   if (chunks === null) return gone()
@@ -112,7 +113,7 @@ async function logsOf(
       at: iso(at),
     }))
     .filter(chunk => level === undefined || chunk.level === level)
-  return ok({ items, next: chunks.length < limit ? null : chunks.at(-1)!.seq })
+  return ok({ items, next: chunks.length < limit ? null : String(chunks.at(-1)!.seq) })
 }
 
 function shown(entry: Entry) {

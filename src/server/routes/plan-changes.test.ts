@@ -397,8 +397,11 @@ describe('metrics', () => {
     const { body } = await ask('GET', `/plans/${plan.id}/metrics`)
     expect(body).toMatchObject({ attempts: 3, succeeded: 2, failed: 1, lost: 0, retries: 0 })
     expect(body.success_rate).toBeCloseTo(2 / 3)
-    expect(body.progress).toMatchObject({ total: 4, done: 3, success_rate: body.success_rate })
-    expect((await ask('GET', `/plans/${plan.id}`)).body.progress.success_rate).toBe(body.success_rate)
+    expect(body.progress).toMatchObject({ total: 4, done: 3 })
+    const said = await ask('GET', `/plan/${plan.id}/status`)
+    expect(said.body.metrics.success_rate).toBe(body.success_rate)
+    const { items } = (await ask('GET', `/steps?by=plan&plan_id=${plan.id}`)).body
+    expect(items.map((one: Body) => one.success_rate)).toEqual([body.success_rate])
     expect(body.kinds.map((one: Body) => [one.kind, one.success_rate])).toEqual([
       ['build', 1],
       ['deploy', 0],

@@ -5,11 +5,12 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
 import * as wire from '../../format/wire/plans.ts'
+import { planWord } from '../../format/wire/store-words.ts'
 import { archivePlan } from '../archiving.ts'
 import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { type FoundPlan, findPlan } from '../look-up.ts'
-import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
+import { clientSaid, merged, type News, newsIn, takenFrom, withoutEcho } from '../news.ts'
 import { type Asking, gone, order, submit } from '../ordering.ts'
 import { becomes, refuseStatus } from '../plan-status.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
@@ -121,14 +122,17 @@ async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem
     await engine.ask({ type: 'definition', plan }),
   ]
   if (summary === null || current === null) return gone()
-  const news = newsIn(call.body, planBody(summary, current.definition), KNOWN)
+  const shown = planBody(summary, current.definition)
+  const body = withoutEcho(call.body, shown, planWord)
+  const news = newsIn(body, shown, KNOWN)
   if (isProblem(news)) return news
-  const { status, reason, expected_revision } = call.body
+  const { status, reason, expected_revision } = body
+  const definition = redefined(current.definition, news)
   const refusal =
-    stale(call, summary, expected_revision) ?? (status === undefined ? null : refuseStatus(summary, status))
+    stale(call, summary, expected_revision) ??
+    (status === undefined ? null : refuseStatus(summary, definition ?? current.definition, status))
   if (refusal !== null) return refusal
   let { expectedVersion } = call
-  const definition = redefined(current.definition, news)
   if (definition !== null) {
     const what = { type: 'revise', definition, rationale: reason ?? 'changed by a client' } as const
     // It is made from what was just read: whoever came in between would be undone by it.

@@ -1,13 +1,14 @@
 // A plan looked at as a whole: how it stands with its metrics, what can be known before it runs, what it did to the repository, and
 // all of it at once.
 
+import { planWord } from '../../domain/views/session-words.ts'
 import { analysis, fullPlan, gitOperationList, gitOperationPage, planStatus } from '../../format/wire/session-plans.ts'
 import { analyzed } from '../../safety/analyzed.ts'
 import { iso, isoOrNull, onWire } from '../on-wire.ts'
 import { gone, withPlan } from '../ordering.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../show-executions.ts'
-import { descriptionOf, planWord, showSessionPlan } from '../show-session-plan.ts'
+import { descriptionOf, showSessionPlan } from '../show-session-plan.ts'
 import { atBoth } from './plan-verbs.ts'
 
 const noun = 'plans'

@@ -45,7 +45,7 @@ describe('carrying out', () => {
     const plan = await make([{ id: 'a', instruction: 'by hand' }])
     const ask = () => service.ask('POST', `/plans/${plan}/execute`, undefined, { 'idempotency-key': `x-${plan}` })
     expect((await ask()).body).toMatchObject({ attached: false })
-    expect((await ask()).body).toMatchObject({ attached: true })
+    expect((await ask()).body).toMatchObject({ attached: false, replayed: true })
   })
 
   test('it is paused, goes on, is cancelled, and then has ended', async () => {
@@ -130,7 +130,7 @@ describe('looking at it', () => {
         skipped_steps: 0,
         total_attempts: 3,
         total_retries: 1,
-        success_rate: 0.5,
+        success_rate: 1 / 3,
       },
     })
     expect(body.executions.map((one: { step_id: string; status: string }) => [one.step_id, one.status]).sort()).toEqual(
@@ -147,7 +147,7 @@ describe('looking at it', () => {
         status: 'failed',
         steps: [{ result: { success: true } }, { result: { success: false, retries: 1 } }, {}],
       },
-      stats: { execution_count: 3, success_rate: 0.5 },
+      stats: { execution_count: 3, success_rate: 1 / 3 },
       modified_files: [{ path: 'one.txt', change: 'created' }],
       git_operations: [],
     })

@@ -142,6 +142,8 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
     const done = await order(call, plan, what)
     if (isProblem(done)) return done
     const moved = await movedOf(call, done)
-    return { status: 200, body: { status, ...moved }, version: moved.version }
+    // What it has begun is ended first, and undone.
+    const isUnderWay = status === 'cancelled' && moved.state !== 'cancelled'
+    return { status: 200, body: { status: isUnderWay ? 'cancelling' : status, ...moved }, version: moved.version }
   })
 }

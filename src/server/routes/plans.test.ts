@@ -67,7 +67,7 @@ describe('a plan of the PlanStore', () => {
       client: { started_at: null, completed_at: null },
       reason: null,
       origin: null,
-      progress: expect.objectContaining({ total: 0, done: 0, ratio: 0, success_rate: null }),
+      progress: expect.objectContaining({ total: 0, done: 0, ratio: 0 }),
       extra: { budget: { tokens: 5 } },
     })
     for (const reference of [body.id, body.name]) expect((await ask('GET', `/plans/${reference}`)).body).toEqual(body)
@@ -395,5 +395,33 @@ describe('lists', () => {
     } finally {
       await narrow.close()
     }
+  })
+})
+
+describe('what was meant', () => {
+  test('a body that is no plan is told which shapes there are', async () => {
+    for (const body of [{}, { something: 'else' }]) {
+      const answer = await ask('POST', '/plans', body)
+      expect(answer.status).toBe(422)
+      for (const shape of ['"planfold": 1', '"nodes"', '"steps"']) expect(answer.body.hint).toContain(shape)
+    }
+  })
+
+  test('a plan with a title and no name is named after it', async () => {
+    const nodes = [{ id: 'a', title: 'First' }]
+    const { status, body } = await ask('POST', '/plans', { title: 'Ship the Great Release', nodes })
+    expect({ status, name: body.name, title: body.title }).toEqual({
+      status: 201,
+      name: 'ship-the-great-release',
+      title: 'Ship the Great Release',
+    })
+    expect((await ask('POST', '/plans', { title: 'Ship the Great Release', nodes })).body.name).toBe(
+      'ship-the-great-release-2',
+    )
+  })
+
+  test('what is missing is told in the words of where it belongs', async () => {
+    expect((await ask('GET', '/search')).body.hint).toBe('add ?q=… to the address')
+    expect((await ask('POST', '/goals', {})).body.hint).toBe('add "title"')
   })
 })

@@ -3,6 +3,9 @@
 import type { PlanId } from '../../domain/id.ts'
 import { isPlanName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { successRate } from '../../domain/views/progress.ts'
+import { slug } from '../../format/dialects/naming.ts'
 import { printYaml } from '../../format/print.ts'
 import { isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
@@ -112,11 +115,36 @@ function asked(call: MakeCall): Wanted | Problem {
     const read = wire.planOfStore.read(body)
     return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
   }
-  const document = readPlanDocument(text === '' ? '{}' : text, { name: `plan-${markOf(call)}`, from: query.from })
-  if (isProblem(document)) return document
-  const { definition, warnings } = document
-  return { definition, document, warnings, start: query.start === true, ...beside(call, body as Json) }
+  const fallback = `plan-${markOf(call)}`
+  const document = readPlanDocument(text === '' ? '{}' : text, { name: fallback, from: query.from })
+  if (isProblem(document)) return typeof body === 'string' ? document : withShapes(document)
+  const { warnings } = document
+  const definition = titled(document.definition, fallback)
+  const said = beside(call, body as Json)
+  if (said.session !== undefined && definition.session !== undefined && said.session !== definition.session)
+    return unfit('query', [
+      {
+        path: 'session_id',
+        message: `says '${said.session.slice(0, 100)}', and the document '${definition.session.slice(0, 100)}'`,
+        hint: 'name the session once',
+      },
+    ])
+  return { definition, document, warnings, start: query.start === true, ...said }
 }
+
+/** Nobody gave it a name: its title does. */
+function titled(definition: PlanDefinition, fallback: string): PlanDefinition {
+  const name = definition.name === fallback ? slug(definition.title ?? '') : null
+  return name === null || !isPlanName(name) ? definition : { ...definition, name }
+}
+
+const NO_FORMAT = /planfold: 1/
+const SHAPES =
+  'send a document {"planfold": 1, "name": …, "tasks": […]}, a graph {"title": …, "nodes": […]}, or {"steps": […]}'
+
+/** What looks like nothing we know is told which shapes there are. */
+const withShapes = (fault: Problem): Problem =>
+  NO_FORMAT.test(fault.problem.hint ?? '') ? { ...fault, problem: { ...fault.problem, hint: SHAPES } } : fault
 
 function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
   const status = body.status ?? 'draft'
@@ -172,14 +200,12 @@ async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise
 
 function summed(rows: readonly MetricRow[]) {
   const sum = (key: Exclude<keyof MetricRow, 'kind'>): number => rows.reduce((all, row) => all + row[key], 0)
-  const [succeeded, failed] = [sum('succeeded'), sum('failed')]
+  const ended = { succeeded: sum('succeeded'), failed: sum('failed'), lost: sum('lost') }
   return {
     attempts: sum('attempts'),
-    succeeded,
-    failed,
-    lost: sum('lost'),
+    ...ended,
     retries: sum('retries'),
-    success_rate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+    success_rate: successRate(ended),
     duration_ms: sum('durationMs'),
   }
 }

@@ -3,6 +3,7 @@
 import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { planWord } from '../../domain/views/session-words.ts'
 import type { Order } from '../../engine/engine.ts'
 import { slug } from '../../format/dialects/naming.ts'
 import {
@@ -24,8 +25,8 @@ import { textOf } from '../revision-text.ts'
 import { LIMITS } from '../rooms.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
-import { findSession, isSessionInScope, noSession, sessionIdFault } from '../session-look-up.ts'
-import { descriptionOf, meantBy, planWord, showSessionPlan } from '../show-session-plan.ts'
+import { isSessionInScope, isSessionKnown, noSession, sessionIdFault } from '../session-look-up.ts'
+import { descriptionOf, meantBy, showSessionPlan } from '../show-session-plan.ts'
 
 const LISTED = 50
 const ON_A_PAGE = 20
@@ -49,7 +50,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       handle: async call => {
         const { rooms, body, params } = call
         const session = params.session!
-        const fault = sessionIdFault(session)
+        const fault = sessionIdFault(session, { in: 'path', key: 'session' })
         if (fault !== null) return fault
         if (!isSessionInScope(call, session)) return noSession(session)
         const meant = meantPlan(body as JsonObject, session)
@@ -115,11 +116,11 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       answers: { 200: { about: 'a page of them', body: history } },
       handle: async call => {
         const { rooms, query } = call
-        const session = await findSession(call, call.params.session!)
-        if (isProblem(session)) return session
+        const session = call.params.session!
+        if (!(await isSessionKnown(call, session))) return noSession(session)
         const { status, search, cursor, page = 1, limit = ON_A_PAGE } = query
         const ask: HistoryAsk = {
-          session: session.id,
+          session,
           statuses: status === undefined ? null : meantBy(status),
           ...given({ text: search }),
         }
@@ -138,13 +139,13 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
 ]
 
 async function plansOf(
-  call: Parameters<typeof findSession>[0] & Pick<Asking, 'params'>,
+  call: Parameters<typeof isSessionKnown>[0] & Pick<Asking, 'params'>,
   { limit = LISTED, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
 ) {
-  const session = await findSession(call, call.params.session!)
-  if (isProblem(session)) return session
+  const session = call.params.session!
+  if (!(await isSessionKnown(call, session))) return noSession(session)
   const { engine } = call.rooms
-  const { items, next } = await rowsFrom(engine, { session: session.id, statuses: null }, limit, cursor)
+  const { items, next } = await rowsFrom(engine, { session, statuses: null }, limit, cursor)
   const shown = []
   for (const { id } of items) shown.push(await showSessionPlan(engine, id))
   return { items: shown.filter(plan => plan !== null), next }
@@ -198,7 +199,8 @@ function meantPlan(body: JsonObject, session: string): Meant | Problem {
   const title = typeof rest.description === 'string' ? rest.description : ''
   const read = readPlanDocument(textOf(written), { name: fallbackName(rest, title) })
   if (isProblem(read)) return read
-  const { definition, source, imported } = read
+  const { source, imported } = read
+  const definition = document === undefined ? read.definition : described(read.definition, title)
   return {
     order: {
       type: 'create',
@@ -211,6 +213,13 @@ function meantPlan(body: JsonObject, session: string): Meant | Problem {
     title: firstLine(title === '' ? (definition.title ?? definition.name) : title),
     planned: `as the document says (${source.dialect})`,
   }
+}
+
+/** What is said beside a document is kept where the document says nothing itself. */
+function described(definition: PlanDefinition, description: string): PlanDefinition {
+  if (description.trim() === '') return definition
+  if (definition.goal === undefined) return { ...definition, goal: description }
+  return { ...definition, extra: { ...definition.extra, description } }
 }
 
 /** No planner is there: the description is one piece of work, for whoever claims it. */

@@ -1,6 +1,8 @@
 // Sessions, their messages and their plans, over HTTP.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Actor } from '../../domain/id.ts'
+import { external, plan } from '../../testing/index.ts'
 import { type Served, served } from '../server.fixture.ts'
 import { sessionPlanRoutes } from './session-plans.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -176,5 +178,38 @@ describe('plans of a session', () => {
     expect((await service.ask('GET', '/session/s5/plans/history?search=4')).body.total).toBe(1)
     expect((await service.ask('GET', '/session/s5/plans/history?status=planning')).body.total).toBe(0)
     expect((await service.ask('GET', '/session/s5/plans/history?status=busy')).status).toBe(422)
+  })
+})
+
+describe('what is said of a session', () => {
+  test('a description beside a document is kept and shown', async () => {
+    const document = { planfold: 1, name: 'beside', tasks: [{ id: 'a', run: 'true' }] }
+    const made = await service.ask('POST', '/session/beside/plan', { description: 'Make it faster', document })
+    expect(made.body).toMatchObject({ name: 'beside', description: 'Make it faster' })
+    const own = await service.ask('POST', '/session/beside/plan', {
+      description: 'Make it faster',
+      document: { ...document, goal: 'A goal of its own', title: 'A title' },
+    })
+    expect(own.body.description).toBe('Make it faster')
+    const current = await service.composed.engine.ask({ type: 'definition', plan: own.body.id })
+    expect(current?.definition).toMatchObject({ goal: 'A goal of its own', extra: { description: 'Make it faster' } })
+  })
+
+  test('a bad id is one of the path', async () => {
+    const { status, body } = await service.ask('POST', '/session/%20/plan', { description: 'x' })
+    expect({ status, detail: body.detail }).toEqual({
+      status: 422,
+      detail: "'session' of the path: cannot be the id of a session",
+    })
+    expect((await service.ask('POST', '/sessions', { id: ' ' })).body.detail).toMatch(/^'id' of the body/)
+  })
+
+  test('one that a plan names is known, whoever opened it or not; any other is not', async () => {
+    const definition = plan('lonely', external('a'))
+    await service.composed.engine.submit(null, { type: 'create', definition, session: 'unopened' }, 'ana' as Actor)
+    const { status, body } = await service.ask('GET', '/session/unopened/plans')
+    expect({ status, names: body.map((one: { name: string }) => one.name) }).toEqual({ status: 200, names: ['lonely'] })
+    for (const path of ['plans', 'plans/history'])
+      expect((await service.ask('GET', `/session/nobody/${path}`)).status).toBe(404)
   })
 })

@@ -32,7 +32,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     handle: async call => {
       const { rooms, who, body } = call
       const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
-      const fault = sessionIdFault(id)
+      const fault = sessionIdFault(id, { in: 'body', key: 'id' })
       if (fault !== null) return fault
       if (!isSessionInScope(call, id))
         return problem(403, 'not-allowed', 'your token is for certain sessions or plans only', {

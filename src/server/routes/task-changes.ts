@@ -5,16 +5,16 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
 import { inputsOf } from '../../format/wire/from-store.ts'
+import { taskWord } from '../../format/wire/store-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Call } from '../call.ts'
-import { isAtGate } from '../gate-keeping.ts'
 import { given } from '../given.ts'
 import { type FoundTask, findTask } from '../look-up.ts'
 import { needsMeant } from '../needs.ts'
-import { clientSaid, merged, type News, newsIn, takenFrom } from '../news.ts'
+import { clientSaid, merged, type News, newsIn, takenFrom, withoutEcho } from '../news.ts'
 import { iso } from '../on-wire.ts'
 import { type Accepted, gone, order, submit } from '../ordering.ts'
-import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { isProblem, type Problem, unfit } from '../problem.ts'
 import { created, nothing, ok, route } from '../route.ts'
 import { showTask, taskBody } from '../show-task.ts'
 import { stale, unsaid } from '../stale.ts'
@@ -54,7 +54,7 @@ export const taskChangeRoutes = [
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found
       const done = await order(call, found.plan, { type: 'remove', tasks: [found.task] })
-      return isProblem(done) ? conflicting(done) : nothing
+      return isProblem(done) ? done : nothing
     },
   }),
   route({
@@ -138,9 +138,11 @@ async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accep
   const standing = await standingOf(engine, plan, task)
   if (standing === null) return gone()
   const { record, summary } = standing
-  const news = newsIn(call.body, taskBody(record, { id: plan, name: summary.name }), KNOWN)
+  const shown = taskBody(record, { id: plan, name: summary.name })
+  const body = withoutEcho(call.body, shown, taskWord)
+  const news = newsIn(body, shown, KNOWN)
   if (isProblem(news)) return news
-  const { status, output_data, error = null, reason = null, token, expected_revision } = call.body
+  const { status, output_data, error = null, reason = null, token, expected_revision } = body
   const kept = record.card.annotations.output_data
   const outputs = (output_data ?? (status === 'completed' ? kept : null) ?? null) as JsonObject | null
   const wanted: WantedStatus | null = status === undefined ? null : { status, outputs, error, reason, token }
@@ -215,13 +217,6 @@ function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>)
     ...outputs,
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject
-}
-
-/** That others need it is a conflict with them, not a lack of rights. */
-function conflicting(refusal: Problem): Problem {
-  const { status, type } = refusal.problem
-  if (status !== 403 || !type.endsWith(':not-allowed') || isAtGate(refusal)) return refusal
-  return problem(409, 'conflict', refusal.problem.detail, { hint: refusal.problem.hint })
 }
 
 function evaluationBody(task: string, { id, visit, score, passed, data, by, at }: Evaluation): wire.EvaluationBody {

@@ -570,6 +570,62 @@ describe('an evaluation', () => {
   })
 })
 
+describe('several at once, in any order', () => {
+  const add = async (of: Body, tasks: readonly object[]) => await ask('POST', '/tasks', { plan_id: of.id, tasks })
+
+  test('a task may need one that comes later in the request; they are answered as they were sent', async () => {
+    for (const status of ['draft', 'active']) {
+      const of = await plan({ plan_type: 'parallel' })
+      if (status === 'active') {
+        await task(of, { name: 'there' })
+        await ask('PATCH', `/plans/${of.id}`, { status })
+      }
+      const tasks = [
+        { name: 'c', depends_on: ['b', 'a'] },
+        { name: 'b', depends_on: ['a'] },
+        { name: 'a', depends_on: status === 'active' ? ['there'] : [] },
+      ]
+      const { status: answered, body } = await add(of, tasks)
+      expect(answered, JSON.stringify(body)).toBe(201)
+      expect(names(body)).toEqual(['c', 'b', 'a'])
+      expect(body[0].depends_on).toHaveLength(2)
+    }
+  })
+
+  test('a long chain the wrong way round is no trouble', async () => {
+    const of = await plan()
+    const tasks = Array.from({ length: 500 }, (_, at) => ({
+      name: `t${at}`,
+      depends_on: at === 499 ? [] : [`t${at + 1}`],
+    }))
+    expect((await add(of, tasks)).status).toBe(201)
+  })
+
+  test('a cycle is told with its way, two of a name with their places; nothing is added', async () => {
+    const of = await plan()
+    const circle = [
+      { name: 'a' },
+      { name: 'b', depends_on: ['d'] },
+      { name: 'c', depends_on: ['b'] },
+      { name: 'd', depends_on: ['c'] },
+    ]
+    expect(await add(of, circle)).toMatchObject({
+      status: 422,
+      body: {
+        type: 'urn:planfold:problem:cycle',
+        detail: expect.stringContaining('b → d → c → b'),
+        cycle: ['b', 'd', 'c', 'b'],
+      },
+    })
+    expect(await add(of, [{ name: 'a', depends_on: 'a' }])).toMatchObject({ status: 422, body: { cycle: ['a', 'a'] } })
+    expect(await add(of, [{ name: 'a' }, { name: 'b' }, { name: 'a' }])).toMatchObject({
+      status: 422,
+      body: { type: 'urn:planfold:problem:duplicate', faults: [{ path: '[2].name' }] },
+    })
+    expect((await ask('GET', `/tasks?plan_id=${of.id}`)).body.items).toEqual([])
+  })
+})
+
 describe('strange text', () => {
   test.each(['\u0000', '\ud800', '\u202e', '🙂', "'; DROP TABLE plans; --", '{{x}}', '../../etc/passwd'])(
     '%j is text like any other, or refused',

@@ -8,13 +8,14 @@ import { taskWord } from '../../format/wire/store-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
 import type { TaskRow } from '../../stores/store.ts'
+import { inOrder, type Ordered } from '../batch-order.ts'
 import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { findPlan, findTask } from '../look-up.ts'
 import { markOf } from '../mark.ts'
 import { needsMeant } from '../needs.ts'
 import { gone, order } from '../ordering.ts'
-import { isProblem, type Problem, unfit } from '../problem.ts'
+import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { type Answer, created, ok, route } from '../route.ts'
 import { pageInScope } from '../scope.ts'
 import { showTask, showTasks } from '../show-task.ts'
@@ -82,7 +83,9 @@ async function addTasks(call: AddCall): Promise<Answer> {
   if (isProblem(found)) return found
   const tasks = await meant(call, found.plan, list, index => (isBatch ? `[${index}].` : ''))
   if (isProblem(tasks)) return tasks
-  const made = await order(call, found.plan, { type: 'add', tasks })
+  const ordered = inOrder(tasks)
+  if (!ordered.ok) return unordered(ordered, index => `[${index}].name`)
+  const made = await order(call, found.plan, { type: 'add', tasks: ordered.tasks })
   if (isProblem(made)) return made
   const shown = await showTasks(
     call,
@@ -96,6 +99,20 @@ async function addTasks(call: AddCall): Promise<Answer> {
     isBatch ? `/tasks?plan_id=${found.plan}` : `/tasks/${first.id}`,
     shown.version,
   )
+}
+
+function unordered(fault: Extract<Ordered, { readonly ok: false }>, at: (index: number) => string): Problem {
+  if ('cycle' in fault)
+    return problem(422, 'cycle', `these tasks need each other: ${fault.cycle.join(' → ')}`, {
+      hint: 'leave one of these needs out',
+      more: { cycle: fault.cycle },
+    })
+  const [first, second] = fault.at
+  const message = `there is a '${fault.duplicate}' already, at ${at(first)}`
+  return problem(422, 'duplicate', `two tasks of the request are called '${fault.duplicate}'`, {
+    hint: 'give each a name of its own',
+    faults: [{ path: at(second), message, hint: 'give each a name of its own' }],
+  })
 }
 
 interface Sent {

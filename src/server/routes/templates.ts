@@ -3,6 +3,8 @@
 import { join } from 'node:path'
 import { checkGraph } from '../../domain/graph.ts'
 import { isPlanName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { writtenTasks } from '../../domain/structure.ts'
 import { suggest } from '../../domain/suggest.ts'
 import type { Template } from '../../format/templates/document.ts'
 import { instantiate } from '../../format/templates/instantiate.ts'
@@ -60,6 +62,7 @@ export const templateRoutes = [
       if (isProblem(plan)) return plan
       const current = await call.rooms.engine.ask({ type: 'definition', plan: plan.plan })
       if (current === null) return gone()
+      if (isTooLarge(current.definition)) return TOO_LARGE
       const saved = saveTemplate(current.definition, name, Object.entries(parameters))
       if (!saved.ok) return problem(422, 'invalid', saved.message, { hint: saved.hint })
       const kept = await shelve(folderOf(call.rooms), name, saved.text, { replace })
@@ -99,6 +102,19 @@ export const templateRoutes = [
     },
   }),
 ]
+
+/** A template is read whole whenever templates are looked at; this keeps it under a fraction of a second. */
+const TEMPLATE_TASKS_MAX = 2_000
+
+const TOO_LARGE = problem(422, 'limit', `a template has at most ${TEMPLATE_TASKS_MAX} tasks`, {
+  hint: 'keep the plan itself: GET /plans/PLAN?as=planfold, and POST it again',
+})
+
+function isTooLarge(definition: PlanDefinition): boolean {
+  let count = 0
+  for (const _ of writtenTasks(definition)) if (++count > TEMPLATE_TASKS_MAX) return true
+  return false
+}
 
 const folderOf = ({ stateDir }: ServerRooms): string => join(stateDir, 'templates')
 

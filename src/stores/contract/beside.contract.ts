@@ -18,10 +18,11 @@ export function besideContract(what: string, setup: Setup): void {
 
     it('a claim lapses when its holder falls silent, and not before', async () => {
       const { store, clock, id, a } = await claimed()
-      expect(await store.claims.touch(id, a, token, 1_000)).toBe(true)
+      expect(await store.claims.touch(id, a, token, 1_000)).toBe(1_000)
       clock.pass(999)
       expect(await store.claims.lapsed()).toEqual([])
-      expect(await store.claims.touch(id, a, token, 1_000)).toBe(true)
+      // What is not said stays as it was asked for last.
+      expect(await store.claims.touch(id, a, token)).toBe(1_000)
       clock.pass(999)
       expect(await store.claims.lapsed(id)).toEqual([])
       clock.pass(1)
@@ -38,11 +39,11 @@ export function besideContract(what: string, setup: Setup): void {
 
     it('a wrong token does not hold anything; a claim that ended does not lapse', async () => {
       const { store, clock, id, a } = await claimed()
-      expect(await store.claims.touch(id, a, 'other', 1_000)).toBe(false)
-      expect(await store.claims.touch(numberedPlanId(9), a, token, 1_000)).toBe(false)
+      expect(await store.claims.touch(id, a, 'other', 1_000)).toBe(null)
+      expect(await store.claims.touch(numberedPlanId(9), a, token, 1_000)).toBe(null)
       expect((await store.tasks({ assignee: 'agent' })).items).toHaveLength(1)
       await must(store, id, { type: 'report', task: a, token, by: 'agent', result: succeeded() })
-      expect(await store.claims.touch(id, a, token, 1_000)).toBe(false)
+      expect(await store.claims.touch(id, a, token, 1_000)).toBe(null)
       clock.pass(24 * 3_600_000)
       expect(await store.claims.lapsed()).toEqual([])
       expect((await store.tasks({ assignee: 'agent' })).items).toEqual([])

@@ -205,7 +205,9 @@ export class Commits implements Transactions {
     const now = this.#room.clock.monotonic()
     if (now - this.#lookedAt < LOOK_EVERY_MS) return null
     this.#lookedAt = now
-    return this.#room.isThere() ? null : this.#break(new StoreGone('the state folder is gone; nothing is written any more'))
+    return this.#room.isThere()
+      ? null
+      : this.#break(new StoreGone('the state folder is gone; nothing is written any more'))
   }
 
   #rollback(): void {

@@ -214,6 +214,8 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'who is to carry it out, places in a sequence, keys, search, steps; lists in constant time',
     statements: [
       'ALTER TABLE plans ADD COLUMN agent TEXT',
+      // How long a claim was asked for; absent for those made before.
+      'ALTER TABLE task_claims ADD COLUMN lease INTEGER',
       'DROP INDEX plans_by_session',
       'DROP INDEX plans_by_goal',
       // Behind the columns of an index come the numbers of the plans, so that a page is one stretch of each combination.

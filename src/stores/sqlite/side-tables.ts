@@ -82,11 +82,11 @@ function ownerOf(row: Row | undefined): OwnerRecord | null {
 
 export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
   return {
-    put(no, { ordinal, token, boot, expires, until }) {
+    put(no, { ordinal, token, boot, expires, until, lease }) {
       wrote()
       sql
-        .prepare('INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?)')
-        .run(no, ordinal, token, boot, expires, until)
+        .prepare('INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?, ?)')
+        .run(no, ordinal, token, boot, expires, until, lease)
     },
     all: no =>
       sql
@@ -102,7 +102,11 @@ export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
           boot: row.boot as string,
           expires: row.expires as number,
           until: row.until as number,
+          lease: row.lease as number | null,
         })),
+    lease: (no, ordinal) =>
+      (sql.prepare('SELECT lease FROM task_claims WHERE plan_no = ? AND ordinal = ?').get(no, ordinal)?.lease ??
+        null) as number | null,
     remove(no, ordinal) {
       wrote()
       sql.prepare('DELETE FROM task_claims WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)

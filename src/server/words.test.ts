@@ -1,0 +1,82 @@
+// What is wrong is said about the right thing, and what is not meant is not taken.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Served, served } from './server.fixture.ts'
+import { exchange } from './socket.fixture.ts'
+
+let service: Served
+beforeAll(async () => {
+  service = await served()
+})
+afterAll(async () => {
+  expect(service.errors).toEqual([])
+  await service.close()
+})
+const ask: Served['ask'] = (...given) => service.ask(...given)
+const document = (more: object = {}) => ({ planfold: 1, name: 'words', tasks: [{ id: 'a' }], ...more })
+
+describe('a number of a query', () => {
+  test.each(['0', '-1', '0x10', '1e2', '1.5', '', ' 7', '1001'])('limit=%j is refused with its bounds', async text => {
+    const { status, body } = await ask('GET', `/plans?limit=${encodeURIComponent(text)}`)
+    expect(status).toBe(422)
+    expect(body.detail).toBe("'limit' of the query: must be a whole number, 1 to 1000")
+  })
+  test('in digits it is taken', async () => {
+    expect((await ask('GET', '/plans?limit=1000')).status).toBe(200)
+  })
+  test('of entries says so; of events, that it is no id', async () => {
+    const { body: plan } = await ask('POST', '/plans', document())
+    const { body } = await ask('GET', `/plans/${plan.id}/entries?after=x`)
+    expect(body.detail).toBe("'after' of the query: must be a whole number, 0 or more")
+    expect((await ask('GET', '/events?after=x')).body.detail).toBe("'after' of the query: is no id of an event")
+    const page = await ask('GET', `/plans/${plan.id}/entries?limit=1`)
+    expect(page.body.next).toBe('1')
+  })
+})
+
+describe('a body', () => {
+  test('in another charset is not taken', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-16' }
+    expect((await ask('POST', '/plans', document(), headers)).status).toBe(415)
+    const utf8 = { 'content-type': 'application/json; charset="UTF-8"' }
+    expect((await ask('POST', '/plans', document(), utf8)).status).toBe(201)
+  })
+  test('names one session', async () => {
+    const { status, body } = await ask('POST', '/plans?session_id=s1', document({ session: 's2' }))
+    expect(status).toBe(422)
+    expect(body.detail).toContain("'s1', and the document 's2'")
+  })
+  test('that would be read slowly is not taken when it is large', async () => {
+    const yaml = `planfold: 1\ntasks:\n${'  - id: a\n'.repeat(50_000)}`
+    const headers = { 'content-type': 'application/yaml' }
+    const response = await fetch(`${service.url}/plans`, { method: 'POST', headers, body: yaml })
+    expect(response.status).toBe(413)
+  })
+})
+
+test('a request for a whole address is told so', async () => {
+  const { host } = new URL(service.url)
+  const told = await exchange(
+    service.url,
+    `GET http://evil.example/plans HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+  )
+  expect(told).toContain(' 421 ')
+  expect(told).toContain('names a whole address')
+})
+
+test('a template of more tasks than can be read quickly is refused', async () => {
+  const tasks = Array.from({ length: 2_001 }, (_, at) => ({ id: `t${at}` }))
+  const { body: plan } = await ask('POST', '/plans', document({ name: 'large', tasks }))
+  const { status, body } = await ask('POST', '/templates', { plan_id: plan.id, name: 'large' })
+  expect([status, body.detail]).toEqual([422, 'a template has at most 2000 tasks'])
+})
+
+test('a hint names the task it is about', async () => {
+  const { body: plan } = await ask(
+    'POST',
+    '/plans?start=true',
+    document({ name: 'gated', tasks: [{ id: 'g', gate: 'approval' }] }),
+  )
+  const { body } = await ask('POST', `/plans/${plan.id}/tasks/g/report`, { status: 'completed' })
+  expect(body.hint).toContain('/tasks/g/')
+})
