@@ -32,8 +32,11 @@ export function refuseStatus(summary: Summary, definition: PlanDefinition, wante
   const { name, status, archived } = summary
   const allowed = allowedFrom(summary, definition)
   if (isAlready(status, wanted) || allowed.includes(wanted)) return null
-  const isHere = archived ? 'is archived' : isEmpty(definition) ? 'has no tasks' : `is ${planWord(status)}`
-  return illegal(`'${name}' ${isHere} and cannot become ${planWord(wanted)}`, allowed, isEmpty(definition))
+  const isBare = isEmpty(definition)
+  if (isBare && !archived && wanted === 'completed' && status === 'draft')
+    return illegal(`'${name}' has no tasks, and an empty plan is never complete`, allowed, isBare)
+  const isHere = archived ? 'is archived' : isBare ? 'has no tasks' : `is ${planWord(status)}`
+  return illegal(`'${name}' ${isHere} and cannot become ${planWord(wanted)}`, allowed, isBare)
 }
 
 /** What would work now. */

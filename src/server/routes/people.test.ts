@@ -298,7 +298,7 @@ describe('looking back', () => {
     const first = await service.ask('GET', `/plans/${id}/entries?limit=1`)
     expect(first.body).toMatchObject({
       items: [{ version: 1, actor: 'anyone', command: { type: 'create' }, events: [{ type: 'plan.created' }] }],
-      next: 1,
+      next: '1',
     })
     const rest = await service.ask('GET', `/plans/${id}/entries?after=1`)
     expect(rest.body.next).toBeNull()
@@ -394,7 +394,7 @@ describe('looking back', () => {
       reason: 'fire',
       by: 'anyone',
     })
-    expect((await service.ask('POST', `/plan/${id}/execute`)).status).toBe(403)
+    expect((await service.ask('POST', `/plan/${id}/execute`)).status).toBe(409)
     expect((await service.ask('GET', '/halt')).body).toMatchObject({ halted: true, halt: { reason: 'fire' } })
     expect((await service.ask('DELETE', '/halt')).body).toMatchObject({ lifted: { reason: 'fire' } })
     expect((await service.ask('POST', `/plan/${id}/execute`)).status).toBe(202)

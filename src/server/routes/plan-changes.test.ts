@@ -110,7 +110,7 @@ describe('a status', () => {
     expect(status).toBe(409)
     expect(body.detail).toContain('an empty plan is never complete')
     expect(body.allowed).not.toContain('completed')
-    expect((await patch(plan, { status: 'active' })).status).toBe(422)
+    expect((await patch(plan, { status: 'active' })).status).toBe(409)
     expect((await ask('GET', `/plans/${plan.id}`)).body).toMatchObject({ status: 'draft', progress: { ratio: 0 } })
   })
 
@@ -289,7 +289,7 @@ describe('deleting', () => {
     expect(await ids('/plans?goal_id=g&archived=true')).toContain(plan.id)
     expect(await ids('/tasks?limit=500')).not.toContain(task.id)
     expect((await ask('DELETE', `/plans/${plan.id}`)).status).toBe(204)
-    expect((await patch(plan, { current_step: 1 })).status).toBe(403)
+    expect((await patch(plan, { current_step: 1 })).status).toBe(409)
   })
 
   test('regression 1 over HTTP: of plans that are there and that are not does exactly what it says', async () => {
