@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { NoState } from '../compose.ts'
 import { refuse } from '../domain/refusal.ts'
 import { PLAN_STATUSES } from '../domain/status.ts'
-import { BadCursor, StoreBusy, StoreDamaged, StoreFull, StoreRefused } from '../stores/store.ts'
+import { BadCursor, StoreBusy, StoreDamaged, StoreFull, StoreGone, StoreRefused } from '../stores/store.ts'
 import { Complaint, complaintOf, EXIT, exitOf, refused } from './exit.ts'
 
 describe('exit codes', () => {
@@ -34,9 +34,11 @@ describe('exit codes', () => {
       new StoreFull('x'),
       new StoreDamaged('x'),
       new BadCursor('x'),
+      new StoreGone('x'),
+      Object.assign(new Error('x'), { code: 'ENOENT', syscall: 'mkdir' }),
     ]
     const complaints = thrown.map(error => complaintOf(error))
-    expect(complaints.map(complaint => complaint?.exit)).toEqual([2, 3, 3, 3, 3, 2])
+    expect(complaints.map(complaint => complaint?.exit)).toEqual([2, 3, 3, 3, 3, 2, 3, 3])
     expect(complaints.every(complaint => complaint !== null && complaint.hint !== null && complaint.hint !== '')).toBe(
       true,
     )

@@ -231,9 +231,9 @@ class Attendant {
     if (state === null) return
     const { version } = state
     const works = hasWork(nextActions(state, clock.now()))
-    if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
-    // Put off before it is tried: what throws is not tried again at once.
+    // Put off before anything is tried: what throws is not tried again at once.
     this.#putOff(plan, version)
+    if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
     if (works) {
       onDriving?.(1)
       const driven = await this.#hand

@@ -2,6 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { StoreGone } from '../stores/store.ts'
 import { type Served, served } from './server.fixture.ts'
 
 let service: Served
@@ -60,4 +61,21 @@ test('a state folder that vanishes under it: it is not ready, and acknowledges n
   expect((await doomed.ask('GET', '/health')).status).toBe(200)
   expect(doomed.errors).toContainEqual(expect.objectContaining({ message: 'request failed' }))
   await doomed.close()
+})
+
+test('while it drives plans as well: nothing is tried again and again, and it can be stopped', async () => {
+  const doomed = await served({ attend: true })
+  const tasks = [
+    { id: 'a', run: 'sleep 0.3' },
+    { id: 'b', run: 'true', needs: ['a'] },
+  ]
+  expect((await doomed.ask('POST', '/plans?start=true', { planfold: 1, name: 'driven', tasks })).status).toBe(201)
+  await vi.waitFor(async () => expect((await doomed.ask('GET', '/tasks/driven:a')).body.status).toBe('running'), 5_000)
+  rmSync(doomed.rooms.stateDir, { recursive: true })
+  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503))
+  await vi.waitFor(() => expect(doomed.troubles.length).toBeGreaterThan(0), 5_000)
+  // Each turn of the event loop would bring one more.
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+  expect(doomed.troubles.length).toBeLessThan(20)
+  await doomed.close().catch(error => expect(error).toBeInstanceOf(StoreGone))
 })

@@ -216,6 +216,8 @@ describe('the page', () => {
     const policy = headers.get('content-security-policy')!
     expect(policy).toContain(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`)
     expect(policy).toMatch(/^default-src 'none';.*frame-ancestors 'none'/)
+    // What our sentences call code is shown as such.
+    expect(body).not.toContain('`')
     // No inline style, which the policy would not allow.
     expect(body).not.toContain('style="')
   })

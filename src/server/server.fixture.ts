@@ -23,6 +23,8 @@ export interface Served {
   readonly folder: string
   /** What the log was told at `error`; a test that expects nothing there should say so. */
   readonly errors: readonly object[]
+  /** What went wrong while it drove plans. */
+  readonly troubles: readonly unknown[]
   /** A request with a JSON body; the answer with its body read as JSON, held against what the route says of it. */
   ask(method: string, path: string, body?: unknown, headers?: { readonly [name: string]: string }): Promise<Asked>
   close(): Promise<void>
@@ -54,6 +56,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
   const stop = new AbortController()
   const errors: object[] = []
+  const troubles: unknown[] = []
   const log: Log = {
     debug: () => {},
     info: () => {},
@@ -85,7 +88,10 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     monotonic: () => performance.now(),
     ...(options.answered === undefined ? {} : { answered: options.answered }),
   })
-  const attending = options.attend === true ? composed.worker.attend({ stop: stop.signal }) : null
+  const attending =
+    options.attend === true
+      ? composed.worker.attend({ stop: stop.signal, onTrouble: error => troubles.push(error) })
+      : null
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,
@@ -93,6 +99,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     composed,
     folder,
     errors,
+    troubles,
     ask: async (method, path, body, headers = {}) => {
       const response = await fetch(url + path, {
         method,

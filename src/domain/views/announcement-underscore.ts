@@ -6,6 +6,7 @@
 import { type Event, type EventType, tasksOf } from '../event.ts'
 import { evolve } from '../evolve.ts'
 import type { PlanId, TaskName } from '../id.ts'
+import { dueAt } from '../instant.ts'
 import type { JsonObject } from '../json.ts'
 import type { PlanDefinition } from '../plan.ts'
 import type { PlanState } from '../state.ts'
@@ -56,7 +57,7 @@ export function underscoreAnnouncements(
   facts: PlanFacts,
   before: PlanState | null,
 ): readonly Announcement[] {
-  const now = Date.parse(entry.at)
+  const now = dueAt(entry.at) ?? 0
   return entry.events
     .flatMap(event => saidOf(event, before === null ? unknown(event) : moved(before, event, now)))
     .map(({ name, data }) => ({ name, data: underscoreData(name, entry.plan, facts, entry.at, data) }))

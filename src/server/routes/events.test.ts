@@ -79,6 +79,12 @@ const told = (heard: readonly HeardEvent[]): readonly object[] =>
   heard.map(({ id, data: { plan, version, actor, event } }) => ({ id, plan, version, actor, event }))
 
 describe('a stream of events', () => {
+  test('of a session that nobody knows is not there, as its plans are not', async () => {
+    const service = await setup()
+    for (const path of ['events', 'plans'])
+      expect((await service.ask('GET', `/sessions/nobody/${path}`)).status).toBe(404)
+  })
+
   test('tells what happened from the beginning, then what happens', async () => {
     const service = await setup()
     const one = await make(service, plan('one', external('a'), external('b')))
