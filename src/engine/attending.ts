@@ -17,7 +17,7 @@ import type { Rooms } from './rooms.ts'
 
 const MAX_DEFAULT = 16
 /** How long entries may gather before they are read. */
-const REST_MS = 5
+const REST_MS = 25
 const ROUND_MS = 5_000
 /** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
 const PATIENCE_MS = 2_000

@@ -13,5 +13,7 @@ export function markOf({ rooms, who, once }: Pick<Call<unknown, unknown>, 'rooms
       : createHash('sha256')
           .update(JSON.stringify([who.actor, once, part]))
           .digest()
-  return Array.from(bytes.subarray(0, 6), byte => LETTERS[byte % LETTERS.length]).join('')
+  let mark = ''
+  for (let at = 0; at < 6; at++) mark += LETTERS[bytes[at]! % LETTERS.length]
+  return mark
 }
