@@ -1,11 +1,11 @@
 // An answer to something in the inbox, as an order. It holds only for the plan as it stood when the id was looked up; when the plan
 // has moved, the id is looked up again, and when it waits no longer, what became of it is told.
 
-import type { GateVerdict } from '../domain/event.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/suggest.ts'
 import type { InboxItem } from '../domain/views/inbox.ts'
+import { VERDICTS } from '../domain/views/inbox-choices.ts'
 import type { InboxEntry, Order, RollbackAsk } from '../engine/engine.ts'
 import type { InboxAnswerBody } from '../format/wire/people.ts'
 import { inOurWords } from './hint-words.ts'
@@ -163,17 +163,6 @@ function gateOrder(item: InboxItem, answer: string, body: InboxAnswerBody): Orde
     ...(verdict === 'answered' ? { answers: (answers ?? {}) as JsonObject } : {}),
     ...(to === undefined ? {} : { to: to as TaskName }),
   }
-}
-
-const VERDICTS: { readonly [word: string]: GateVerdict } = {
-  approve: 'approved',
-  reject: 'rejected',
-  'push-back': 'pushed-back',
-  choose: 'chosen',
-  answer: 'answered',
-  done: 'done',
-  again: 'again',
-  skip: 'skipped',
 }
 
 /** The same rollback once more, bound to the same files and tasks. */

@@ -3,10 +3,10 @@
 // is told and nothing is ordered.
 
 import type { Composed } from '../../compose.ts'
-import type { GateVerdict } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/suggest.ts'
+import { VERDICTS } from '../../domain/views/inbox-choices.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import type { InboxEntry, Order } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -212,17 +212,6 @@ function orderFor(
       }
     }
   }
-}
-
-const VERDICTS: { readonly [word: string]: GateVerdict } = {
-  approve: 'approved',
-  reject: 'rejected',
-  'push-back': 'pushed-back',
-  choose: 'chosen',
-  answer: 'answered',
-  done: 'done',
-  again: 'again',
-  skip: 'skipped',
 }
 
 function report(

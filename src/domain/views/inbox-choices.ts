@@ -1,5 +1,6 @@
 // The answers to what waits for a person: each a word, what it means, and the command that says the same without an id.
 
+import type { GateVerdict } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import type { InboxAnswer, InboxAsks, RollbackBounds } from './inbox.ts'
 
@@ -99,3 +100,15 @@ export function rollbackAnswers(
 }
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+
+/** What the words of a gate's answers decide. */
+export const VERDICTS: { readonly [word: string]: GateVerdict } = {
+  approve: 'approved',
+  reject: 'rejected',
+  'push-back': 'pushed-back',
+  choose: 'chosen',
+  answer: 'answered',
+  done: 'done',
+  again: 'again',
+  skip: 'skipped',
+}

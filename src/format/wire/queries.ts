@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
-import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+import { PLAN_STATUSES, TASK_STATUSES } from '../../domain/status.ts'
 import { goingBack } from './orders.ts'
 import { wire } from './wire.ts'
 
@@ -13,27 +13,8 @@ const taskName = reference.transform(name => name as TaskName)
 const task = { ...plan, task: reference }
 const count = z.int().min(0)
 const paging = { limit: z.number().exactOptional(), cursor: z.string().max(2_000).exactOptional() }
-const planStatus = z.enum([
-  'draft',
-  'active',
-  'paused',
-  'blocked',
-  'completed',
-  'failed',
-  'cancelled',
-]) satisfies z.ZodType<PlanStatus>
-const taskStatus = z.enum([
-  'pending',
-  'ready',
-  'running',
-  'waiting',
-  'blocked',
-  'completed',
-  'failed',
-  'skipped',
-  'abandoned',
-  'cancelled',
-]) satisfies z.ZodType<TaskStatus>
+const planStatus = z.enum(PLAN_STATUSES)
+const taskStatus = z.enum(TASK_STATUSES)
 
 const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
   z.strictObject({ type: z.literal(type), ...shape })
