@@ -6,12 +6,11 @@ import { type BodyBlobs, openEntry } from '../entry.ts'
 import { taskRecord } from '../projection.ts'
 import { emptyKept, foldEntry, type Kept } from '../states.ts'
 import type { Connection } from './driver.ts'
-import { SqliteJournal } from './journal-table.ts'
+import { ENTRY, entryOf } from './journal-table.ts'
 
 const PAGE = 500
 
 export function fillTasks(sql: Connection, bodies: BodyBlobs): void {
-  const journal = new SqliteJournal(sql, () => {})
   // For all others the statements before have said it: their tasks came with the plan and name no place.
   const plans = sql
     .prepare(`SELECT p.plan_no, p.id, p.revision FROM plans p JOIN entries e ON e.plan_no = p.plan_no AND e.version = 1
@@ -23,7 +22,7 @@ export function fillTasks(sql: Connection, bodies: BodyBlobs): void {
     WHERE plan_no = ? AND ordinal = ?`)
   for (const row of plans) {
     const no = row.plan_no as number
-    const kept = folded(journal, no, row.id as PlanId, row.revision as number, bodies)
+    const kept = folded(sql, no, row.id as PlanId, row.revision as number, bodies)
     for (const task of kept?.state.order ?? []) {
       const { sequence, addedAt, ordinal } = taskRecord(task)
       fill.run(sequence, addedAt, task.definition.assignee ?? null, no, ordinal)
@@ -32,11 +31,15 @@ export function fillTasks(sql: Connection, bodies: BodyBlobs): void {
 }
 
 /** Up to the entry that holds the last definition, or a little further. Null when its journal cannot be read. */
-function folded(journal: SqliteJournal, no: number, plan: PlanId, revision: number, bodies: BodyBlobs): Kept | null {
+function folded(sql: Connection, no: number, plan: PlanId, revision: number, bodies: BodyBlobs): Kept | null {
   const kept = emptyKept(no)
+  // As the tables stood then, whatever way to an entry came later.
+  const after = sql.prepareLists(
+    `SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? ORDER BY version LIMIT ${PAGE}`,
+  )
   try {
     while (kept.state.revision < revision || kept.state.version === 0) {
-      const page = journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
+      const page = after.all(no, kept.state.version).map(entryOf)
       if (page.length === 0) return null
       for (const stored of page) foldEntry(kept, openEntry(kept.hash, plan, stored, bodies))
     }

@@ -6,9 +6,16 @@ import type { StoredEntry } from '../entry.ts'
 import type { PlanRecord } from '../projection.ts'
 import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
+import { entriesBetween, lastPosition, RUN } from './entry-runs.ts'
 
-const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
+export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
 const HEADS_MAX = 1_000
+/** A head at hand, and where in a run its last entry stands. */
+interface Known extends Head {
+  readonly position: number
+  readonly behind: number
+}
+
 const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
   coalesce((SELECT max(position) FROM pruned), 0))`
 
@@ -17,11 +24,12 @@ export class SqliteJournal implements JournalTable {
   readonly #wrote: () => void
   /** The statements of every append, looked up once. */
   readonly #head: ListStatement
+  readonly #entries: ListStatement
   readonly #position: Statement
   readonly #insert: Statement
   readonly #reach: Statement
   readonly #dataVersion: ListStatement
-  readonly #heads = new Map<number, Head>()
+  readonly #heads = new Map<number, Known>()
   #lastPosition: number | null = null
   /** Filled anew for every entry; SQLite takes a copy. */
   readonly #hash = Buffer.alloc(32)
@@ -31,11 +39,11 @@ export class SqliteJournal implements JournalTable {
     this.#sql = sql
     this.#wrote = wrote
     this.#head = sql.prepareLists(`SELECT e.version, e.at, e.hash, h.reached, h.fence, o.id, o.boot, o.expires
-      FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no LEFT JOIN entries e
-        ON e.plan_no = h.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = h.plan_no)
-      WHERE h.plan_no = ?`)
+      FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no
+      LEFT JOIN entries e ON e.position = ${lastPosition('h.plan_no')} WHERE h.plan_no = ?`)
+    this.#entries = sql.prepareLists(`SELECT ${ENTRY} ${entriesBetween('?1', '?2', '?3')}`)
     this.#position = sql.prepare(`SELECT ${LAST_POSITION} AS position`)
-    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#reach = sql.prepare('UPDATE heads SET reached = ? WHERE plan_no = ?')
     this.#dataVersion = sql.prepareLists('PRAGMA data_version')
   }
@@ -81,27 +89,24 @@ export class SqliteJournal implements JournalTable {
   }
 
   entry(no: number, version: number): StoredEntry | null {
-    const row = this.#sql.prepare(`SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version = ?`).get(no, version)
-    return row === undefined ? null : entryOf(row)
+    return this.entries(no, version - 1, version, 1)[0] ?? null
   }
 
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
-    return this.#sql
-      .prepare(
-        `SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?`,
-      )
-      .all(no, after, upTo, limit)
+    return this.#entries
+      .all(no, after + 1, Math.min(upTo, after + limit))
       .map(entryOf)
+      .sort((a, b) => a.version - b.version)
   }
 
   since(after: number, limit: number, no: number | null) {
     // The plus keeps the planner on the position: a live tail is short, a plan's index is not.
     const one = no === null ? '' : 'AND +e.plan_no = ?'
     return this.#sql
-      .prepare(`SELECT ${ENTRY}, p.id AS plan FROM entries e JOIN plans p ON p.plan_no = e.plan_no
+      .prepareLists(`SELECT ${ENTRY}, p.id AS plan FROM entries e JOIN plans p ON p.plan_no = e.plan_no
         WHERE e.position > ? ${one} ORDER BY e.position LIMIT ?`)
       .all(after, ...(no === null ? [] : [no]), limit)
-      .map(row => ({ ...entryOf(row), plan: row.plan as PlanId }))
+      .map(row => Object.assign(entryOf(row), { plan: row[8] as PlanId }))
   }
 
   fold(no: number): StoredFold | null {
@@ -142,14 +147,29 @@ export class SqliteJournal implements JournalTable {
     this.#wrote()
     const stored = blob === null ? null : bytes(blob)
     this.#hash.write(hash, 'hex')
-    this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash)
+    const known = this.#heads.get(no)
+    // Whatever is not known to continue a run begins one.
+    const behind = known?.position === position - 1 && known.behind < RUN - 1 ? known.behind + 1 : 0
+    this.#insert.run(position, no, version, behind, at, actor, fence, done, body, stored, this.#hash)
     // An owner writes step after step and says where it ended when it lets go; everybody else says it at once.
     if (fence === null) this.#reach.run(version, no)
     if (this.#seen === undefined) return
     this.#lastPosition = position
-    const head = this.#heads.get(no) ?? this.head(no)!
+    const { reached, fence: held, owner, ownerBoot, ownerExpires } = known ?? this.head(no)!
     if (this.#heads.size >= HEADS_MAX) this.#heads.clear()
-    this.#heads.set(no, { ...head, version, at, hash, reached: fence === null ? version : head.reached })
+    this.#heads.set(no, {
+      no,
+      version,
+      at,
+      hash,
+      reached: fence === null ? version : reached,
+      fence: held,
+      owner,
+      ownerBoot,
+      ownerExpires,
+      position,
+      behind,
+    })
   }
 
   saveFold(no: number, { version, definitionVersion, body, hash }: StoredFold): void {
@@ -160,16 +180,17 @@ export class SqliteJournal implements JournalTable {
   }
 }
 
-function entryOf(row: Row): StoredEntry {
+/** From a row of the columns of `ENTRY`. */
+export function entryOf([position, version, at, actor, fence, body, blob, hash]: readonly Value[]): StoredEntry {
   return {
-    position: row.position as number,
-    version: row.version as number,
-    at: row.at as number,
-    actor: row.actor as Actor,
-    fence: row.fence as number | null,
-    body: row.body as string | null,
-    blob: row.blob === null ? null : hex(row.blob),
-    hash: hex(row.hash),
+    position: position as number,
+    version: version as number,
+    at: at as number,
+    actor: actor as Actor,
+    fence: fence as number | null,
+    body: body as string | null,
+    blob: blob === null ? null : hex(blob),
+    hash: hex(hash),
   }
 }
 

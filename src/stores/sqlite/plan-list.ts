@@ -9,6 +9,7 @@ import type { Page, PlanQuery, PlanRow } from '../store.ts'
 import { wordsOf } from '../words.ts'
 import { Conditions } from './conditions.ts'
 import type { Connection, Row, Value } from './driver.ts'
+import { lastPosition } from './entry-runs.ts'
 import { matching } from './index-tables.ts'
 import { planOf } from './projection-tables.ts'
 
@@ -29,8 +30,7 @@ export function listPlans(sql: Connection, query: PlanQuery, words: readonly str
     .sort((a, b) => b - a)
     .slice(0, limit + 1)
   const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, e.at, e.done, e.version FROM plans p JOIN entries e
-    ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)
-    WHERE p.plan_no = ?`)
+    ON e.position = ${lastPosition('p.plan_no')} WHERE p.plan_no = ?`)
   return pageOf(
     'plans',
     numbers,

@@ -4,11 +4,12 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
 import type { ClaimTable, LogTable, OwnerRecord, OwnerTable } from '../tables.ts'
 import type { Connection, Row } from './driver.ts'
+import { lastPosition } from './entry-runs.ts'
 
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 
 /** While nobody holds a plan, its row says how far its journal reached. */
-const REACHED = 'reached = coalesce((SELECT max(version) FROM entries e WHERE e.plan_no = heads.plan_no), 0)'
+const REACHED = `reached = coalesce((SELECT version FROM entries WHERE position = ${lastPosition('heads.plan_no')}), 0)`
 
 /** `wrote` is told of every row written here, because heads at hand hold what they say. */
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
