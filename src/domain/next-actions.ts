@@ -36,7 +36,7 @@ export interface NextActions {
 export function nextActions(state: PlanState, now: Millis): NextActions {
   const { line, heldAt } = lineOf(state, now)
   const asking = askable(state)
-  const prepare = line.filter(task => needsPreparing(state, task))
+  const prepare = line.length === 0 ? line : line.filter(task => needsPreparing(state, task))
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined
   const compensate = compensation(state)
   const compensates =

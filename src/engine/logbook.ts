@@ -20,7 +20,7 @@ export class Logbook {
   readonly #onOutput: (text: string) => void
   /** Made at the first byte: most attempts print nothing, and none should pay for it. */
   #hash: Hash | null = null
-  readonly #decoders = new Map<Stream, StringDecoder>()
+  #decoders: Map<Stream, StringDecoder> | null = null
   #pending: LogChunk[] = []
   #pendingBytes = 0
   #bytes = 0
@@ -44,6 +44,7 @@ export class Logbook {
     const before = this.#bytes
     this.#bytes += chunk.length
     if (before >= TASK_OUTPUT_MAX_BYTES) return
+    this.#decoders ??= new Map()
     let decoder = this.#decoders.get(stream)
     if (decoder === undefined) {
       decoder = new StringDecoder('utf8')
@@ -54,7 +55,7 @@ export class Logbook {
 
   /** Hands over what is left and seals the hash; null when nothing was printed. */
   seal(): { readonly sha256: Sha256; readonly bytes: number } | null {
-    for (const [stream, decoder] of this.#decoders) this.#gather(stream, decoder.end())
+    for (const [stream, decoder] of this.#decoders ?? []) this.#gather(stream, decoder.end())
     this.#flush()
     return this.#hash === null ? null : { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
   }

@@ -42,14 +42,11 @@ export async function perform(
   const { definition } = task
   const began = rooms.clock.monotonic()
   const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
-  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? (() => {}))
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? silently)
   let result: Result | Interrupted
   try {
-    const say = (text: string) => logbook.write('engine', Buffer.from(text))
     result = worksApart(state.definition)
-      ? await (await late.apart()).performApart(rooms, state, task, options, say, at =>
-          performHere(at, state, task, options, logbook),
-        )
+      ? await performApart(rooms, state, task, options, logbook)
       : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
@@ -67,14 +64,24 @@ export async function perform(
     : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
 }
 
-async function performHere(
-  rooms: Rooms,
-  state: PlanState,
-  task: TaskState,
-  options: PerformOptions,
-  logbook: Logbook,
-): Promise<Result | Interrupted> {
-  // Each step of a plan comes by here, and most have nothing to look at: nobody waits for what is known at once.
+const silently = () => {}
+
+async function performApart(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
+  const { performApart } = await late.apart()
+  const say = (text: string) => logbook.write('engine', Buffer.from(text))
+  return await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
+}
+
+type Performing = [rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook]
+
+/** Each step of a plan comes by here, and most have nothing to look at before and after. */
+function performHere(...performing: Performing): Promise<Result | Interrupted> {
+  const [, , { definition, prepared }, { action }] = performing
+  const isBare = action === undefined && prepared === null && definition.effects === undefined
+  return isBare && definition.action.type !== 'checkpoint' ? carryOut(...performing) : performSeen(...performing)
+}
+
+async function performSeen(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   const { action } = options
   const look = action === undefined ? task.prepared : await looking(rooms, state, task, action)
   const result = await carryOut(rooms, state, task, options, logbook)
@@ -85,13 +92,7 @@ async function performHere(
   return await heldToEffects(rooms, state, task, whole)
 }
 
-async function carryOut(
-  rooms: Rooms,
-  state: PlanState,
-  task: TaskState,
-  options: PerformOptions,
-  logbook: Logbook,
-): Promise<Result | Interrupted> {
+async function carryOut(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
   const { definition } = task
   // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
@@ -147,7 +148,9 @@ async function carryOut(
               },
             }
           : await runner.attempt(attempt, tools, options.stop)
-  const classified = withGit(await classify(rooms, state, attempt, tools, options, outcome), outcome)
+  // As a rule it is known at once.
+  const told = classify(rooms, state, attempt, tools, options, outcome)
+  const classified = withGit(told instanceof Promise ? await told : told, outcome)
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
     classified.status === 'failed' && options.action === undefined
@@ -206,14 +209,14 @@ async function withFootprint(
 }
 
 /** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
-async function classify(
+function classify(
   rooms: Rooms,
   state: PlanState,
   attempt: Attempt,
   tools: RunnerTools,
   options: PerformOptions,
   outcome: Outcome,
-): Promise<Result | Interrupted> {
+): Result | Interrupted | Promise<Result | Interrupted> {
   if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
   if (outcome.type === 'failed') return failed(outcome.failure)
   const { definition } = attempt
@@ -222,12 +225,36 @@ async function classify(
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
   if (exited !== null) {
-    const judged = own && definition.expect !== undefined ? 'by expect' : 'by exit'
-    const failure = endedBadly(exited, attempt, rooms.clock.now(), judged)
+    const by = own && definition.expect !== undefined ? 'by expect' : 'by exit'
+    const failure = endedBadly(exited, attempt, rooms.clock.now(), by)
     if (failure !== null) return { ...failed(failure), ...seen }
   }
+  if (own && (definition.outputs !== undefined || isJudged(definition)))
+    return judged(rooms, state, attempt, tools, options, outcome)
+  return { status: 'succeeded', ...picked(outcome), ...some(outcome.type === 'done' ? outcome.outputs : {}), ...seen }
+}
+
+const some = (outputs: JsonObject = {}): { readonly outputs?: JsonObject } =>
+  Object.keys(outputs).length === 0 ? {} : { outputs }
+
+const picked = (outcome: Outcome): { readonly outcome?: string } =>
+  outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
+
+/** It ended well so far: its outputs are taken, and what it says is to be true afterwards is judged. */
+async function judged(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  options: PerformOptions,
+  outcome: Extract<Outcome, { readonly type: 'done' | 'exited' }>,
+): Promise<Result | Interrupted> {
+  const { definition } = attempt
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  const seen = exit === undefined ? {} : { exit }
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
-  if (own && definition.outputs !== undefined) {
+  if (definition.outputs !== undefined) {
     const collected = await collect(
       definition.outputs,
       { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
@@ -236,16 +263,15 @@ async function classify(
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
   }
-  const some = Object.keys(outputs).length === 0 ? {} : { outputs }
-  const picked = outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
-  if (!own || !isJudged(definition)) return { status: 'succeeded', ...picked, ...some, ...seen }
+  if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
   const context = contextAfter(
     { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
     attempt,
   )
   if (definition.expect !== undefined) {
     const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
-    if ('message' in verdict) return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some }
+    if ('message' in verdict)
+      return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some(outputs) }
     if (!verdict.holds)
       return {
         ...failed({
@@ -255,17 +281,17 @@ async function classify(
           retryable: true,
         }),
         ...seen,
-        ...some,
+        ...some(outputs),
       }
   }
   const run = rooms.runners.get('run')
   const court = { state, attempt, context, run, tools, signal: options.stop.signal }
   const verdicts = await judgeWork(definition, court)
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
-  const judged = verdicts.length === 0 ? {} : { verdicts }
+  const heard = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
-  if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some, ...judged }
-  return { status: 'succeeded', ...picked, ...some, ...seen, ...judged }
+  if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some(outputs), ...heard }
+  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
 }
 
 /** Does it say more of what is to be true afterwards than how it ends? */

@@ -73,8 +73,8 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
-    const told = { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving: this.#leaving.signal }
-    this.#notices = hands.notices(rooms, told)
+    const { signal: leaving } = this.#leaving
+    this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
 
   async run(lost: AbortSignal): Promise<Driven> {
@@ -120,6 +120,9 @@ export class PlanLoop {
         this.#rooms.clock,
         next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()),
       )
+      // What came while we waited is told before anybody looks again: the plan itself has not moved.
+      const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale
+      if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
     }
   }
 
@@ -221,15 +224,8 @@ export class PlanLoop {
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
-    const flight = {
-      key,
-      task,
-      visit: task.visit,
-      attempt: task.attempt,
-      interruptible,
-      stop: new Stopper(),
-      ended: false,
-    }
+    const { visit, attempt } = task
+    const flight = { key, task, visit, attempt, interruptible, stop: new Stopper(), ended: false }
     this.#flights.set(key, flight)
     return flight
   }
@@ -239,13 +235,13 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  #perform(state: PlanState, task: TaskState, flight: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
+  #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
     const { onOutput } = this.#options
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: this.#isHeld,
-      stop: flight.stop,
+      stop,
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
     })
@@ -276,9 +272,9 @@ export class PlanLoop {
   /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
     let taken = NO_NEWS
-    let ended: readonly Flight[] = []
+    let ended: Flight[] = []
     const gather = (): Turn => {
-      ended = [...this.#flights.values()].filter(flight => flight.ended)
+      for (const flight of this.#flights.values()) if (flight.ended) ended.push(flight)
       taken = this.#news
       this.#news = new News()
       return taken.turn(stopping)

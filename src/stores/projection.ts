@@ -6,6 +6,7 @@ import type { Millis, PlanName, TaskName } from '../domain/id.ts'
 import { sequenceOf } from '../domain/sequence.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
+import { NOTHING } from '../domain/task-graph.ts'
 import type { AttemptRow } from './store.ts'
 
 export interface PlanRecord {
@@ -88,7 +89,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
   let planMoved = false
   let all = false
   const names = new Set<TaskName>()
-  const added = new Set<TaskName>()
+  let added: Set<TaskName> | null = null
   const attempts: AttemptChange[] = []
   for (const event of events) {
     switch (event.type) {
@@ -131,6 +132,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
         for (const { task } of event.tasks) names.add(task)
         break
       case 'task.added':
+        added ??= new Set()
         for (const { id } of event.tasks) added.add(id)
         break
       case 'task.skipped':
@@ -179,13 +181,19 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
         event satisfies never
     }
   }
-  if (all) return { planMoved, state, tasks: 'all', added: [], attempts }
+  if (all) return { planMoved, state, tasks: 'all', added: NOTHING, attempts }
   const tasks: TaskState[] = []
   for (const name of names) {
-    const task = added.has(name) ? undefined : state.tasks.get(name)
+    const task = added?.has(name) === true ? undefined : state.tasks.get(name)
     if (task !== undefined) tasks.push(task)
   }
-  return { planMoved, state, tasks, added: Array.from(added, name => state.tasks.get(name)!), attempts }
+  return {
+    planMoved,
+    state,
+    tasks,
+    added: added === null ? NOTHING : Array.from(added, name => state.tasks.get(name)!),
+    attempts,
+  }
 }
 
 type AttemptEvent = Extract<Event, { readonly type: `attempt.${'started' | 'succeeded' | 'failed' | 'lost'}` }>

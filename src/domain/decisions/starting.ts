@@ -35,16 +35,18 @@ export function lineOf(
   now: Millis,
 ): { readonly line: readonly TaskState[]; readonly heldAt: Millis | null } {
   let free = concurrencyOf(state.definition) - state.running.size
-  if (state.status !== 'active' || state.compensating !== null || free <= 0) return { line: [], heldAt: null }
+  if (state.status !== 'active' || state.compensating !== null || free <= 0) return NOBODY_IN_LINE
+  if (state.ready.peek(isStartable) === undefined) return NOBODY_IN_LINE
   let heldAt: Millis | null = null
   let held = 0
-  const looked = new Set<TaskState>()
+  const looked: TaskState[] = []
   const line: TaskState[] = []
   for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
     const task = state.ready.pop(isStartable)
     if (task === undefined) break
-    if (looked.has(task)) continue
-    looked.add(task)
+    // It may stand there twice, and then one right behind the other.
+    if (looked.at(-1) === task) continue
+    looked.push(task)
     const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
     if (breaker !== null) {
       // One whose time has come waits for whoever tries it, not for a time.
@@ -66,6 +68,8 @@ export function lineOf(
   for (const task of looked) state.ready.push(task)
   return { line, heldAt }
 }
+
+const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 
 /** Would somebody begin an attempt now, if nothing forbade it? */
 export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
