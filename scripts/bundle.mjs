@@ -3,33 +3,94 @@
 //
 //   node scripts/bundle.mjs [--keep] FOLDER ENTRY…    entries relative to the folder; every other script in it goes, or is kept
 
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { build } from 'esbuild'
+import { rolldown } from 'rolldown'
 
 const words = process.argv.slice(2)
 const keeps = words[0] === '--keep'
-const [folder = 'dist', ...entries] = keeps ? words.slice(1) : words
+const [folder = 'dist', ...names] = keeps ? words.slice(1) : words
 const root = resolve(folder)
+const rooms = existsSync(join(root, 'src')) ? join(root, 'src') : root
+const entries = names.map(name => join(root, name))
 const before = scripts(root)
-const { metafile } = await build({
-  entryPoints: entries.map(entry => join(root, entry)),
-  outbase: root,
-  outdir: root,
-  bundle: true,
-  splitting: true,
-  allowOverwrite: true,
-  format: 'esm',
+let parts = new Map()
+const joined = await rolldown({
+  input: Object.fromEntries(names.map((name, at) => [name.replace(/\.js$/, ''), entries[at]])),
   platform: 'node',
-  target: 'node20',
-  packages: 'external',
-  legalComments: 'none',
-  chunkNames: 'parts/[name]-[hash]',
-  metafile: true,
-  logLevel: 'warning',
+  external: id => !id.startsWith('.') && !id.startsWith('/'),
+  // An entry is imported by nobody, so that it exports what it says and nothing more.
+  preserveEntrySignatures: 'allow-extension',
+  checks: { ineffectiveDynamicImport: false },
+  logLevel: 'warn',
+  plugins: [
+    {
+      name: 'parts',
+      buildEnd() {
+        const modules = [...this.getModuleIds()]
+        parts = partsOf(new Map(modules.map(id => [id, this.getModuleInfo(id).importedIds])))
+      },
+    },
+  ],
 })
-const written = new Set(Object.keys(metafile.outputs).map(path => resolve(path)))
+const { output } = await joined.write({
+  dir: root,
+  format: 'esm',
+  comments: false,
+  entryFileNames: '[name].js',
+  chunkFileNames: 'parts/[name]-[hash].js',
+  codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: id => parts.get(id) ?? null }] },
+})
+await joined.close()
+const written = new Set(output.map(({ fileName }) => join(root, fileName)))
 if (!keeps) for (const script of before) if (!written.has(script)) rmSync(script)
+
+/**
+ * What is loaded together is one file. Each part holds everything its files import, except what an earlier part holds, so parts
+ * look in one direction and nothing runs before what it needs. A file in none of them is joined with those that are always
+ * loaded with it. Entries stay out, and so does the command itself, which is no entry of the benchmark: it acts when it is loaded, and
+ * waits at its top level for parts that would wait for it.
+ */
+function partsOf(imports) {
+  const all = (...names) => {
+    const found = new Set(names.map(name => join(rooms, name)).filter(path => imports.has(path)))
+    for (const path of found) for (const next of imports.get(path)) if (imports.has(next)) found.add(next)
+    return found
+  }
+  const command = join(rooms, 'cli/main.js')
+  const start = all('cli/main.js')
+  const core = all('compose.js', 'engine/engine-local.js', 'engine/worker.js', 'stores/sqlite/store-sqlite.js')
+  const face = all(
+    ...['list', 'next', 'status'].map(name => `cli/commands/${name}.js`),
+    ...['plan-file', 'order'].map(name => `cli/${name}.js`),
+  )
+  const reading = all('format/parse.js')
+  const checking = all('cli/commands/validate.js', 'cli/plan-file.js', 'cli/diagnostics.js', 'cli/complain.js')
+  const order = {
+    // A client may live in a browser: what it shares with others must not bring theirs.
+    client: both(all('client/client.js'), [...start, ...core, ...face, ...reading]),
+    // What the command shares with the library, which has no use for the grammar of the command line.
+    common: both(start, [...core, ...face, ...reading, ...checking]),
+    start,
+    // What is needed to read and check a plan document, for which nothing of the store is loaded.
+    base: both(new Set([...core, ...face]), [...checking, ...reading]),
+    core,
+    // Loaded late by the engine, without the schema library.
+    expression: all('format/expression.js'),
+    document: all('format/document.js'),
+    face,
+    reading,
+    driving: all('cli/commands/run.js', 'cli/commands/resume.js', 'cli/drive.js'),
+  }
+  const found = new Map()
+  for (const [part, paths] of Object.entries(order))
+    for (const path of paths) if (!found.has(path) && !entries.includes(path) && path !== command) found.set(path, part)
+  return found
+}
+
+function both(some, others) {
+  return new Set(others.filter(path => some.has(path)))
+}
 
 function scripts(at) {
   return readdirSync(at).flatMap(name => {
