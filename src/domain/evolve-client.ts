@@ -7,8 +7,7 @@ import { EVALUATIONS_KEPT } from './limits.ts'
 import type { TaskDefinition } from './plan.ts'
 import { isUnsealed } from './sealed.ts'
 import type { PlanState, TaskState } from './state.ts'
-import { BLOCKS, SATISFIES } from './status.ts'
-import { index, newTask, UNANNOTATED } from './task-graph.ts'
+import { index, linkNeed, newTask, UNANNOTATED } from './task-graph.ts'
 
 type Find = (state: PlanState, name: TaskState['definition']['id']) => TaskState
 
@@ -62,13 +61,7 @@ function append(state: PlanState, tasks: readonly TaskDefinition[], now: Millis)
     state.order.push(task)
     state.tasks.set(written.id, task)
     state.counts[task.status]++
-    for (const name of new Set(written.needs ?? [])) {
-      const need = state.tasks.get(name)
-      if (need === undefined) continue
-      need.dependants.push(task)
-      if (!SATISFIES.has(need.status)) task.unmet++
-      if (BLOCKS.has(need.status)) task.blockers++
-    }
+    for (const name of new Set(written.needs ?? [])) linkNeed(state, task, name)
     index(state, task)
   }
 }

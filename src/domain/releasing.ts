@@ -7,7 +7,7 @@ import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { same } from './same.ts'
 import type { TaskState } from './state.ts'
 import { ENDED, SATISFIES, type TaskStatus } from './status.ts'
-import { allTasks, findDormant, newTask, outcomeTargets } from './task-graph.ts'
+import { allTasks, findDormant, linkNeed, newTask, outcomeTargets } from './task-graph.ts'
 
 export interface Standing {
   readonly definition: PlanDefinition
@@ -93,7 +93,7 @@ function graphOf(definition: PlanDefinition): Graph {
   const followers = new Map<TaskName, TaskName[]>()
   for (const task of order) {
     for (const need of new Set(task.needs)) {
-      states.get(need)?.dependants.push(states.get(task.id)!)
+      linkNeed({ tasks: states }, states.get(task.id)!, need)
       put(followers, need, task.id)
     }
     for (const target of new Set(outcomeTargets(task))) {

@@ -3,7 +3,7 @@ import { name, plan, task } from '../testing/plan.ts'
 import { expandTasks } from './expand.ts'
 import { checkGraph } from './graph.ts'
 import type { PlanDefinition, RecoveryRule } from './plan.ts'
-import { findDormant, newTask } from './task-graph.ts'
+import { findDormant, linkNeed, newTask } from './task-graph.ts'
 
 const alternate = (to: string): { recover: readonly RecoveryRule[] } => ({
   recover: [{ do: { type: 'alternate', task: name(to) } }],
@@ -18,7 +18,7 @@ function sleeping(definition: PlanDefinition): readonly string[] {
   expect(checkGraph(definition)).toEqual([])
   const order = expandTasks(definition).map((one, at) => newTask(one, at + 1))
   const tasks = new Map(order.map(one => [one.definition.id, one]))
-  for (const one of order) for (const need of one.definition.needs ?? []) tasks.get(need)!.dependants.push(one)
+  for (const one of order) for (const need of one.definition.needs ?? []) linkNeed({ tasks }, one, need)
   return [...findDormant({ order, tasks })].sort()
 }
 

@@ -191,6 +191,6 @@ export interface TaskState {
   /** Direct needs not yet satisfied, and those that block. */
   unmet: number
   blockers: number
-  /** Who needs this task. */
-  dependants: TaskState[]
+  /** Who needs this task; grows by `linkNeed` only, because those who are needed by nobody share one list. */
+  dependants: readonly TaskState[]
 }

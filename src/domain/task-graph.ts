@@ -71,7 +71,7 @@ export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Mi
     evaluations: NOTHING,
     unmet: 0,
     blockers: 0,
-    dependants: [],
+    dependants: NOTHING,
   }
 }
 
@@ -89,24 +89,19 @@ export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] 
   return [...tasks, done]
 }
 
-/** Links dependants, counts needs, finds the dormant, and rebuilds every index from the statuses of the tasks. */
-/** Each of them once. Most tasks need one other at most, and a list of one says nothing twice. */
-const each = (needs: readonly TaskName[] = []): Iterable<TaskName> => (needs.length < 2 ? needs : new Set(needs))
-
+/** Links dependants, counts needs, and rebuilds every index from the statuses of the tasks. */
 export function relink(state: PlanState): void {
   for (const task of state.order) {
-    task.dependants = []
+    task.dependants = NOTHING
     task.unmet = 0
     task.blockers = 0
   }
   for (const task of state.order) {
-    for (const name of each(task.definition.needs)) {
-      const need = state.tasks.get(name)
-      if (need === undefined) continue
-      need.dependants.push(task)
-      if (!SATISFIES.has(need.status)) task.unmet++
-      if (BLOCKS.has(need.status)) task.blockers++
-    }
+    const { needs } = task.definition
+    if (needs === undefined) continue
+    // Each of them once. Most tasks need one other at most, and a list of one says nothing twice.
+    if (needs.length === 1) linkNeed(state, task, needs[0]!)
+    else for (const name of new Set(needs)) linkNeed(state, task, name)
   }
   for (const status of TASK_STATUSES) state.counts[status] = 0
   state.ready.clear()
@@ -118,8 +113,19 @@ export function relink(state: PlanState): void {
   state.alarms.clear()
   for (const task of state.order) {
     state.counts[task.status]++
-    index(state, task)
+    place(state, task)
   }
+}
+
+/** Counts one need of a task. Nobody is needed by most, or one: only who is needed by two has a list that grows. */
+export function linkNeed(state: Pick<PlanState, 'tasks'>, task: TaskState, name: TaskName): void {
+  const need = state.tasks.get(name)
+  if (need === undefined) return
+  if (need.dependants.length === 0) need.dependants = [task]
+  else (need.dependants as TaskState[]).push(task)
+  if (SATISFIES.has(need.status)) return
+  task.unmet++
+  if (BLOCKS.has(need.status)) task.blockers++
 }
 
 export function setStatus(state: PlanState, task: TaskState, status: TaskStatus): void {
@@ -141,14 +147,19 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
 
 /** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
-  if (isHolding(task)) state.holding.add(task)
-  else state.holding.delete(task)
-  if (task.status === 'running' && task.claim === null) state.running.add(task)
-  else if (task.status === 'ready' && task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
-  else if (task.status === 'ready' && !isAsking(state, task))
-    (isEngines(task) ? state.ready : state.claimable).push(task)
-  if (isAsking(state, task)) state.asking.add(task)
-  else state.asking.delete(task)
+  if (state.holding.size > 0 && !isHolding(task)) state.holding.delete(task)
+  if (state.asking.size > 0 && !isAsking(state, task)) state.asking.delete(task)
+  place(state, task)
+}
+
+/** The same for a task that is in no index yet. */
+function place(state: PlanState, task: TaskState): void {
+  if (task.prepared !== null && isHolding(task)) state.holding.add(task)
+  if (task.status === 'ready') {
+    if (task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
+    else if (isAsking(state, task)) state.asking.add(task)
+    else (isEngines(task) ? state.ready : state.claimable).push(task)
+  } else if (task.status === 'running' && task.claim === null) state.running.add(task)
   indexAlarms(state, task)
 }
 
