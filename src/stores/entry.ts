@@ -8,7 +8,7 @@ import type { Command } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256 } from '../domain/id.ts'
 import { PAYLOAD_MAX_BYTES } from '../domain/limits.ts'
-import { type Packed, pack, unpack } from './pack.ts'
+import { type Packed, pack, unpack, unpackEvents } from './pack.ts'
 import { type Entry, type Position, StoreDamaged } from './store.ts'
 
 /** What a table keeps of an entry. Exactly one of `body` and `blob` is set: large bodies stand deflated in the content store. */
@@ -59,16 +59,32 @@ export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): 
 
 /** Reads a row back, demanding that it continues the chain after `previous`. */
 export function openEntry(previous: string, plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
-  if (entryHash(previous, plan, stored) !== stored.hash) {
-    throw new StoreDamaged(`entry ${stored.version} of plan ${plan} does not match its hash`)
-  }
+  demandChain(previous, plan, stored)
   return readEntry(plan, stored, blobs)
+}
+
+/** The same for whoever folds: its events alone, because a command makes nothing true. */
+export function openEvents(
+  previous: string,
+  plan: PlanId,
+  stored: StoredEntry,
+  blobs: BodyBlobs,
+): Pick<Entry, 'version' | 'now' | 'events' | 'hash'> {
+  demandChain(previous, plan, stored)
+  const events = unpackBody(plan, stored, blobs, unpackEvents)
+  return { version: stored.version, now: stored.at, events, hash: stored.hash }
 }
 
 /** Reads a row without looking at the chain. */
 export function readEntry(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
   const { position, version, at: now, actor, fence, hash } = stored
-  return { position, plan, version, actor, now, fence, ...unpackBody(plan, stored, blobs), hash }
+  const { command, events } = unpackBody(plan, stored, blobs, unpack)
+  return { position, plan, version, actor, now, fence, command, events, hash }
+}
+
+function demandChain(previous: string, plan: PlanId, stored: StoredEntry): void {
+  if (entryHash(previous, plan, stored) === stored.hash) return
+  throw new StoreDamaged(`entry ${stored.version} of plan ${plan} does not match its hash`)
 }
 
 export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry, 'hash'>): Sha256 {
@@ -78,12 +94,14 @@ export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry,
   return hash('sha256', `${previous}\n${beside}\n${blob === null ? body : `blob ${blob}`}`) as Sha256
 }
 
-function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
+function unpackBody<T>(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs, unpacked: (body: Packed) => T): T {
   const bytes = stored.blob === null ? null : blobs.getNow(stored.blob)
   if (stored.blob !== null && bytes === null)
     throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
   try {
-    return upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body)
+    return unpacked(
+      upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body),
+    )
   } catch (cause) {
     const why = cause instanceof UnknownFormat ? `: ${cause.message}` : ''
     throw new StoreDamaged(`entry ${stored.version} of plan ${plan} cannot be read${why}`, { cause })
@@ -93,9 +111,9 @@ function unpackBody(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs) {
 type Body = Packed & { readonly v: number }
 
 /** The seat where bodies of older programs become today's. There is one version so far. */
-function upcast(body: Body): { readonly command: Command; readonly events: readonly Event[] } {
+function upcast(body: Body): Packed {
   if (body.v !== ENTRY_VERSION) throw new UnknownFormat(body.v)
-  return unpack(body)
+  return body
 }
 
 /** The body was written by a program that knew more than this one. */

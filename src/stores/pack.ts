@@ -16,9 +16,11 @@ export function pack(command: Command, events: readonly Event[]): Packed {
 }
 
 export function unpack(packed: Packed): { readonly command: Command; readonly events: readonly Event[] } {
-  const events = packed.events.map(unpackEvent)
+  const events = unpackEvents(packed)
   return { command: unpackCommand(packed.command, events), events }
 }
+
+export const unpackEvents = ({ events }: Packed): readonly Event[] => events.map(unpackEvent)
 
 // ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -55,9 +57,8 @@ function packEvent(event: Event): PackedEvent {
 function unpackEvent(packed: PackedEvent): Event {
   if (!Array.isArray(packed)) return packed as Event
   const [type, task, visit, attempt, last] = packed
-  return type === 'attempt.started'
-    ? { type, task, visit, attempt, ...last }
-    : { type, task, visit, attempt, result: last }
+  if (type !== 'attempt.started') return { type, task, visit, attempt, result: last }
+  return last === undefined ? { type, task, visit, attempt } : { type, task, visit, attempt, ...last }
 }
 
 // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import type { PlanId, Sha256 } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { PlanState } from '../domain/state.ts'
-import { type BodyBlobs, GENESIS, openEntry } from './entry.ts'
+import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
 import { type Entry, StoreDamaged } from './store.ts'
 import type { Head, StoredFold, Tables } from './tables.ts'
 
@@ -109,7 +109,7 @@ export class States {
 }
 
 /** Folds one entry in. */
-export function foldEntry(kept: Kept, entry: Entry): void {
+export function foldEntry(kept: Kept, entry: Pick<Entry, 'version' | 'now' | 'events' | 'hash'>): void {
   for (const event of entry.events) {
     evolve(kept.state, event, entry.now)
     if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = entry.version
@@ -128,7 +128,7 @@ function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: 
     for (const stored of page) {
       if (stored.version !== kept.state.version + 1)
         throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
-      foldEntry(kept, openEntry(kept.hash, plan, stored, blobs))
+      foldEntry(kept, openEvents(kept.hash, plan, stored, blobs))
     }
   }
 }
@@ -154,12 +154,9 @@ function definitionAt(tables: Tables, plan: PlanId, no: number, version: number,
   const stored = tables.journal.entry(no, version)
   const previous = version === 1 ? GENESIS : tables.journal.entry(no, version - 1)?.hash
   if (stored === null || previous === undefined) throw new StoreDamaged(`the definition of plan ${plan} is missing`)
-  return lastDefinition(openEntry(previous, plan, stored, blobs))
-}
-
-function lastDefinition(entry: Entry): PlanDefinition {
-  for (const event of entry.events.toReversed()) if ('definition' in event) return event.definition
-  throw new StoreDamaged(`entry ${entry.version} of plan ${entry.plan} holds no definition`)
+  const { events } = openEvents(previous, plan, stored, blobs)
+  for (const event of events.toReversed()) if ('definition' in event) return event.definition
+  throw new StoreDamaged(`entry ${version} of plan ${plan} holds no definition`)
 }
 
 /** The fold as text. Cheap next to compressing it, which `packStored` leaves to another thread. */
