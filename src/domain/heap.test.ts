@@ -34,3 +34,12 @@ it('pushing and popping costs a number of comparisons that grows with the logari
   }
   expect(cost(16_384)).toBeLessThan(cost(1_024) * 1.6)
 })
+
+it('an item that goes stale leaves at once when it is first, and when it is met otherwise', () => {
+  const heap = new Heap<number>((a, b) => a < b)
+  for (const item of [3, 1, 2]) heap.push(item)
+  heap.stale(1)
+  heap.stale(3)
+  expect(heap.size).toBe(2)
+  expect([heap.pop(item => item !== 3), heap.pop(item => item !== 3), heap.size]).toEqual([2, undefined, 0])
+})

@@ -41,6 +41,11 @@ export class Heap<T> {
     return first
   }
 
+  /** An item that goes stale need not wait to be met when it is first: whoever folds a long journal meets nobody. */
+  stale(item: T): void {
+    if (this.#items[0] === item) this.#removeFirst()
+  }
+
   clear(): void {
     this.#items.length = 0
   }

@@ -135,6 +135,10 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
   state.counts[was]--
   state.counts[status]++
   if (was === 'running') state.running.delete(task)
+  else if (was === 'ready') {
+    state.ready.stale(task)
+    state.claimable.stale(task)
+  }
   index(state, task)
   const unmet = Number(SATISFIES.has(was)) - Number(SATISFIES.has(status))
   const blockers = Number(BLOCKS.has(status)) - Number(BLOCKS.has(was))
