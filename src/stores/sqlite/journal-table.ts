@@ -8,7 +8,8 @@ import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 import { entriesBetween, lastPosition, RUN } from './entry-runs.ts'
 
-export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, e.blob, e.hash'
+/** Hashes as text, made by SQLite: many small buffers would cost more than the rows. */
+export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
 const HEADS_MAX = 1_000
 /** A head at hand, and where in a run its last entry stands. */
 interface Known extends Head {
@@ -189,8 +190,8 @@ export function entryOf([position, version, at, actor, fence, body, blob, hash]:
     actor: actor as Actor,
     fence: fence as number | null,
     body: body as string | null,
-    blob: blob === null ? null : hex(blob),
-    hash: hex(hash),
+    blob: blob === '' ? null : (blob as Sha256),
+    hash: hash as Sha256,
   }
 }
 
