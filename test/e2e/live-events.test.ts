@@ -156,9 +156,20 @@ const IDLE = 1_000
 const SILENT = 10
 const ENTRIES = 200
 const CHARS = 100_000
+const LONG_MS = 600_000
+/** For all who never read together: what is held for them and, more loosely, what the process takes of the machine, which keeps some
+ * of what was freed. Queued for them it would be thirty megabytes: they share the text of an event, so ten cost hardly more than one. */
+const HELD_MAX = SILENT * 1_000_000
+const RSS_MAX = 20_000_000
+
+interface Memory {
+  readonly held: number
+  readonly rss: number
+  readonly streams: number
+}
 
 test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB flow: memory is bounded, others hear everything`, {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-live-'))
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -169,7 +180,8 @@ test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB f
     if (!submitted.ok) throw new Error(submitted.refusal.message)
     ids.push(submitted.plan)
   }
-  const limits = { streams: 5_000, connections: 5_000, streamSilentMs: 1_500 }
+  // Whoever does not read stays for now: cut off on a slow machine before memory was looked at, it would prove nothing.
+  const limits = { streams: 5_000, connections: 5_000, streamSilentMs: LONG_MS }
   const child = fork(
     join(import.meta.dirname, 'live-server.mjs'),
     [dirname(dirname(MAIN)), folder, JSON.stringify(limits)],
@@ -187,38 +199,49 @@ test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB f
   // Once without the silent ones: what all the others and the writing take.
   const busy = { plan: ids[0], entries: ENTRIES, chars: CHARS }
   await asked(child, busy)
-  const silent = await Promise.all(Array.from({ length: SILENT }, () => opened(port, '/plans/busy/events')))
-  for (const { socket } of silent) socket.pause()
-  const before = await asked<{ rss: number; streams: number }>(child, 'memory')
+  const silent = await Promise.all(
+    Array.from({ length: SILENT }, () => opened(port, '/plans/busy/events', 'and no more')),
+  )
+  const before = await asked<Memory>(child, 'memory')
   expect(before.streams).toBe(IDLE + SILENT + readers.length)
 
   const { written } = await asked<{ written: number }>(child, busy)
   expect(written).toBe(ENTRIES)
-  const after = await asked<{ rss: number }>(child, 'memory')
-  // Kept for those who do not read, it would be ten times twenty megabytes.
-  expect((after.rss - before.rss) / 1e6).toBeLessThan(40)
   const numbers = Array.from({ length: 2 * ENTRIES }, (_, at) => String(at % ENTRIES))
   for (const reader of readers) {
-    await reader.until('everything', heard => heard.length >= 2 * ENTRIES, 20_000)
+    await reader.until('everything', heard => heard.length >= 2 * ENTRIES, 60_000)
     expect(reader.heard.map(({ data }) => data.event.text.split(' ')[0])).toEqual(numbers)
   }
-  await expect
-    .poll(async () => (await asked<{ streams: number }>(child, 'memory')).streams, { timeout: 10_000 })
-    .toBe(IDLE + readers.length)
+  const after = await asked<Memory>(child, 'memory')
+  expect(after.streams).toBe(IDLE + SILENT + readers.length)
+  expect(after.held - before.held).toBeLessThan(HELD_MAX)
+  expect(after.rss - before.rss).toBeLessThan(RSS_MAX)
+
+  // Who comes later, wants all of it and does not read either, is cut off in its time; the others stay.
+  await asked(child, { limits: { streamSilentMs: 300 } })
+  const late = await Promise.all(
+    Array.from({ length: SILENT }, () => opened(port, '/plans/busy/events?after=0', 'and no more')),
+  )
+  const streams = async () => (await asked<{ streams: number }>(child, 'streams')).streams
+  await expect.poll(streams, { timeout: 20_000 }).toBe(IDLE + SILENT + readers.length)
+  for (const { socket } of late) socket.resume()
+  await Promise.all(late.map(({ closed }) => closed))
   // Those who were idle all the time are there, and still hear.
   await setup.engine.submit(ids[1]!, { type: 'note', text: 'at last' }, ANA)
   await Promise.all(idle.map(({ until }) => until('at last')))
-  for (const { socket } of [...idle, ...silent]) socket.destroy()
+  for (const { socket } of [...idle, ...silent, ...late]) socket.destroy()
 })
 
 interface Open {
   readonly socket: Socket
+  readonly closed: Promise<void>
   until(text: string): Promise<void>
 }
 
-/** A stream that stands: its head has come. */
-async function opened(port: number, path: string): Promise<Open> {
+/** A stream that stands: its head has come. Some read on, some do not. */
+async function opened(port: number, path: string, reads: 'on' | 'and no more' = 'on'): Promise<Open> {
   const socket = connect(port, '127.0.0.1')
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   let text = ''
   const looks = new Set<() => void>()
   socket.setEncoding('utf8')
@@ -240,13 +263,18 @@ async function opened(port: number, path: string): Promise<Open> {
       look()
     })
   await until('retry: ')
-  return { socket, until }
+  if (reads !== 'on') socket.pause()
+  return { socket, closed, until }
 }
 
 const message = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {
-    child.once('message', said => resolve(said as T))
-    child.once('exit', code => reject(new Error(`the service ended with ${code}`)))
+    const ended = (code: number | null) => reject(new Error(`the service ended with ${code}`))
+    child.once('exit', ended)
+    child.once('message', said => {
+      child.off('exit', ended)
+      resolve(said as T)
+    })
   })
 
 async function asked<T>(child: ChildProcess, question: string | object): Promise<T> {
