@@ -3,6 +3,7 @@
 // by `needs` or because outcomes lead there. Who may not decide at a gate may not release what it holds.
 
 import type { TaskName } from './id.ts'
+import { isActing } from './impact.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { same } from './same.ts'
 import type { TaskState } from './state.ts'
@@ -20,6 +21,8 @@ export type Release =
   | { readonly type: 'skipped' | 'removed' | 'changed'; readonly gate: TaskName }
   /** The task would not wait for the gate any more. */
   | { readonly type: 'released'; readonly gate: TaskName; readonly task: TaskName }
+  /** It would do what another task does that waits for the gate, and wait for nothing. */
+  | { readonly type: 'copied'; readonly gate: TaskName; readonly task: TaskName }
   | { readonly type: 'policy'; readonly part: (typeof RULES)[number] }
 
 /** What the policy says about people: it is a gate before everything it names. */
@@ -57,7 +60,11 @@ export function releasedByRevising(standing: Standing, after: PlanDefinition): R
     if (!same(asked(gate), asked(now))) return { type: 'changed', gate: gate.id }
   }
   const isPassed = passedIn(standing)
-  return firstReleased(closed, { graph: was, isPassed }, { graph: is, isPassed })
+  const [before, then] = [
+    { graph: was, isPassed },
+    { graph: is, isPassed },
+  ]
+  return firstReleased(closed, before, then) ?? firstCopied(closed, before, then)
 }
 
 /** Where it stands in lists is nothing anybody decides about. */
@@ -131,6 +138,28 @@ function firstReleased(gates: readonly TaskDefinition[], before: Passing, after:
   }
   return null
 }
+
+/** Only what is word for word the same can be told; see SECURITY.md. What is there twice already, once before no gate, is no news. */
+function firstCopied(gates: readonly TaskDefinition[], before: Passing, after: Passing): Release | null {
+  const known = before.graph.byName
+  const news = after.graph.order.filter(task => isActing(task) && does(task) !== does(known.get(task.id)))
+  if (news.length === 0) return null
+  for (let at = 0; at < gates.length; at += BITS) {
+    const some = gates.slice(at, at + BITS)
+    const [was, is] = [freeOf(some, before), freeOf(some, after)]
+    const held = new Map<string, number>()
+    for (const task of before.graph.order.filter(isActing))
+      held.set(does(task), (held.get(does(task)) ?? -1) & ~was.get(task.id)!)
+    for (const task of news) {
+      const freed = (held.get(does(task)) ?? 0) & is.get(task.id)!
+      const gate = some.find((_, bit) => (freed & (1 << bit)) !== 0)
+      if (gate !== undefined) return { type: 'copied', gate: gate.id, task: task.id }
+    }
+  }
+  return null
+}
+
+const does = (task: TaskDefinition | undefined): string => (task === undefined ? '' : JSON.stringify(task.action))
 
 /** Of each task, a bit for each gate without which it can begin. The smallest answer: nobody in a circle frees each other. */
 function freeOf(gates: readonly TaskDefinition[], { graph, isPassed }: Passing): ReadonlyMap<TaskName, number> {

@@ -12,8 +12,10 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { suggest } from '../domain/suggest.ts'
+import { outcomeTargets } from '../domain/task-graph.ts'
 import { checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
 import type { Entry } from '../stores/store.ts'
+import type { ForkAsk } from './going-back-order.ts'
 
 export interface ForkPoint {
   /** The entry after which the plan stood there. */
@@ -64,16 +66,27 @@ function endOf(entries: readonly Entry[], name: string): number | Refusal {
 }
 
 /** What had ended there stays ended, with what it left. What had failed for good, was cancelled or undone is open again. */
-export function importedFrom(then: PlanState, definition: PlanDefinition): readonly ImportedTask[] {
-  const known = new Set(expandTasks(definition).map(({ id }) => id))
+export function importedFrom(
+  then: PlanState,
+  definition: PlanDefinition,
+  { gates }: Pick<ForkAsk, 'gates'> = {},
+): readonly ImportedTask[] {
+  const tasks = expandTasks(definition)
+  const known = new Set(tasks.map(({ id }) => id))
   const undone = new Set(then.compensated)
-  const stays = (task: TaskState): boolean =>
+  const hadEnded = (task: TaskState): boolean =>
     known.has(task.definition.id) &&
     task.definition.action.type !== 'verify' &&
     !undone.has(task.definition.id) &&
     (task.status === 'completed' ||
       task.status === 'skipped' ||
       (task.status === 'failed' && (task.handled || task.definition.optional === true)))
+  const isEnded = (name: TaskName): boolean => {
+    const task = then.tasks.get(name)
+    return task !== undefined && hadEnded(task)
+  }
+  const again = gates === undefined ? null : askingAgain(tasks, isEnded)
+  const stays = (task: TaskState): boolean => hadEnded(task) && again?.has(task.definition.id) !== true
   return then.order.flatMap((task): readonly ImportedTask[] => {
     const { id } = task.definition
     if (!known.has(id) || task.definition.action.type === 'verify') return []
@@ -93,6 +106,29 @@ export function importedFrom(then: PlanState, definition: PlanDefinition): reado
       },
     ]
   })
+}
+
+/** Gates that let something go on which is still to be done; with one that is the last of a group, the group. */
+function askingAgain(tasks: readonly TaskDefinition[], isEnded: (task: TaskName) => boolean): ReadonlySet<TaskName> {
+  const groups = new Set(tasks.flatMap(({ id, action }) => (action.type === 'group' ? [id] : [])))
+  const followers = new Map<TaskName, TaskName[]>()
+  const follow = (from: TaskName, to: TaskName) => followers.set(from, [...(followers.get(from) ?? []), to])
+  for (const task of tasks) {
+    for (const need of task.needs ?? []) follow(need, task.id)
+    for (const target of outcomeTargets(task)) follow(task.id, target)
+  }
+  const again = new Set<TaskName>()
+  for (const { id, action } of tasks) {
+    if (action.type !== 'gate') continue
+    const walked = new Set([id])
+    let isHolding = false
+    for (const at of walked)
+      for (const next of followers.get(at) ?? [])
+        if (groups.has(next)) walked.add(next)
+        else isHolding ||= !isEnded(next)
+    if (isHolding) for (const one of walked) again.add(one)
+  }
+  return again
 }
 
 /** Inputs by `task.key`. Only of tasks that are open: what is done was done with the inputs it had. */
@@ -116,14 +152,14 @@ export function withInputs(
     const [task, key] = [place.slice(0, at) as TaskName, place.slice(at + 1)]
     if (ended.has(task))
       return refuse(
-        'not-allowed',
+        'illegal-transition',
         `the task '${task}' has ended there, with the inputs it had`,
         `fork from before it, so that it is done again`,
       )
     const tasks = mapTask(changed.tasks, task, one => ({ ...one, inputs: { ...one.inputs, [key]: value } }))
     if (tasks === null)
       return refuse(
-        'not-allowed',
+        'invalid',
         `'${task}' is one of several that were made of one task`,
         `change the inputs of '${task.slice(0, task.lastIndexOf('/'))}'`,
       )
@@ -170,12 +206,8 @@ export function withModel(
   const tasks = change(definition.tasks, '')
   if (changed > 0) return { ...definition, tasks }
   return asking === 0
-    ? refuse(
-        'not-allowed',
-        'nothing in this plan asks a model',
-        'leave out --model; only tasks with `model` or `agent` do',
-      )
-    : refuse('not-allowed', 'every task that asks a model has ended there', 'fork from before them')
+    ? refuse('invalid', 'nothing in this plan asks a model', 'leave out --model; only tasks with `model` or `agent` do')
+    : refuse('illegal-transition', 'every task that asks a model has ended there', 'fork from before them')
 }
 
 const specOf = (spec: Json): JsonObject =>

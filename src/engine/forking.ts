@@ -45,7 +45,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
       `make another plan that begins where this one stands: git: {base: plan/${now.definition.name}}`,
     )
   if (ask.here === true && defined.git?.worktree === 'plan')
-    return no('not-allowed', 'this plan works in a worktree of its own', 'leave out --here')
+    return no('invalid', 'this plan works in a worktree of its own', 'leave out --here')
   const named = await freeName(rooms, now, ask)
   if (typeof named !== 'string') return { ok: false, refusal: named }
 
@@ -59,7 +59,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
   if (settled?.ok === false) return { ok: false, refusal: refusalOf(settled.failure) }
 
   const definition: PlanDefinition = { ...defined, name: named }
-  const imported = importedFrom(point.then, definition)
+  const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
   const updated = await rooms.store.create(
     {
@@ -89,7 +89,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
 function definitionFor({ then }: ForkPoint, ask: ForkAsk): PlanDefinition | Refusal {
   const base = ask.definition === undefined ? then.definition : keepItems(then.definition, ask.definition)
   const ended = new Set<TaskName>(
-    importedFrom(then, base).flatMap(({ task, status }) => (ENDED.has(status) ? [task] : [])),
+    importedFrom(then, base, ask).flatMap(({ task, status }) => (ENDED.has(status) ? [task] : [])),
   )
   const changed = withInputs(base, ask.inputs ?? {}, ended)
   if ('code' in changed) return changed

@@ -25,6 +25,8 @@ export interface ForkAsk {
   readonly model?: string
   /** Work in the workspace as it is, instead of in a folder of its own. */
   readonly here?: true
+  /** Gates that were passed ask again, where what they let go on is still to be done: for whoever may not decide at them. */
+  readonly gates?: 'asked again'
 }
 
 /** What a fork begins with. */

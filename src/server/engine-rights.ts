@@ -35,7 +35,11 @@ export async function orderOutOfReach(call: Asking, plan: string | null, order: 
   // About no plan at all: the engine says what is missing.
   if (plan === null) return null
   const found = await findPlan(call, plan)
-  return isProblem(found) ? found : null
+  if (isProblem(found)) return found
+  if (order.type !== 'fork') return null
+  // It is another plan, in the session of this one.
+  const session = (await call.rooms.engine.ask({ type: 'summary', plan: found.plan }))?.session
+  return refuseMaking(call, session ?? undefined)
 }
 
 /** For whoever sees some plans only: what they are answered instead; null when the engine may be asked as it is. */

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../domain/id.ts'
-import type { PlanDefinition, Policy } from '../domain/plan.ts'
+import type { PlanDefinition, Policy, TaskDefinition } from '../domain/plan.ts'
 import type { Order } from '../engine/engine.ts'
 import { printJson } from '../format/print.ts'
 import { ORDERS } from '../format/wire/orders.ts'
-import { external, gate, plan } from '../testing/index.ts'
+import { external, gate, plan, task } from '../testing/index.ts'
 import { orderRight } from './engine-rights.ts'
 import { type Bearer, type Guarded, guarded } from './guard.fixture.ts'
 import { ROUTES } from './routes/all.ts'
@@ -171,6 +171,69 @@ describe('an operator may', () => {
     expect(first.status).toBe(200)
     const again = await skip({})
     expect([again.status, again.body.version]).toEqual([200, first.body.version])
+  })
+})
+
+describe('nobody who may not decide has', () => {
+  const forked = async (id: PlanId, order: object, by: Bearer) =>
+    await service.ask('POST', '/engine/orders', { plan: id, order: { type: 'fork', here: true, ...order } }, by)
+  const statusesOf = async (id: PlanId) => {
+    const board = (await service.composed.engine.ask({ type: 'board', plan: id })) ?? []
+    return Object.fromEntries(board.map(({ name, status }) => [name, status]))
+  }
+
+  test('a fork that goes on from an approval: it asks again, where what it releases is still to do', async () => {
+    const id = await make(shape(fresh()))
+    await service.ask('POST', `/plans/${id}/gates/g/approve`, { rationale: 'fine' }, ana)
+    const [mine, theirs] = [await forked(id, { from: 'g' }, olga), await forked(id, { from: 'g' }, root)]
+    expect([mine.status, theirs.status]).toEqual([200, 200])
+    expect(await statusesOf(mine.body.plan)).toMatchObject({ g: 'pending', m: 'pending' })
+    // Who may decide at the gate has decided by forking from behind it.
+    expect(await statusesOf(theirs.body.plan)).toMatchObject({ g: 'completed', m: 'pending' })
+    await service.ask('POST', '/engine/orders', { plan: mine.body.plan, order: { type: 'start' } }, olga)
+    expect(await service.composed.engine.ask({ type: 'summary', plan: mine.body.plan })).toMatchObject({
+      waiting: [{ task: 'g' }],
+    })
+    // Behind what it released, nothing is open that it would be asked about.
+    await service.ask('POST', `/plans/${id}/tasks/m/skip`, { reason: 'x' }, olga)
+    const later = await forked(id, { from: 'm' }, olga)
+    expect(await statusesOf(later.body.plan)).toMatchObject({ g: 'completed', m: 'skipped', dep: 'pending' })
+  })
+
+  test('a plan that says a gate was passed', async () => {
+    const definition = documentOf(shape('any'))
+    const said = async (status: string, by: Bearer) => {
+      const order = { type: 'create', definition, taken: 'number', imported: [{ task: 'g', status }] }
+      return await service.ask('POST', '/engine/orders', { plan: null, order }, by)
+    }
+    for (const status of ['completed', 'skipped']) {
+      expect(await said(status, olga)).toMatchObject({ status: 403, body: { detail: expect.stringContaining("'g'") } })
+      expect((await said(status, root)).status).toBe(200)
+    }
+    expect((await said('failed', olga)).status).toBe(200)
+  })
+
+  test('a second task that does what a gate holds back', async () => {
+    const run = (id: string, ...needs: readonly string[]) =>
+      task(id, { action: { type: 'run', command: { argv: ['ship', 'it'] } }, ...(needs.length === 0 ? {} : { needs }) })
+    const gated = (called: string, ...more: readonly TaskDefinition[]) =>
+      plan(called, external('a'), gate('g', { needs: ['a'] }), run('ship', 'g'), ...more)
+    const called = fresh()
+    const id = await make(gated(called))
+    const revised = async (by: Bearer, ...more: readonly TaskDefinition[]) =>
+      await service.ask('POST', `/plans/${id}/revisions`, { document: documentOf(gated(called, ...more)) }, by)
+    const copy = run('again')
+    expect(await revised(olga, copy)).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining("'again'") },
+    })
+    expect(await revised(olga, task('again', { action: { type: 'subplan', tasks: [copy] } }))).toMatchObject({
+      status: 403,
+    })
+    expect((await revised(olga, external('again'))).status).toBeLessThan(300)
+    expect(await revised(olga, copy)).toMatchObject({ status: 403 })
+    expect((await revised(olga, external('again'), run('more', 'g'))).status).toBeLessThan(300)
+    expect((await revised(root, copy)).status).toBeLessThan(300)
   })
 })
 

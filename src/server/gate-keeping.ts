@@ -13,9 +13,11 @@ import {
   releasedBySkipping,
   type Standing,
 } from '../domain/releasing.ts'
+import { SATISFIES } from '../domain/status.ts'
+import { allTasks } from '../domain/task-graph.ts'
 import type { AnswerOf, Order } from '../engine/engine.ts'
 import type { Call } from './call.ts'
-import { RIGHTS } from './who.ts'
+import { RIGHTS, type Who } from './who.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
@@ -24,12 +26,18 @@ const ASK = 'or ask an approver'
 /** `version`: what was looked at; the order holds for nothing else. */
 export type Kept = { readonly refusal: Refusal } | { readonly version: number }
 
+/** What they order, when they may not decide: a fork of theirs goes on from no approval that has work left to release. */
+export function withoutApprovals({ role }: Who, order: Order): Order {
+  return order.type !== 'fork' || RIGHTS[role].has('decide') ? order : { ...order, gates: 'asked again' }
+}
+
 /** Null when no gate is in question. */
 export async function keepGates(
   { rooms: { engine }, who }: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
   plan: string | null,
   order: Order,
 ): Promise<Kept | null> {
+  if (order.type === 'create' && !RIGHTS[who.role].has('decide')) return bringing(order)
   if (plan === null || !MAY_RELEASE.has(order.type) || RIGHTS[who.role].has('decide')) return null
   // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
   const summary = await engine.ask({ type: 'summary', plan })
@@ -42,6 +50,23 @@ export async function keepGates(
   const statuses = new Map(board.map(({ name, status }) => [name, status]))
   const release = releasedBy({ definition: current.definition, statuses }, order)
   return release === null ? { version: summary.version } : { refusal: refusalOf(release, summary.name) }
+}
+
+/** A plan may be made without gates, but with none that says it was passed when nobody has decided. */
+function bringing({ definition, imported = [] }: Extract<Order, { readonly type: 'create' }>): Kept | null {
+  if (imported.length === 0) return null
+  const gates = new Set(
+    allTasks(definition).flatMap(({ id, action }) => (action.type === 'gate' ? [id as string] : [])),
+  )
+  const passed = imported.find(({ task, status }) => gates.has(task) && SATISFIES.has(status))
+  if (passed === undefined) return null
+  return {
+    refusal: refuse(
+      'not-allowed',
+      `the gate '${passed.task}' would count as passed; whoever runs a plan does not decide at its gates`,
+      `leave out how it stands, ${ASK}`,
+    ),
+  }
 }
 
 const MAY_RELEASE: ReadonlySet<Order['type']> = new Set([
@@ -145,6 +170,8 @@ function wordsOf(release: Release | Undecided): string {
       return `the gate '${release.gate}' has not been passed, and would ask something else`
     case 'released':
       return `the gate '${release.gate}' has not been passed, and '${release.task}' would not wait for it any more`
+    case 'copied':
+      return `the gate '${release.gate}' has not been passed, and '${release.task}' would do what waits for it`
     case 'policy':
       return `'policy.${release.part}', which says who is asked, would be another`
     default:

@@ -4,7 +4,7 @@
 import { refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import { type Call, options } from './call.ts'
-import { keepGates } from './gate-keeping.ts'
+import { keepGates, withoutApprovals } from './gate-keeping.ts'
 import { inOurWords } from './hint-words.ts'
 import { type FoundPlan, findPlan, findTask } from './look-up.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
@@ -23,14 +23,15 @@ export async function submit(
   asked: SubmitOptions = {},
 ): Promise<Submitted> {
   const { rooms, who } = call
+  const order = withoutApprovals(who, what)
   for (let tries = 1, seen = -1; ; tries++) {
-    const kept = await keepGates(call, plan, what)
-    if (kept === null) return await rooms.engine.submit(plan, what, who.actor, asked)
+    const kept = await keepGates(call, plan, order)
+    if (kept === null) return await rooms.engine.submit(plan, order, who.actor, asked)
     if ('refusal' in kept) return { ok: false, refusal: kept.refusal }
     const { version } = kept
     const { expectedVersion = version } = asked
     if (expectedVersion > version) return { ok: false, refusal: notThere(version, expectedVersion) }
-    const done = await rooms.engine.submit(plan, what, who.actor, { ...asked, expectedVersion })
+    const done = await rooms.engine.submit(plan, order, who.actor, { ...asked, expectedVersion })
     const isOvertaken = !done.ok && done.refusal.code === 'conflict' && asked.expectedVersion === undefined
     if (!isOvertaken || version === seen || tries >= TRIES_MAX) return done
     seen = version

@@ -129,6 +129,8 @@ describe('the Engine door over HTTP', () => {
     const definition = { planfold: 1, name: 'new', tasks: [{ id: 'a' }] }
     expect(await order(null, { type: 'create', definition })).toBe(403)
     expect(await order(null, { type: 'create', definition, session: 's' })).toBe(200)
+    expect(await order(mine, { type: 'fork', from: '1', here: true })).toBe(403)
+    expect(await order(spoken, { type: 'fork', from: '1', here: true })).toBe(200)
     const stream = (body: object) => service.ask('POST', '/engine/streams', body, ANA)
     expect((await stream({ of: 'sessions', do: 'get', id: 's' })).status).toBe(200)
     expect((await stream({ of: 'sessions', do: 'get', id: 'x' })).status).toBe(404)
@@ -141,11 +143,26 @@ describe('the Engine door over HTTP', () => {
     for await (const bytes of response.body!) {
       text += Buffer.from(bytes).toString()
       for (const line of text.split('\n').slice(0, -1)) if (line !== '') seen.add(JSON.parse(line).plan)
-      if (seen.size === 3) break
+      if (seen.size === 4) break
     }
     heard.abort()
     expect(seen.has(theirs)).toBe(false)
     expect((await service.ask('GET', `/engine/entries?after=0&plan=${theirs}`, undefined, ANA)).status).toBe(404)
+  })
+
+  test('how a plan stands is a conflict, not a matter of rights: a fork with inputs of what has ended', async () => {
+    const service = await serving()
+    const order = async (plan: string | null, one: object) =>
+      await service.ask('POST', '/engine/orders', { plan, order: one })
+    const definition = { planfold: 1, name: 'p', tasks: [{ id: 'a' }, { id: 'b', model: 'x', needs: ['a'] }] }
+    await order(null, { type: 'create', definition, imported: [{ task: 'a', status: 'completed' }] })
+    const fork = { type: 'fork', from: '1', here: true }
+    expect(await order('p', { ...fork, inputs: { 'a.x': 1 } })).toMatchObject({
+      status: 409,
+      body: { type: 'urn:planfold:problem:illegal-transition' },
+    })
+    await order(null, { type: 'create', definition: { planfold: 1, name: 'q', tasks: [{ id: 'a' }] } })
+    expect(await order('q', { ...fork, model: 'm' })).toMatchObject({ status: 422 })
   })
 
   test('what does not fit is refused where it does not, and nothing of it reaches the engine', async () => {
