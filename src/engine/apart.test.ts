@@ -371,7 +371,11 @@ describe('what is refused', () => {
   test('no repository, no commit, no such base: before anything runs', async () => {
     expect(await start([edit('one', 'one.txt', '1')])).toMatchObject({
       ok: false,
-      refusal: { message: expect.stringMatching(/no repository/), hint: expect.stringMatching(/git init/) },
+      refusal: {
+        code: 'not-ready',
+        message: expect.stringMatching(/no repository/),
+        hint: expect.stringMatching(/git init/),
+      },
     })
     git('init', '--quiet')
     expect(await place.submit({ type: 'start' })).toMatchObject({

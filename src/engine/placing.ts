@@ -42,7 +42,7 @@ export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refu
   const found = await rooms.git?.diffstat({ from: base, to: base })
   if (found?.ok === true) return null
   const { message, hint } = found?.failure ?? { message: 'git is not used here.', hint: 'Open the engine with git.' }
-  return refuse('not-allowed', `its tasks cannot work in worktrees of their own: ${message}`, hint)
+  return refuse('not-ready', `its tasks cannot work in worktrees of their own: ${message}`, hint)
 }
 
 const worktreeOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: PlanName): string => join(stateDir, 'work', name)
