@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import type { Progress } from '../domain/views/progress.ts'
+import { type Progress, ratioOf } from '../domain/views/progress.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { PlanBody, PlanItem } from '../format/wire/plans.ts'
@@ -101,6 +101,7 @@ export function planItem(row: PlanRow): PlanItem {
     archived: row.archived,
     tasks: row.tasks,
     done: row.done,
+    progress: { total: row.tasks, done: row.done, ratio: ratioOf(row.done, row.tasks) },
     created_at: iso(row.createdAt),
     updated_at: iso(row.updatedAt),
     started_at: isoOrNull(row.startedAt),

@@ -27,6 +27,8 @@ export function successRate(ended: {
   return attempts === 0 ? null : ended.succeeded / attempts
 }
 
+export const ratioOf = (done: number, total: number): number => (total === 0 ? 0 : done / total)
+
 export function progress(state: Pick<PlanState, 'counts'>): Progress {
   const counts = { ...state.counts }
   const total = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0)
@@ -37,7 +39,7 @@ export function progress(state: Pick<PlanState, 'counts'>): Progress {
     total,
     done,
     ended,
-    ratio: total === 0 ? 0 : done / total,
+    ratio: ratioOf(done, total),
     successRate: judged === 0 ? null : counts.completed / judged,
     counts,
   }

@@ -120,11 +120,15 @@ const own = {
   completed_at: part.time.nullable(),
 }
 
-const progress = z.strictObject({
+/** What the row of a plan tells by itself. */
+const shortProgress = z.strictObject({
   total: z.int(),
   done: z.int().meta({ description: 'Completed or skipped.' }),
-  ended: z.int(),
   ratio: z.number(),
+})
+const progress = z.strictObject({
+  ...shortProgress.shape,
+  ended: z.int(),
   counts: z.record(z.string(), z.int()),
 })
 
@@ -164,7 +168,13 @@ const made = z.strictObject({
 })
 export const planMade = wire(made, 'PlanMade')
 
-const item = z.strictObject({ ...own, description: z.string().nullable(), tasks: z.int(), done: z.int() })
+const item = z.strictObject({
+  ...own,
+  description: z.string().nullable(),
+  tasks: z.int(),
+  done: z.int(),
+  progress: shortProgress.meta({ description: 'The first of what the plan itself tells of its progress.' }),
+})
 export const plans = wire(part.page(item), 'PlanPage')
 export type PlanItem = z.input<typeof item>
 
