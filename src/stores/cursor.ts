@@ -1,10 +1,19 @@
-// Pages and the cursors that lead from one to the next. A cursor is opaque to callers: base64url of a small JSON list
-// that begins with the name of the list it belongs to. It names a row, not an offset, so rows added meanwhile shift nothing.
+// Pages and the cursors that lead from one to the next. A cursor is opaque to callers: base64url of a small JSON list that begins
+// with the name of the list it belongs to and a digest of the filter it was handed out for. It names a row, not an offset, so rows
+// added meanwhile shift nothing; under another filter it would name a row of another list, and is refused.
 
+import { createHash } from 'node:crypto'
 import { BadCursor, type Page } from './store.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 500
+/** Enough to tell filters apart; nobody gains by making two that are alike. */
+const DIGEST_CHARS = 8
+
+/** Whatever else is in it is the filter. */
+interface Asked {
+  readonly cursor?: string
+}
 
 /** Absent, zero, negative and unreadable limits fall back to the default. */
 export function limitOf(limit: number | undefined, otherwise = LIMIT_DEFAULT, max = LIMIT_MAX): number {
@@ -12,19 +21,17 @@ export function limitOf(limit: number | undefined, otherwise = LIMIT_DEFAULT, ma
 }
 
 /** The numbers a cursor of this list carries; null when there is no cursor: the first page. */
-export function openCursor(list: string, numbers: number, cursor: string | undefined): readonly number[] | null {
-  if (cursor === undefined) return null
-  const parsed = parse(cursor)
-  const [kind, ...rest] = Array.isArray(parsed) ? (parsed as unknown[]) : []
-  if (kind !== list || rest.length !== numbers || !rest.every(Number.isSafeInteger)) {
-    throw new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
-  }
-  return rest as number[]
+export function openCursor(list: string, numbers: number, asked: Asked): readonly number[] | null {
+  const rest = unseal(list, asked)
+  if (rest === null) return null
+  if (rest.length !== numbers || !rest.every(Number.isSafeInteger)) throw foreign(list)
+  return rest as readonly number[]
 }
 
 /** Cuts a page from rows of which one more than `limit` was asked for. */
 export function pageOf<R, T>(
   list: string,
+  asked: Asked,
   rows: readonly R[],
   limit: number,
   show: (row: R) => T,
@@ -33,16 +40,60 @@ export function pageOf<R, T>(
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const more = rows.length > limit && last !== undefined
-  return {
-    items: shown.map(show),
-    next: more ? Buffer.from(JSON.stringify([list, ...key(last)])).toString('base64url') : null,
-  }
+  return { items: shown.map(show), next: more ? seal(list, asked, key(last)) : null }
+}
+
+export function seal(list: string, asked: Asked, place: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify([list, digestOf(asked), ...place])).toString('base64url')
+}
+
+/** The place a cursor names; null when there is no cursor. */
+export function unseal(list: string, asked: Asked): readonly unknown[] | null {
+  if (asked.cursor === undefined) return null
+  const parsed = parse(asked.cursor)
+  const [kind, digest, ...place] = Array.isArray(parsed) ? (parsed as unknown[]) : []
+  if (kind !== list) throw foreign(list)
+  if (typeof digest !== 'string' || !/^[\w-]*\.$/.test(digest))
+    throw new BadCursor('this cursor was handed out by an older release; start again without one')
+  if (digest !== digestOf(asked))
+    throw new BadCursor(
+      'this cursor was handed out for another filter; go on with the filter of the page before, or start again without a cursor',
+    )
+  return place
+}
+
+const foreign = (list: string): BadCursor =>
+  new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
+
+/** How many are wanted may change from page to page. The dot tells it from what older cursors bore in its place. */
+function digestOf(asked: object): string {
+  const filter = Object.entries(asked)
+    .filter(([key, value]) => value !== undefined && !NO_FILTER.has(key))
+    .map(([key, value]) => [key, normal(value)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  if (filter.length === 0) return '.'
+  const hash = createHash('sha256').update(JSON.stringify(filter)).digest('base64url')
+  return `${hash.slice(0, DIGEST_CHARS)}.`
+}
+
+const NO_FILTER: ReadonlySet<string> = new Set(['type', 'cursor', 'limit'])
+
+/** Nobody means anything by the order of what they list. */
+function normal(value: unknown): unknown {
+  if (Array.isArray(value)) return [...value].sort()
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .filter(([, inner]) => inner !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 function parse(cursor: string): unknown {
   try {
-    return JSON.parse(Buffer.from(cursor.slice(0, 200), 'base64url').toString())
+    return JSON.parse(Buffer.from(cursor.slice(0, CHARS_MAX), 'base64url').toString())
   } catch {
     return null
   }
 }
+
+/** Some name a group by its name. */
+const CHARS_MAX = 2_000

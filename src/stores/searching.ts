@@ -12,7 +12,7 @@ const EMPTY = { items: [], next: null }
 
 export function search(tables: Tables, query: SearchQuery): Page<SearchHit> {
   const limit = limitOf(query.limit)
-  const [first, key] = openCursor('hits', 2, query.cursor) ?? [0, Number.MAX_SAFE_INTEGER]
+  const [first, key] = openCursor('hits', 2, query) ?? [0, Number.MAX_SAFE_INTEGER]
   const words = wordsOf(query.text)
   const no = query.plan === undefined ? null : tables.journal.planNo(query.plan)
   if (words.length === 0 || (query.plan !== undefined && no === null)) return EMPTY
@@ -28,5 +28,5 @@ export function search(tables: Tables, query: SearchQuery): Page<SearchHit> {
     const { key: _, text, ...hit } = found
     return { kind, ...hit, ...snippetOf(kind === 'log' ? printed(text) : text, words) }
   }
-  return pageOf('hits', rows, limit, show, ({ at, found }) => [at, found.key])
+  return pageOf('hits', query, rows, limit, show, ({ at, found }) => [at, found.key])
 }

@@ -2,7 +2,7 @@
 // lost; the rate of success is the first out of all three. Read page by page, with turns for others in between.
 
 import { successRate } from '../domain/views/progress.ts'
-import { limitOf } from './cursor.ts'
+import { limitOf, seal, unseal } from './cursor.ts'
 import type { EndedStep, StepsWhere } from './index-table.ts'
 import { BadCursor, type Page, type StepsQuery, type StepsRow } from './store.ts'
 import type { Transactions } from './tables.ts'
@@ -16,7 +16,7 @@ const EMPTY = { items: [], next: null }
 
 export async function sumSteps(transactions: Transactions, query: StepsQuery): Promise<Page<StepsRow>> {
   const limit = limitOf(query.limit, LIMIT_DEFAULT, LIMIT_MAX)
-  const behind = openGroup(query.cursor)
+  const behind = openGroup(query)
   const { plan, agent, capability, kind, since, until, by } = query
   const no = plan === undefined ? undefined : transactions.read(tables => tables.journal.planNo(plan))
   if (no === null) return EMPTY
@@ -50,7 +50,7 @@ export async function sumSteps(transactions: Transactions, query: StepsQuery): P
   const shown = keys.slice(0, limit)
   return {
     items: shown.map(key => groups.get(key)!.row(key)),
-    next: keys.length > limit ? sealGroup(shown.at(-1)!) : null,
+    next: keys.length > limit ? seal('steps', query, [shown.at(-1)!]) : null,
   }
 }
 
@@ -131,14 +131,11 @@ class Sum {
 const byText = (a: string | null, b: string | null): number =>
   a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1
 
-const sealGroup = (group: string | null): string => Buffer.from(JSON.stringify(['steps', group])).toString('base64url')
-
 /** Undefined for the first page. */
-function openGroup(cursor: string | undefined): string | null | undefined {
-  if (cursor === undefined) return undefined
-  try {
-    const [list, group] = JSON.parse(Buffer.from(cursor.slice(0, 2_000), 'base64url').toString()) as unknown[]
-    if (list === 'steps' && (group === null || typeof group === 'string')) return group
-  } catch {}
+function openGroup(query: StepsQuery): string | null | undefined {
+  const place = unseal('steps', query)
+  if (place === null) return undefined
+  const [group] = place
+  if (group === null || typeof group === 'string') return group
   throw new BadCursor('this cursor was not handed out by a list of steps; start again without one')
 }

@@ -86,10 +86,11 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
 
     list: async query => {
       const limit = limitOf(query.limit)
-      const [before] = openCursor(`${kind}s`, 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
+      const [before] = openCursor(`${kind}s`, 1, query) ?? [Number.MAX_SAFE_INTEGER]
       const heads = transactions.read(tables => tables.streams.heads(kind, before!, limit + 1, query.where))
       return pageOf(
         `${kind}s`,
+        query,
         heads,
         limit,
         head => JSON.parse(head.row) as R,

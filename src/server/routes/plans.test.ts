@@ -323,6 +323,36 @@ describe('lists', () => {
     }
   })
 
+  test('tell how far they have come as the plan itself does', async () => {
+    const nested = { planfold: 1, name: 'far', tasks: [{ id: 'a' }, { id: 'b', subplan: [{ id: 'c' }, { id: 'd' }] }] }
+    for (const [path, body, total] of [
+      ['/plans', { goal_id: 'far' }, 0],
+      ['/plans?start=true', { goal_id: 'far', steps: STEPS }, 3],
+      ['/plans?start=true', nested, 4],
+    ] as const) {
+      const { id } = (await ask('POST', path, body)).body
+      const [task] = (await ask('GET', `/tasks?plan_id=${id}`)).body.items
+      if (task !== undefined) await ask('PATCH', `/tasks/${task.id}`, { status: 'skipped' })
+      const { progress } = (await ask('GET', `/plans/${id}`)).body
+      expect(progress).toMatchObject({ total, done: Math.min(1, total) })
+      const [item] = (await ask('GET', '/plans?limit=1')).body.items
+      expect(item.id).toBe(id)
+      expect(item.progress).toEqual({ total, done: progress.done, ratio: progress.ratio })
+    }
+  })
+
+  test('go on by a cursor under the same filter, and are refused one of another', async () => {
+    for (let count = 0; count < 2; count++) await ask('POST', '/plans', { goal_id: 'bound' })
+    const { next } = (await ask('GET', '/plans?goal_id=bound&limit=1')).body
+    expect((await ask('GET', `/plans?goal_id=bound&limit=5&cursor=${next}`)).body.items).toHaveLength(1)
+    const old = Buffer.from('["plans",3]').toString('base64url')
+    for (const query of [`cursor=${next}`, `goal_id=bound&status=draft&cursor=${next}`, `cursor=${old}`])
+      expect(await ask('GET', `/plans?${query}`), query).toMatchObject({
+        status: 422,
+        body: { type: 'urn:planfold:problem:bad-cursor', hint: expect.any(String) },
+      })
+  })
+
   test('are narrowed by goal, agent, session, status and words', async () => {
     const made = await ask('POST', '/plans?start=true', {
       goal_id: 'narrow',

@@ -128,6 +128,27 @@ export function queriesContract(what: string, setup: Setup): void {
       await expect(store.attempts({ plan: id, cursor: next! })).rejects.toThrow(BadCursor)
     })
 
+    it('a cursor leads on under the filter it was handed out for, and under no other', async () => {
+      const { store } = await one(setup)
+      for (const [at, name] of ['first', 'second', 'third'].entries()) await given(store, two(name), at + 1)
+      const all = await store.plans({ limit: 1 })
+      const drafts = await store.plans({ limit: 1, status: 'draft', archived: false })
+      const next = await store.plans({ archived: false, status: 'draft', limit: 2, cursor: drafts.next! })
+      expect(next.items.map(row => row.name)).toEqual(['second', 'first'])
+      const tasks = await store.tasks({ limit: 1, statuses: ['pending', 'ready'] })
+      expect((await store.tasks({ statuses: ['ready', 'pending'], cursor: tasks.next! })).items).toHaveLength(5)
+      for (const other of [
+        () => store.plans({ cursor: drafts.next! }),
+        () => store.plans({ status: 'active', archived: false, cursor: drafts.next! }),
+        () => store.plans({ status: 'draft', cursor: all.next! }),
+        () => store.tasks({ statuses: ['ready'], cursor: tasks.next! }),
+      ])
+        await expect(other()).rejects.toThrow(/handed out for another filter/)
+      const old = Buffer.from('["plans",2]').toString('base64url')
+      await expect(store.plans({ cursor: old })).rejects.toThrow(/an older release; start again/)
+      await expect(store.plans({ cursor: old })).rejects.toThrow(BadCursor)
+    })
+
     it('plans are filtered; search takes text, not patterns', async () => {
       const { store } = await one(setup)
       const id = await given(store, plan('retry-core', task('a'), { title: '100% done', session: 's1' }))

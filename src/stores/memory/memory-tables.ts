@@ -153,7 +153,7 @@ export class MemoryProjections implements ProjectionTables {
 
   plans(query: PlanQuery, words: readonly string[] | null) {
     const limit = limitOf(query.limit)
-    const [before] = openCursor('plans', 1, query.cursor) ?? [Number.MAX_SAFE_INTEGER]
+    const [before] = openCursor('plans', 1, query) ?? [Number.MAX_SAFE_INTEGER]
     const rows = this.#newestFirst().filter(plan => {
       const { no, record } = plan
       return (
@@ -166,13 +166,13 @@ export class MemoryProjections implements ProjectionTables {
         (query.text === undefined || this.#holdsText(plan, query.text, words))
       )
     })
-    return pageOf('plans', rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
+    return pageOf('plans', query, rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
   }
 
   tasks(query: TaskQuery, no: number | null) {
     const limit = limitOf(query.limit)
     const { list, keyOf } = ORDERS[query.order ?? 'plan']
-    const after = openCursor(list, keyOf(FIRST_ROW).length, query.cursor)
+    const after = openCursor(list, keyOf(FIRST_ROW).length, query)
     const rows = this.#newestFirst()
       .filter(plan => no === null || plan.no === no)
       .filter(plan => query.archived === undefined || plan.record.archived === query.archived)
@@ -191,12 +191,12 @@ export class MemoryProjections implements ProjectionTables {
       plan: plan.id,
       ...task,
     })
-    return pageOf(list, rows.slice(0, limit + 1), limit, show, ({ key }) => key)
+    return pageOf(list, query, rows.slice(0, limit + 1), limit, show, ({ key }) => key)
   }
 
   attempts(query: AttemptQuery, no: number) {
     const limit = limitOf(query.limit)
-    const after = openCursor('attempts', 3, query.cursor) ?? [0, 0, 0]
+    const after = openCursor('attempts', 3, query) ?? [0, 0, 0]
     const plan = this.#disk.plans.get(no)!
     const rows = Array.from(plan.attempts.values())
       .filter(record => compare(place(record), after) > 0)
@@ -204,6 +204,7 @@ export class MemoryProjections implements ProjectionTables {
       .sort((a, b) => compare(place(a), place(b)))
     return pageOf(
       'attempts',
+      query,
       rows.slice(0, limit + 1),
       limit,
       record => attemptRow(record, plan.tasks.get(record.ordinal)!.name),

@@ -24,7 +24,7 @@ const HOLDERS = ['session', 'goal', 'agent'] as const
 
 export function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
   const limit = limitOf(query.limit)
-  const before = openCursor('plans', 1, query.cursor)?.[0]
+  const before = openCursor('plans', 1, query)?.[0]
   const numbers = find(sql, query, words, before, limit + 1)
     .map(row => row.plan_no as number)
     .sort((a, b) => b - a)
@@ -33,6 +33,7 @@ export function listPlans(sql: Connection, query: PlanQuery, words: readonly str
     ON e.position = ${lastPosition('p.plan_no')} WHERE p.plan_no = ?`)
   return pageOf(
     'plans',
+    query,
     numbers,
     limit,
     number => planRow(show.get(number)!),

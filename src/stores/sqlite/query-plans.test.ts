@@ -1,6 +1,7 @@
 // Lists in constant time: what SQLite means to do for each of them, in its own words.
 
 import { describe, expect, it } from 'vitest'
+import { seal } from '../cursor.ts'
 import type { PlanQuery, TaskQuery } from '../store.ts'
 import { Connection, type Statement } from './driver.ts'
 import { setup } from './store-sqlite.fixture.ts'
@@ -34,7 +35,13 @@ async function listening() {
   return { tables, meaning, connection }
 }
 
-const cursor = (...parts: readonly unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
+/** A place in a list; it is made a cursor where the filter is known. */
+const cursor = (...parts: readonly unknown[]) => JSON.stringify(parts)
+function sealed<Q extends { readonly cursor?: string }>(query: Q): Q {
+  if (query.cursor === undefined) return query
+  const [list, ...place] = JSON.parse(query.cursor) as [string, ...number[]]
+  return { ...query, cursor: seal(list, query, place) }
+}
 
 /** Never a sort; and never a walk through all rows, but for a list of all. */
 function isOneStretch(steps: readonly string[], what: string): void {
@@ -65,11 +72,11 @@ describe('sqlite: what lists cost', () => {
         for (const at of [{}, { cursor: cursor('plans', 7) }]) {
           const query = { ...filter, ...archived, ...at }
           isOneStretch(
-            meaning(() => tables.projections.plans(query, null)),
+            meaning(() => tables.projections.plans(sealed(query), null)),
             what,
           )
           isOneStretch(
-            meaning(() => tables.projections.plans({ ...query, text: 'x' }, ['x'])),
+            meaning(() => tables.projections.plans(sealed({ ...query, text: 'x' }), ['x'])),
             `${what}, by words`,
           )
         }
@@ -81,9 +88,9 @@ describe('sqlite: what lists cost', () => {
         'archived',
       )
     // A list of all is a walk along the table itself, from the row a cursor names.
-    expect(meaning(() => tables.projections.plans({}, null))[0]).toBe('SCAN p')
+    expect(meaning(() => tables.projections.plans(sealed({}), null))[0]).toBe('SCAN p')
     isOneStretch(
-      meaning(() => tables.projections.plans({ cursor: cursor('plans', 7) }, null)),
+      meaning(() => tables.projections.plans(sealed({ cursor: cursor('plans', 7) }), null)),
       'all',
     )
     connection.close()
@@ -95,33 +102,33 @@ describe('sqlite: what lists cost', () => {
     for (const filter of [{}, { status: 'ready' as const }, { assignee: 'a' }]) {
       for (const at of [{}, { cursor: cursor('tasks in sequence', 7, 1, 1) }])
         isOneStretch(
-          meaning(() => tables.projections.tasks({ ...sequence, ...filter, ...at }, 1)),
+          meaning(() => tables.projections.tasks(sealed({ ...sequence, ...filter, ...at }), 1)),
           'by sequence',
         )
       for (const at of [{}, { cursor: cursor('tasks', 7, 1) }])
         isOneStretch(
-          meaning(() => tables.projections.tasks({ ...filter, ...at }, 1)),
+          meaning(() => tables.projections.tasks(sealed({ ...filter, ...at }), 1)),
           'as they came',
         )
       for (const at of [{}, { cursor: cursor('recent tasks', 7, 1, 1) }])
         isOneStretch(
-          meaning(() => tables.projections.tasks({ order: 'recent', ...filter, ...at }, 1)),
+          meaning(() => tables.projections.tasks(sealed({ order: 'recent', ...filter, ...at }), 1)),
           'recent in a plan',
         )
     }
     const recent: TaskQuery = { order: 'recent' }
     for (const at of [{}, { cursor: cursor('recent tasks', 7, 1, 1) }]) {
       isOneStretch(
-        meaning(() => tables.projections.tasks({ ...recent, ...at, assignee: 'a' }, null)),
+        meaning(() => tables.projections.tasks(sealed({ ...recent, ...at, assignee: 'a' }), null)),
         'by assignee',
       )
       for (const status of ['waiting', 'blocked', 'failed', 'skipped', 'abandoned', 'cancelled'] as const) {
         isOneStretch(
-          meaning(() => tables.projections.tasks({ ...recent, ...at, status }, null)),
+          meaning(() => tables.projections.tasks(sealed({ ...recent, ...at, status }), null)),
           status,
         )
         isOneStretch(
-          meaning(() => tables.projections.tasks({ ...recent, ...at, status, assignee: 'a' }, null)),
+          meaning(() => tables.projections.tasks(sealed({ ...recent, ...at, status, assignee: 'a' }), null)),
           `${status} by assignee`,
         )
       }
@@ -135,16 +142,16 @@ describe('sqlite: what lists cost', () => {
             { cursor: cursor(...(order === sequence ? ['tasks in sequence', 7, 1, 1] : ['tasks', 7, 1])) },
           ])
             isOneStretch(
-              meaning(() => tables.projections.tasks({ ...order, ...archived, status, ...at }, null)),
+              meaning(() => tables.projections.tasks(sealed({ ...order, ...archived, status, ...at }), null)),
               status,
             )
-      const steps = meaning(() => tables.projections.tasks({ ...recent, status, archived: false }, null))
+      const steps = meaning(() => tables.projections.tasks(sealed({ ...recent, status, archived: false }), null))
       expect(steps[0]).toBe('SEARCH p USING INDEX plans_by_status (status=? AND archived=?)')
       expect(steps.join()).not.toMatch(/SCAN/)
     }
-    expect(meaning(() => tables.projections.tasks(recent, null))[0]).toBe('SCAN t USING INDEX tasks_by_time')
+    expect(meaning(() => tables.projections.tasks(sealed(recent), null))[0]).toBe('SCAN t USING INDEX tasks_by_time')
     isOneStretch(
-      meaning(() => tables.projections.tasks({ ...recent, cursor: cursor('recent tasks', 7, 1, 1) }, null)),
+      meaning(() => tables.projections.tasks(sealed({ ...recent, cursor: cursor('recent tasks', 7, 1, 1) }), null)),
       'all recent ones',
     )
     connection.close()

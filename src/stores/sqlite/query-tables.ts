@@ -42,7 +42,7 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
     const limit = limitOf(query.limit)
     const where = new Conditions()
     where.add('a.plan_no = ?', no)
-    const after = openCursor('attempts', 3, query.cursor)
+    const after = openCursor('attempts', 3, query)
     if (after !== null) where.add('(a.ordinal, a.visit, a.attempt) > (?, ?, ?)', ...after)
     where.add('t.name = ?', query.task)
     const rows = this.#sql
@@ -50,7 +50,7 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
         ORDER BY a.ordinal, a.visit, a.attempt LIMIT ?`)
       .all(...where.values, limit + 1)
     const key = (row: Row) => [row.ordinal, row.visit, row.attempt] as number[]
-    return pageOf('attempts', rows, limit, row => attemptRow(attemptOf(row), row.name as TaskName), key)
+    return pageOf('attempts', query, rows, limit, row => attemptRow(attemptOf(row), row.name as TaskName), key)
   }
 
   metrics(no: number): readonly MetricRow[] {

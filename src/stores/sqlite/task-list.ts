@@ -24,7 +24,7 @@ export function listTasks(sql: Connection, query: TaskQuery, no: number | null):
       .all(...where.values, limit + 1)
   })
   const first = rows.sort((a, b) => order.compare(order.key(a), order.key(b))).slice(0, limit + 1)
-  return pageOf(order.list, first, limit, taskRow, order.key)
+  return pageOf(order.list, query, first, limit, taskRow, order.key)
 }
 
 interface Stretch {

@@ -22,7 +22,7 @@ export const orderOf = (query: TaskQuery): TaskOrder => ORDERS[query.order ?? 'p
 
 /** Null on the first page. */
 export const openTaskCursor = (query: TaskQuery, order: TaskOrder): readonly number[] | null =>
-  openCursor(order.list, order.key({}).length, query.cursor)
+  openCursor(order.list, order.key({}).length, query)
 
 const ORDERS: Readonly<Record<'plan' | 'sequence' | 'recent', TaskOrder>> = {
   plan: {
