@@ -62,6 +62,8 @@ export interface Composed {
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
+  /** What in the environment is not followed, though it was meant to be: a sentence each. */
+  readonly warnings: readonly string[]
   close(): Promise<void>
 }
 
@@ -106,7 +108,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     reading ? NOBODY : (told ?? whoActs(environment, root)),
   ])
   const tree = processTree()
-  const tracer = reading ? null : await tracerOf(environment)
+  const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const runners = new Map<ActionType, Runner>(
     [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
   )
@@ -143,6 +145,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     actor,
     now: clock.now,
     git: rooms.git as Git,
+    warnings: fault === null ? [] : [fault],
     async close() {
       await worker.close()
       await tracer?.flush()
@@ -284,11 +287,13 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
 }
 
 /** Only where the usual variables name a collector. */
-async function tracerOf(environment: Environment): Promise<Tracer | null> {
-  if (!Object.keys(environment).some(name => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name))) return null
-  const { OtlpTracer, otlpSettings } = await import('./publishers/otlp-tracer.ts')
+async function tracerOf(
+  environment: Environment,
+): Promise<{ readonly tracer?: Tracer; readonly fault?: string | null }> {
+  if (!Object.keys(environment).some(name => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name))) return {}
+  const { OtlpTracer, otlpFault, otlpSettings } = await import('./publishers/otlp-tracer.ts')
   const settings = otlpSettings(environment, VERSION)
-  return settings === null ? null : new OtlpTracer(settings)
+  return settings === null ? { fault: otlpFault(environment) } : { tracer: new OtlpTracer(settings) }
 }
 
 /** How large snapshots may make the content store. What cannot be read falls back to the default, and never to nothing. */

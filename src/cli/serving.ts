@@ -161,7 +161,7 @@ interface Told {
   readonly fragment: string | null
 }
 
-function tellAddress(context: Context, { root, stateDir }: Composed, { fragment, ...told }: Told): void {
+function tellAddress(context: Context, { root, stateDir, warnings }: Composed, { fragment, ...told }: Told): void {
   const link = fragment === null ? null : `${told.address}/${fragment}`
   const tokenFile = fragment === null ? null : ownerTokenFile(stateDir)
   answer(context, { ...told, link, tokenFile, pid: process.pid, root, stateDir }, () => [
@@ -169,6 +169,7 @@ function tellAddress(context: Context, { root, stateDir }: Composed, { fragment,
     ...(link === null ? [] : [`open ${link} (works once, within 10 minutes)`]),
     ...(tokenFile === null ? [] : [`programs use the token in ${escapeForTerminal(tokenFile)}`]),
   ])
+  for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`)
   if (!told.auth) context.stderr.write('warning: anybody on this machine may do everything here (--no-auth)\n')
 }
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Span } from '../domain/views/trace.ts'
-import { OtlpTracer, otlpOf, otlpSettings } from './otlp-tracer.ts'
+import { OtlpTracer, otlpFault, otlpOf, otlpSettings } from './otlp-tracer.ts'
 
 const SPAN: Span = {
   trace: '0198c0de00007000800000000000000a',
@@ -52,6 +52,19 @@ describe('traces', () => {
     expect(otlpSettings(on, '1')?.endpoint.href).toBe('http://127.0.0.1:4318/v1/traces')
     expect(otlpSettings({ ...on, OTEL_SDK_DISABLED: 'true' }, '1')).toBeNull()
     expect(otlpSettings({ ...on, OTEL_TRACES_EXPORTER: 'none' }, '1')).toBeNull()
+    // What is empty is not said.
+    expect(otlpSettings({ ...on, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' }, '1')?.endpoint.port).toBe('4318')
+  })
+
+  test('that were meant to be sent, and are not, are told of by the name of the variable alone', () => {
+    for (const address of ['no address', 'collector:4318', 'file:///etc/passwd', 'http://', '//user:secret@x'])
+      for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
+        expect(otlpFault({ [name]: address })).toMatch(new RegExp(`^${name} is no http address.*127\\.0\\.0\\.1:4318$`))
+        expect(otlpFault({ [name]: address })).not.toContain('secret')
+        expect(otlpFault({ [name]: address, OTEL_SDK_DISABLED: 'true' })).toBeNull()
+      }
+    for (const fine of ['', 'http://127.0.0.1:4318', 'https://collector.example/'])
+      expect(otlpFault({ OTEL_EXPORTER_OTLP_ENDPOINT: fine })).toBeNull()
   })
 
   test('are written as the protocol says', () => {

@@ -28,13 +28,38 @@ const STATUS_ERROR = 2
 /** Null unless a collector is configured. */
 export function otlpSettings(environment: Environment, version: string): OtlpSettings | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null
-  const own = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
-  const base = environment.OTEL_EXPORTER_OTLP_ENDPOINT
-  const address = own ?? (base === undefined || base === '' ? undefined : `${base.replace(/\/$/, '')}/v1/traces`)
-  const endpoint = address !== undefined && URL.canParse(address) ? new URL(address) : null
-  if (endpoint === null || !/^https?:$/.test(endpoint.protocol)) return null
+  const endpoint = endpointOf(named(environment))
+  if (endpoint === null) return null
   const headers = environment.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? environment.OTEL_EXPORTER_OTLP_HEADERS ?? ''
   return { endpoint, headers: headersIn(headers), service: environment.OTEL_SERVICE_NAME || 'planfold', version }
+}
+
+/** What to tell whoever meant traces to be sent, when they are not; null when all is well. Never the address: it may hold a secret. */
+export function otlpFault(environment: Environment): string | null {
+  if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null
+  const found = named(environment)
+  if (found === null || endpointOf(found) !== null) return null
+  return `${found.by} is no http address, so no traces are sent; write it like http://127.0.0.1:4318`
+}
+
+interface Named {
+  readonly by: string
+  readonly address: string
+  /** What stands behind the address that was named. */
+  readonly path: string
+}
+
+/** What is empty is not said. */
+function named(environment: Environment): Named | null {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '', OTEL_EXPORTER_OTLP_ENDPOINT: base = '' } = environment
+  if (own !== '') return { by: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', address: own, path: '' }
+  return base === '' ? null : { by: 'OTEL_EXPORTER_OTLP_ENDPOINT', address: base, path: '/v1/traces' }
+}
+
+function endpointOf(named: Named | null): URL | null {
+  if (named === null || !URL.canParse(named.address)) return null
+  const endpoint = new URL(named.path === '' ? named.address : `${named.address.replace(/\/$/, '')}${named.path}`)
+  return /^https?:$/.test(endpoint.protocol) ? endpoint : null
 }
 
 export class OtlpTracer implements Tracer {

@@ -7,7 +7,7 @@ import { type Context, withState } from '../context.ts'
 import { complaintOf, EXIT } from '../exit.ts'
 import { meantPlan, openPlans } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
-import { startAndDrive, versionOf } from './run.ts'
+import { startAndDrive, tellWarnings, versionOf } from './run.ts'
 
 export interface ResumeOptions {
   readonly all?: boolean
@@ -21,6 +21,7 @@ const RESCUE_MS = 5_000
 
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
+    tellWarnings(context, composed)
     if (options.watch === true) return await watchOver(context, composed)
     if (options.all === true) return await resumeAll(context, composed, options)
     const { plan, name } = await meantPlan(composed.engine, word)

@@ -27,6 +27,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word)
   if (!(await isFile(context, word))) {
     return await withState(context, { create: false }, async composed => {
+      tellWarnings(context, composed)
       const { plan, name } = await meantPlan(composed.engine, word)
       return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
     })
@@ -44,6 +45,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
     for (const line of unaskedLines(file.definition)) remark(context, line)
   }
   return await withState(context, { create: true }, async composed => {
+    tellWarnings(context, composed)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, taken, options)
@@ -54,6 +56,11 @@ export async function run(context: Context, word: string, options: RunOptions): 
     )
     return EXIT.done
   })
+}
+
+/** What in the environment is not followed. */
+export function tellWarnings(context: Context, { warnings }: Composed): void {
+  for (const warning of warnings) remark(context, `warning: ${warning}`)
 }
 
 /** Whatever state the plan is in, brings it to move, if it may. */
