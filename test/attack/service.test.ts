@@ -1,8 +1,7 @@
 // Attacks on the service over real sockets (A56–A65): pages of other sites, broken and endless requests, thousands of silent
 // connections. Whatever comes, nothing is written, nothing of ours is changed, and others are answered within a second.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { guarded } from '../../src/server/guard.fixture.ts'
 import { openLog } from '../../src/server/log.ts'
@@ -40,25 +39,23 @@ function post(path: string, headers: string, body: string): string {
 const get = (path: string, headers = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${headers}\r\n`
 
-/** Asks for health, on a connection of its own each time, until told to stop; whether each was answered within a second. A bare
- * server in this process, which nobody attacks, is asked at the same moments: on a machine that has no time for us, it tells. */
-async function watchHealth(url: string): Promise<() => Promise<void>> {
-  const bare = createServer((_, response) => response.end('ok'))
-  await new Promise<void>(resolve => bare.listen(0, '127.0.0.1', resolve))
-  const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`
-  const took = async (at: string): Promise<number> => {
-    const began = performance.now()
-    const text = await exchange(at, `GET /health HTTP/1.1\r\nHost: ${new URL(at).host}\r\nConnection: close\r\n\r\n`)
-    if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
-    return performance.now() - began
-  }
+/**
+ * Asks for health, on a connection of its own each time, until told to stop. What is asserted: each is answered within a second of
+ * the time that the system gave this thread, in which service, attackers and this watcher all run. What it made us wait for a core,
+ * because others had it, is counted by the system itself and taken off; where it does not say (no Linux), nothing is.
+ */
+function watchHealth(url: string): () => Promise<void> {
+  const ask = `GET /health HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`
   let isOver = false
   let asked = 0
-  const late: { readonly ms: number; readonly bareMs: number }[] = []
+  const late: { readonly ms: number; readonly waitedMs: number }[] = []
   const asking = (async () => {
     for (; !isOver; asked++) {
-      const [ms, bareMs] = await Promise.all([took(url), took(bareUrl)])
-      if (ms > HEALTH_MAX_MS && ms > 2 * bareMs) late.push({ ms, bareMs })
+      const [began, waited] = [performance.now(), waitedForCoreMs()]
+      const text = await exchange(url, ask)
+      if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
+      const [ms, waitedMs] = [performance.now() - began, waitedForCoreMs() - waited]
+      if (ms - waitedMs > HEALTH_MAX_MS) late.push({ ms, waitedMs })
     }
   })()
   // Told at the end, however it ends.
@@ -66,9 +63,17 @@ async function watchHealth(url: string): Promise<() => Promise<void>> {
   return async () => {
     isOver = true
     await asking
-    bare.close()
     expect(asked).toBeGreaterThan(0)
     expect(late).toEqual([])
+  }
+}
+
+/** How long this thread was ready to run and did not, since it began. */
+function waitedForCoreMs(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
   }
 }
 
@@ -350,14 +355,14 @@ describe('whoever says little, slowly (A65)', () => {
   }
 
   test('headers of 500, one byte at a time: cut off in time, and health is answered throughout', async () => {
-    const health = await watchHealth(service.url)
+    const health = watchHealth(service.url)
     const lines = await open(500)
     await dripping(lines, `GET /plans HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, 'x')
     await health()
   }, 30_000)
 
   test('bodies of 500, one byte at a time: the same', async () => {
-    const health = await watchHealth(service.url)
+    const health = watchHealth(service.url)
     const lines = await open(500)
     await dripping(
       lines,
@@ -375,7 +380,7 @@ describe('whoever says little, slowly (A65)', () => {
   })
 
   test('2,000 connections kept open and idle, five times as many as are allowed: others come in', async () => {
-    const health = await watchHealth(service.url)
+    const health = watchHealth(service.url)
     const ask = `GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`
     const lines = await open(2_000)
     for (const { send } of lines.slice(-300)) send(ask)
