@@ -159,7 +159,7 @@ export function withInputs(
     const tasks = mapTask(changed.tasks, task, one => ({ ...one, inputs: { ...one.inputs, [key]: value } }))
     if (tasks === null)
       return refuse(
-        'invalid',
+        'conflict',
         `'${task}' is one of several that were made of one task`,
         `change the inputs of '${task.slice(0, task.lastIndexOf('/'))}'`,
       )
@@ -206,7 +206,11 @@ export function withModel(
   const tasks = change(definition.tasks, '')
   if (changed > 0) return { ...definition, tasks }
   return asking === 0
-    ? refuse('invalid', 'nothing in this plan asks a model', 'leave out --model; only tasks with `model` or `agent` do')
+    ? refuse(
+        'conflict',
+        'nothing in this plan asks a model',
+        'leave out --model; only tasks with `model` or `agent` do',
+      )
     : refuse('illegal-transition', 'every task that asks a model has ended there', 'fork from before them')
 }
 

@@ -312,7 +312,7 @@ describe('a fork', () => {
     expect(await code({ from: '0' })).toMatch(/^not-found: the plan has no entry 0/)
     expect(await code({ from: 'one', name: 'plan' })).toMatch(/^exists: /)
     expect(await code({ from: 'one', name: '../x' })).toMatch(/^invalid: /)
-    expect(await code({ from: 'one', model: 'm' })).toMatch(/^invalid: nothing in this plan asks a model/)
+    expect(await code({ from: 'one', model: 'm' })).toMatch(/^conflict: nothing in this plan asks a model/)
     expect(await code({ from: 'two', inputs: { 'one.x': 1 } })).toMatch(
       /^illegal-transition: the task 'one' has ended there/,
     )

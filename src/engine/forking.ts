@@ -45,7 +45,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
       `make another plan that begins where this one stands: git: {base: plan/${now.definition.name}}`,
     )
   if (ask.here === true && defined.git?.worktree === 'plan')
-    return no('invalid', 'this plan works in a worktree of its own', 'leave out --here')
+    return no('conflict', 'this plan works in a worktree of its own', 'leave out --here')
   const named = await freeName(rooms, now, ask)
   if (typeof named !== 'string') return { ok: false, refusal: named }
 

@@ -162,7 +162,7 @@ describe('the Engine door over HTTP', () => {
       body: { type: 'urn:planfold:problem:illegal-transition' },
     })
     await order(null, { type: 'create', definition: { planfold: 1, name: 'q', tasks: [{ id: 'a' }] } })
-    expect(await order('q', { ...fork, model: 'm' })).toMatchObject({ status: 422 })
+    expect(await order('q', { ...fork, model: 'm' })).toMatchObject({ status: 409 })
   })
 
   test('what does not fit is refused where it does not, and nothing of it reaches the engine', async () => {
