@@ -96,9 +96,7 @@ async function answerOf(
     headers,
     once,
     expectedVersion,
-    get signal() {
-      return gone()
-    },
+    signal: gone,
   })
   return noting === null ? answer : noting.marked(answer)
 }

@@ -12,7 +12,7 @@ const WAIT_MS = 10_000
 
 /** Null when it is archived. */
 export async function archivePlan(
-  call: Asking & { readonly signal: AbortSignal },
+  call: Asking & { readonly signal: () => AbortSignal },
   plan: PlanId,
 ): Promise<Problem | null> {
   const { rooms, signal } = call
@@ -25,7 +25,7 @@ export async function archivePlan(
     if (isProblem(cancelled)) return cancelled
     const isOver = cancelled.events.some(({ type }) => type === 'plan.finished')
     const isEnd = ({ type }: { readonly type: string }) => (type === 'plan.finished' ? true : null)
-    if (!isOver && (await waitFor(rooms, cancelled, isEnd, { ms: WAIT_MS, signal })) === null)
+    if (!isOver && (await waitFor(rooms, cancelled, isEnd, { ms: WAIT_MS, signal: signal() })) === null)
       return problem(409, 'not-ready', `'${summary.name}' is being cancelled, and has not ended yet`, {
         hint: `delete it again when it has, or end it at once: POST /plans/${summary.name}/cancel {"force": true}`,
       })

@@ -19,8 +19,11 @@ export interface Call<Query = undefined, Body = undefined> {
   readonly once: string | undefined
   /** The version the caller saw, from `If-Match`. */
   readonly expectedVersion: number | undefined
-  /** Fires when the client has gone. */
-  readonly signal: AbortSignal
+  /**
+   * Fires when the client has gone; made when it is asked for. No getter: an object written down with one has a shape of its own each
+   * time, and whoever reads it is slow.
+   */
+  readonly signal: () => AbortSignal
 }
 
 /** What `engine.submit` takes as its options. */

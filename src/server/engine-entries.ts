@@ -30,7 +30,7 @@ export async function streamEntries(call: Call<EntriesQuery>): Promise<Answer> {
       headers: { 'retry-after': '5' },
     })
   // Fires however the answer ends, also when nothing of it is sent.
-  signal.addEventListener('abort', release, { once: true })
+  signal().addEventListener('abort', release, { once: true })
   return { stream: out => send(call, found?.plan, out) }
 }
 

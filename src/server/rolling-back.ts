@@ -87,7 +87,7 @@ export function conflicting(conflicts: readonly FilePreview[]): Problem {
 
 /** Ordered; carried out by whoever drives the plan. */
 export async function goBack(
-  call: Asking & { readonly signal: AbortSignal },
+  call: Asking & { readonly signal: () => AbortSignal },
   plan: PlanId,
   ask: RollbackAsk,
   { undo, preview, seconds }: { readonly undo: boolean; readonly preview: Foretold; readonly seconds: number },
@@ -99,7 +99,7 @@ export async function goBack(
     call.rooms,
     done,
     event => (event.type === 'rollback.finished' || event.type === 'rollback.stopped' ? event : null),
-    { ms: seconds * 1_000, signal: call.signal },
+    { ms: seconds * 1_000, signal: call.signal() },
   )
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'

@@ -67,7 +67,7 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
       headers: { 'retry-after': '5' },
     })
   // Fires however the answer ends, also when nothing of it is sent.
-  signal.addEventListener('abort', release, { once: true })
+  signal().addEventListener('abort', release, { once: true })
   const isWithin = within(who.scope)
   const wish: Wish = {
     naming: query.names === 'underscore' ? UNDERSCORE : DOTTED,
