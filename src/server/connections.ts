@@ -7,88 +7,117 @@ import type { Socket } from 'node:net'
 /** A connection that has asked this often is closed with the answer; its client opens another. */
 const REQUESTS_MAX = 10_000
 
-/** `idle`: between requests, or before the first. Both sets keep the order in which their members came. */
+/** Every request only writes into the record of its connection: who makes room is looked for when room must be made. */
+interface Connection {
+  readonly key: string
+  readonly socket: Socket
+  /** The newest one that is not answered; null when it is idle: between requests, or before the first. */
+  request: IncomingMessage | null
+  response: ServerResponse | null
+  /** Counts up over all connections: when it became idle, or when it began to ask. */
+  since: number
+  asked: number
+  /** Called on a response when it is out, or cut off. */
+  readonly answered: (this: ServerResponse) => void
+}
+
 export class Connections {
   readonly #max: number
-  readonly #sockets = new Map<string, Socket>()
-  readonly #idle = new Set<string>()
-  readonly #asking = new Map<string, Asking>()
-  readonly #asked = new WeakMap<Socket, number>()
+  /** Under TLS this is the bare socket, and a request knows only the one around it; both know the two addresses. */
+  readonly #all = new Map<string, Connection>()
+  readonly #known = new WeakMap<Socket, Connection>()
+  #count = 0
   #closing = false
 
   constructor(server: Server, max: number) {
     this.#max = max
-    // Under TLS this is the bare socket, and a request knows only the one around it; both know the two addresses.
     server.on('connection', (socket: Socket) => this.#come(socket))
   }
 
   get count(): number {
-    return this.#sockets.size
+    return this.#all.size
   }
 
   /** A request has come; its connection is idle again when the answer is out. */
   answering(request: IncomingMessage, response: ServerResponse): void {
-    const key = keyOf(request.socket)
-    const asked = (this.#asked.get(request.socket) ?? 0) + 1
-    this.#asked.set(request.socket, asked)
-    if (this.#closing || asked >= REQUESTS_MAX) response.setHeader('connection', 'close')
-    this.#idle.delete(key)
-    this.#asking.set(key, { request, response })
-    response.once('close', () => {
-      if (this.#asking.get(key)?.request === request) this.#asking.delete(key)
-      const socket = this.#sockets.get(key)
-      // Another request may have come behind this one before it was answered.
-      if (socket === undefined || this.#asking.has(key)) return
-      if (this.#closing) socket.end()
-      else this.#idle.add(key)
-    })
+    const connection = this.#of(request.socket)
+    // It had to make room, and its socket is gone.
+    if (connection === undefined) return
+    connection.asked++
+    if (this.#closing || connection.asked >= REQUESTS_MAX) response.setHeader('connection', 'close')
+    if (connection.request === null) connection.since = ++this.#count
+    connection.request = request
+    connection.response = response
+    response.on('close', connection.answered)
   }
 
   /** From now on no connection outlives its answer. */
   close(): void {
     this.#closing = true
-    for (const { response } of this.#asking.values())
-      if (!response.headersSent) response.setHeader('connection', 'close')
-    for (const key of this.#idle) this.#sockets.get(key)?.destroy()
+    for (const { socket, response } of this.#all.values()) {
+      if (response === null) socket.destroy()
+      else if (!response.headersSent) response.setHeader('connection', 'close')
+    }
+  }
+
+  #of(socket: Socket): Connection | undefined {
+    const known = this.#known.get(socket)
+    if (known !== undefined) return known
+    const found = this.#all.get(keyOf(socket))
+    if (found !== undefined) this.#known.set(socket, found)
+    return found
   }
 
   #come(socket: Socket): void {
-    const key = keyOf(socket)
-    if (this.#sockets.size >= this.#max && !this.#makeRoom()) {
+    if (this.#all.size >= this.#max && !this.#makeRoom()) {
       socket.destroy()
       return
     }
-    this.#sockets.set(key, socket)
-    this.#idle.add(key)
+    const connection = this.#newConnection(socket)
+    const { key } = connection
+    this.#all.set(key, connection)
     socket.once('close', () => {
-      if (this.#sockets.get(key) !== socket) return
-      this.#sockets.delete(key)
-      this.#idle.delete(key)
-      this.#asking.delete(key)
+      if (this.#all.get(key) === connection) this.#all.delete(key)
     })
   }
 
+  #newConnection(socket: Socket): Connection {
+    const isClosing = (): boolean => this.#closing
+    const count = (): number => ++this.#count
+    const connection: Connection = {
+      key: keyOf(socket),
+      socket,
+      request: null,
+      response: null,
+      since: count(),
+      asked: 0,
+      answered() {
+        // Another request may have come behind this one before it was answered.
+        if (connection.response !== this) return
+        connection.request = null
+        connection.response = null
+        connection.since = count()
+        if (isClosing()) socket.end()
+      },
+    }
+    return connection
+  }
+
   #makeRoom(): boolean {
-    const victim = this.#idle.values().next().value ?? this.#slow()
-    if (victim === undefined) return false
-    const socket = this.#sockets.get(victim)
-    this.#sockets.delete(victim)
-    this.#idle.delete(victim)
-    this.#asking.delete(victim)
-    socket?.destroy()
+    let idle: Connection | null = null
+    // Its request has not all come.
+    let slow: Connection | null = null
+    for (const one of this.#all.values()) {
+      const { request, since } = one
+      if (request === null && (idle === null || since < idle.since)) idle = one
+      if (request?.complete === false && (slow === null || since < slow.since)) slow = one
+    }
+    const victim = idle ?? slow
+    if (victim === null) return false
+    this.#all.delete(victim.key)
+    victim.socket.destroy()
     return true
   }
-
-  /** The oldest request whose body has not all come. */
-  #slow(): string | undefined {
-    for (const [key, { request }] of this.#asking) if (!request.complete) return key
-    return undefined
-  }
-}
-
-interface Asking {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
 }
 
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`
