@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Composed } from '../compose.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
+import type { Answered } from '../server/app.ts'
 import { bracketed } from '../server/binding.ts'
 import { openBrowsers } from '../server/browsers.ts'
 import { takeCode } from '../server/code-files.ts'
@@ -110,14 +111,16 @@ function roomsOf(
   }
 }
 
-async function listen(rooms: ServerRooms, { host, port, tls }: ServiceOptions): Promise<Serving> {
+async function listen(rooms: ServerRooms, { host, port, tls, logLevel }: ServiceOptions): Promise<Serving> {
+  // Only where it is written down: it is told of every request.
+  const answered = ({ id, ...told }: Answered): void => rooms.log.debug({ id, ...told }, 'answered')
   try {
     return await serve(rooms, {
       host,
       port,
       ...(tls === null ? {} : { tls }),
       monotonic: () => performance.now(),
-      answered: ({ id, ...answered }) => rooms.log.debug({ id, ...answered }, 'answered'),
+      ...(logLevel === 'debug' ? { answered } : {}),
     })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''

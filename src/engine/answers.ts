@@ -27,8 +27,9 @@ const BLOBS_STAY_MS = 60 * 60_000
 
 type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
 
-export async function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
-  return await answerers[query.type as T](rooms, query)
+/** Hands on the promise as it is: a service asks several times for each of its answers. */
+export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
+  return answerers[query.type as T](rooms, query)
 }
 
 const answerers: Answerer = {

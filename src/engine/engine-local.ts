@@ -145,8 +145,8 @@ export class EngineLocal implements Engine {
     }
   }
 
-  async ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>> {
-    return await answer(this.#rooms, query)
+  ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>> {
+    return answer(this.#rooms, query)
   }
 
   watch: Engine['watch'] = options => this.#rooms.store.watch(options)

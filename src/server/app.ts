@@ -11,7 +11,7 @@ import { isProblem, type Problem, problem, unfit } from './problem.ts'
 import { noteReplays } from './replay-noting.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
 import type { ServerRooms } from './rooms.ts'
-import type { Answer, Route } from './route.ts'
+import type { Answer, Route, Stream } from './route.ts'
 import { normalPath, openRouter } from './router.ts'
 import type { Who } from './who.ts'
 
@@ -39,30 +39,47 @@ const KEY_MAX = 255
 
 export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
   const router = openRouter(rooms.routes)
+  const { guard, meter } = rooms
+  const process36 = process.pid.toString(36)
   let count = 0
   return async (request, response) => {
     const began = monotonic()
-    const id = `${process.pid.toString(36)}-${(++count).toString(36)}`
+    const number = ++count
+    // Made for whoever tells it: most answers do not.
+    const id = (): string => `${process36}-${number.toString(36)}`
     const gone = goneOf(response)
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
     const found = router.find(method, normalPath(request.url ?? '/'))
     const route = found.route as Loose | null
+    const right = route?.right ?? 'read'
     // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
-    const who = rooms.guard.admit(request, route?.right ?? 'read')
+    const who = guard.admit(request, right)
     let answer: Answer
     try {
       if (isProblem(who)) answer = who
       else if (found.route === null) answer = nowhere(request, found.methods)
       else answer = await answerOf(rooms, route!, found.params, who, request, gone)
     } catch (error) {
-      answer = troubleOf(error, rooms, id)
+      answer = troubleOf(error, rooms, id())
     }
-    const status = await deliver(rooms, { request, response, answer, gone, id, who })
-    const actor = isProblem(who) ? null : who.actor
-    const told = { method, route: found.route?.path ?? null, status, actor, ms: monotonic() - began, id }
+    const status =
+      'stream' in answer
+        ? await deliver(rooms, {
+            request,
+            response,
+            answer,
+            gone,
+            id,
+            holds: () => !isProblem(guard.admit(request, right)),
+          })
+        : isProblem(answer)
+          ? sendProblem(request, response, answer, id())
+          : send(request, response, answer)
+    const path = route?.path ?? null
+    const ms = monotonic() - began
     // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
-    if (!('stream' in answer)) rooms.meter.answered(told)
-    answered?.(told)
+    if (!('stream' in answer)) meter.answered(method, path, status, ms)
+    answered?.({ method, route: path, status, actor: isProblem(who) ? null : who.actor, ms, id: id() })
   }
 }
 
@@ -118,9 +135,9 @@ const GONE = new Error('the client has gone')
 
 function readQuery(route: Loose, url: string): { readonly value: unknown } | Problem {
   const at = url.indexOf('?')
-  if (at === -1 && route.query === undefined) return NO_QUERY
+  if (at === -1) return route.query === undefined ? NO_QUERY : emptyQuery(route.query)
   const said: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(at === -1 ? '' : url.slice(at + 1))) {
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
     const known = said[name]
     said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
   }
@@ -131,6 +148,18 @@ function readQuery(route: Loose, url: string): { readonly value: unknown } | Pro
   }
   const read = route.query.read({ ...said })
   return read.ok ? { value: read.value } : unfit('query', read.faults.map(inAddress))
+}
+
+const EMPTY = new WeakMap<object, { readonly value: unknown } | Problem>()
+
+/** Nothing was said; what that means is always the same, and found out once for each schema. */
+function emptyQuery(schema: NonNullable<Loose['query']>): { readonly value: unknown } | Problem {
+  const known = EMPTY.get(schema)
+  if (known !== undefined) return known
+  const read = schema.read({})
+  const made = read.ok ? { value: Object.freeze(read.value) } : unfit('query', read.faults.map(inAddress))
+  EMPTY.set(schema, made)
+  return made
 }
 
 /** What is missing in an address is added there. */
@@ -242,26 +271,27 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
 interface Delivery {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly answer: Answer
+  readonly answer: Stream
   readonly gone: () => AbortSignal
-  readonly id: string
-  readonly who: Who | Problem
+  readonly id: () => string
+  /** Would they be let in now? Asked again and again while the stream is open. */
+  readonly holds: () => boolean
 }
 
 /** How soon a stream ends whose token was revoked or has expired. */
 const HOLDS_MS = 1_000
 
-async function deliver(rooms: ServerRooms, { request, response, answer, gone, id, who }: Delivery): Promise<number> {
-  if (isProblem(answer)) return sendProblem(request, response, answer, id)
-  if (!('stream' in answer)) return send(request, response, answer)
+async function deliver(rooms: ServerRooms, { request, response, answer, gone, id, holds }: Delivery): Promise<number> {
   if (request.method === 'HEAD') return send(request, response, { status: 200 })
   rooms.meter.streams(1)
-  const holds = isProblem(who) ? undefined : who.holds
-  const holding = holds && setInterval(() => holds() || response.destroy(), HOLDS_MS)
+  const holding = setInterval(() => holds() || response.destroy(), HOLDS_MS)
   try {
     await answer.stream(streamTo(response, AbortSignal.any([gone(), rooms.stopping])))
   } catch (error) {
-    rooms.log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'stream')
+    rooms.log.error(
+      { id: id(), error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
+      'stream',
+    )
     response.destroy()
   } finally {
     clearInterval(holding)

@@ -17,8 +17,8 @@ type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who'>
 
 export async function findPlan(call: Asking, reference: string): Promise<FoundPlan | Problem> {
   const found = await call.rooms.engine.ask({ type: 'find', reference })
-  if (found === null || found.task !== null || !(await isInScope(call, found.plan)))
-    return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
+  const isSeen = found?.task === null && (call.who.scope === null || (await isInScope(call, found.plan)))
+  if (found === null || !isSeen) return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
   return { plan: found.plan, name: found.name }
 }
 

@@ -4,10 +4,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Event } from '../domain/event.ts'
 import type { Entry } from '../stores/store.ts'
-import type { Answered } from './app.ts'
+import { openDurations } from './durations.ts'
 
 export interface Meter {
-  answered(answered: Answered): void
+  /** `route` is the path of the table; null where there is none. */
+  answered(method: string, route: string | null, status: number, ms: number): void
   /** An entry of the journal, by whomever it was written. */
   entry(entry: Entry): void
   streams(change: 1 | -1): void
@@ -27,13 +28,7 @@ export function openMeter(version: string): Meter {
     { version },
     1,
   )
-  const requests = new Histogram({
-    name: 'planfold_http_request_duration_seconds',
-    help: 'How long answers took.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: SECONDS,
-    registers,
-  })
+  const requests = openDurations('planfold_http_request_duration_seconds', 'How long answers took.', SECONDS)
   const streams = new Gauge({ name: 'planfold_event_streams', help: 'Open streams of events.', registers })
   const driving = new Gauge({ name: 'planfold_plans_driven', help: 'Plans this process drives now.', registers })
   const entries = new Counter({ name: 'planfold_journal_entries_total', help: 'Entries seen.', registers })
@@ -93,16 +88,14 @@ export function openMeter(version: string): Meter {
     }
   }
   return {
-    answered: ({ method, route, status, ms }) => {
-      const known = route === null ? { method: 'other', route: 'none' } : { method, route }
-      requests.observe({ ...known, status: String(status) }, ms / 1_000)
-    },
+    answered: (method, route, status, ms) =>
+      requests.add(route === null ? 'other' : method, route ?? 'none', status, ms / 1_000),
     entry: entry => {
       entries.inc()
       for (const event of entry.events) tell(event)
     },
     streams: change => streams.inc(change),
     driven: change => driving.inc(change),
-    text: async () => ({ type: registry.contentType, data: await registry.metrics() }),
+    text: async () => ({ type: registry.contentType, data: `${await registry.metrics()}\n${requests.text()}` }),
   }
 }

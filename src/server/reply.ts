@@ -18,18 +18,19 @@ const NO_CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 const FIXED: string[] = Object.entries({ ...HEADERS, 'content-security-policy': NO_CONTENT_POLICY }).flat()
 
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): number {
-  const { status, body, version, headers, raw } = reply
+  const { status, body, version, location, headers, raw } = reply
   const tag = version === undefined ? undefined : `"${version}"`
   const isKnown = tag !== undefined && status === 200 && request.headers['if-none-match'] === tag
   const data = isKnown ? undefined : (raw?.data ?? (body === undefined ? undefined : JSON.stringify(body)))
   const type = raw?.type ?? JSON_TYPE
   if (headers === undefined && data !== undefined) {
-    writePlain(response, status, data, type, tag)
+    writePlain(response, status, data, { type, tag, location })
     return status
   }
   write(response, isKnown ? 304 : status, data, {
     ...(data === undefined ? {} : { 'content-type': type }),
     ...(tag === undefined ? {} : { etag: tag }),
+    ...(location === undefined ? {} : { location }),
     ...headers,
   })
   return isKnown ? 304 : status
@@ -51,19 +52,29 @@ export function sendProblem(
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
-/** Most answers add nothing to what every answer says; their headers go as one list, of which nothing is copied twice. */
+interface Told {
+  readonly type: string
+  readonly tag: string | undefined
+  readonly location: string | undefined
+}
+
+/** Most answers add little to what every answer says; their headers go as one list, of which nothing is copied twice. */
 function writePlain(
   response: ServerResponse,
   status: number,
   data: Uint8Array | string,
-  type: string,
-  tag: string | undefined,
+  { type, tag, location }: Told,
 ): void {
   if (response.headersSent || response.destroyed) return
-  const own = ['content-type', type, 'content-length', String(Buffer.byteLength(data))]
+  const length = Buffer.byteLength(data)
+  const own = ['content-type', type, 'content-length', String(length)]
   if (tag !== undefined) own.push('etag', tag)
+  if (location !== undefined) own.push('location', location)
   response.writeHead(status, FIXED.concat(own))
-  response.end(response.req.method === 'HEAD' ? undefined : data)
+  if (response.req.method === 'HEAD') response.end()
+  // Text of as many bytes as letters is the same in Latin-1, which is only copied.
+  else if (length === data.length) response.end(data, 'latin1')
+  else response.end(data)
 }
 
 function write(

@@ -60,6 +60,8 @@ export interface Reply {
   readonly body?: unknown
   /** The entity tag: the version of the plan it shows. */
   readonly version?: number
+  /** Where to find what was made. */
+  readonly location?: string
   readonly headers?: { readonly [name: string]: string }
   /** Instead of `body`: these bytes or this text, as this media type. */
   readonly raw?: { readonly type: string; readonly data: Uint8Array | string }
@@ -103,7 +105,7 @@ export const asText = (data: string, version: number): Reply => ({
 export const created = (body: unknown, at: string, version?: number): Reply => ({
   status: 201,
   body,
-  headers: { location: at },
+  location: at,
   ...(version === undefined ? {} : { version }),
 })
 export const nothing: Reply = { status: 204 }

@@ -15,7 +15,13 @@ export type Routed =
 interface Node {
   readonly words: Map<string, Node>
   parameter: Node | null
-  readonly routes: Map<Method, AnyRoute>
+  readonly routes: Map<Method, Target>
+}
+
+interface Target {
+  readonly route: AnyRoute
+  /** Of its parameters, in the order of the path. */
+  readonly names: readonly string[]
 }
 
 const SEGMENTS_MAX = 16
@@ -25,16 +31,16 @@ export function openRouter(routes: readonly AnyRoute[]): Router {
   for (const route of routes) {
     const node = segments(route.path).reduce(descend, root)
     if (node.routes.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
-    node.routes.set(route.method, route)
+    node.routes.set(route.method, { route, names: namesIn(route.path) })
   }
   return {
     find: (method, path) => {
       const values: string[] = []
       const parts = segments(path)
       const node = parts.length > SEGMENTS_MAX ? null : match(root, parts, 0, values)
-      const route = node?.routes.get(method as Method)
-      if (node === null || route === undefined) return { route: null, methods: [...(node?.routes.keys() ?? [])] }
-      return { route, params: paramsOf(route.path, values) }
+      const target = node?.routes.get(method as Method)
+      if (node === null || target === undefined) return { route: null, methods: [...(node?.routes.keys() ?? [])] }
+      return { route: target.route, params: paramsOf(target.names, values) }
     },
   }
 }
@@ -76,6 +82,7 @@ function match(node: Node, parts: readonly string[], at: number, values: string[
 }
 
 function decoded(part: string): string | null {
+  if (!part.includes('%')) return part
   try {
     return decodeURIComponent(part)
   } catch {
@@ -83,9 +90,11 @@ function decoded(part: string): string | null {
   }
 }
 
-function paramsOf(path: string, values: readonly string[]): { readonly [name: string]: string } {
+const namesIn = (path: string): readonly string[] =>
+  segments(path).flatMap(segment => (segment.startsWith(':') ? segment.slice(1) : []))
+
+function paramsOf(names: readonly string[], values: readonly string[]): { readonly [name: string]: string } {
   const params: Record<string, string> = {}
-  let at = 0
-  for (const segment of segments(path)) if (segment.startsWith(':')) params[segment.slice(1)] = values[at++]!
+  for (let at = 0; at < names.length; at++) params[names[at]!] = values[at]!
   return params
 }

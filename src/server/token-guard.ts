@@ -3,6 +3,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Actor } from '../domain/id.ts'
 import type { Browsers } from './browsers.ts'
 import type { Guard } from './guard.ts'
@@ -30,7 +31,15 @@ const NOBODY: Omit<Who, 'from'> = {
 }
 const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+/** What a connection showed last and whose it was, as long as the same tokens are good. */
+interface Shown {
+  readonly authorization: string
+  readonly tokens: readonly Token[]
+  readonly token: Token
+}
+
 export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuardOptions): Guard {
+  const shown = new WeakMap<Socket, Shown>()
   const admit: Guard['admit'] = (request, right) => {
     const from = origins.check(request)
     if (isProblem(from)) return from
@@ -40,21 +49,29 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
     if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
     const { name: actor, role, scope, sha256 } = token
-    return { actor, role, scope, token: sha256, from, holds: () => !isProblem(admit(request, right)) }
+    return { actor, role, scope, token: sha256, from }
   }
   return { admit, browsers, takesAnyType: () => false }
 
   function tokenOf(request: IncomingMessage, from: From): Token | Problem {
     const { authorization } = request.headers
-    if (authorization !== undefined) {
-      const secret = /^Bearer +([\x21-\x7e]{1,500})$/i.exec(authorization)?.[1]
-      return (secret === undefined ? undefined : find(sha256Of(secret))) ?? unknown(from)
-    }
+    if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
     const held = browsers.tokenOf(request.headers)
     if (held === null) return NO_TOKEN
     // A cookie goes along by itself, whoever asks; only what a page of ours asks for is taken.
     if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
     return find(held) ?? SESSION_OVER
+  }
+
+  /** Most connections show the same token with every request; it is hashed for the first, and when a token has come or gone. */
+  function bearer(socket: Socket, authorization: string): Token | undefined {
+    const good = tokens()
+    const before = shown.get(socket)
+    if (before?.tokens === good && isSame(before.authorization, authorization)) return before.token
+    const secret = /^Bearer +([\x21-\x7e]{1,500})$/i.exec(authorization)?.[1]
+    const token = secret === undefined ? undefined : find(sha256Of(secret))
+    if (token !== undefined) shown.set(socket, { authorization, tokens: good, token })
+    return token
   }
 
   /** All are compared, each in the same time. */
@@ -68,6 +85,14 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   function unknown({ source }: From): Problem {
     return tries.wrong(source) ?? UNKNOWN
   }
+}
+
+/** Takes as long wherever they differ: behind a proxy others may ask over the same connection. */
+function isSame(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  let differing = 0
+  for (let at = 0; at < a.length; at++) differing |= a.charCodeAt(at) ^ b.charCodeAt(at)
+  return differing === 0
 }
 
 const bytes = new WeakMap<Token, Buffer>()

@@ -27,8 +27,6 @@ export interface Who {
   readonly token: string
   /** The address that was called, and whose. */
   readonly from?: From
-  /** Would they be let in now? Asked again and again while a stream is open. */
-  readonly holds?: () => boolean
 }
 
 export interface Scope {
