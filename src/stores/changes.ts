@@ -3,6 +3,7 @@
 
 import type { PlanId } from '../domain/id.ts'
 import { type BodyBlobs, readEntry } from './entry.ts'
+import type { Recent } from './recent.ts'
 import type { Entry, Position } from './store.ts'
 import type { Transactions } from './tables.ts'
 
@@ -78,30 +79,46 @@ interface Watching {
   readonly transactions: Transactions
   readonly changes: Changes
   readonly blobs: BodyBlobs
+  readonly recent?: Recent | undefined
 }
 
 /**
  * Everything behind `after`, then live. It listens before it reads, so a commit between the two is never missed; it reads by
- * position, so none is seen twice.
+ * position, so none is seen twice. What this process has just written it takes from memory; the store is looked at for what others write.
  */
 export async function* watchEntries(
   room: Watching,
   options: { after: Position; plan?: PlanId; signal: AbortSignal },
 ): AsyncGenerator<Entry> {
   const { plan, signal } = options
+  const recent = plan === undefined ? room.recent : undefined
   let after = options.after
   let wake = () => {}
   let moved = true
+  // Somebody else may have written since the store was found to hold nothing more.
+  let isElsewhere = true
   const rouse = () => {
     moved = true
     wake()
   }
-  const stopListening = room.changes.listen(rouse)
+  const next = (): readonly Entry[] => {
+    const ours = recent?.since(after, PAGE) ?? null
+    if (ours !== null && ours.length > 0) return ours.map(stored => readEntry(stored.plan, stored, room.blobs))
+    if (ours !== null && !isElsewhere) return []
+    const page = read(room, after, plan)
+    if (page.length === 0) isElsewhere = false
+    return page
+  }
+  const stopListening = room.changes.listen(origin => {
+    if (origin === 'elsewhere') isElsewhere = true
+    rouse()
+  })
+  const stopFollowing = recent?.follow()
   signal.addEventListener('abort', rouse)
   try {
     while (!signal.aborted) {
       moved = false
-      for (let page = read(room, after, plan); page.length > 0; page = read(room, after, plan)) {
+      for (let page = next(); page.length > 0; page = next()) {
         for (const entry of page) {
           if (signal.aborted) return
           after = entry.position
@@ -116,6 +133,7 @@ export async function* watchEntries(
     }
   } finally {
     stopListening()
+    stopFollowing?.()
     signal.removeEventListener('abort', rouse)
   }
 }

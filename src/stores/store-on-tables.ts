@@ -17,6 +17,7 @@ import { type Heartbeat, LeasesOnTables } from './leases.ts'
 import { logsOn } from './logs.ts'
 import { answerAgain, forgetKeys, usedFor } from './once.ts'
 import { type PruneBlobs, prune } from './prune.ts'
+import type { Recent } from './recent.ts'
 import { search } from './searching.ts'
 import { foldText, type Kept, packStored, type States } from './states.ts'
 import { sumSteps } from './steps.ts'
@@ -32,6 +33,8 @@ export interface Parts {
   readonly states: States
   readonly blobs: ContentStore
   readonly changes: Changes
+  /** Where what was just written need not be read back. */
+  readonly recent?: Recent
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
@@ -210,6 +213,7 @@ export class StoreOnTables implements door.Store {
     if (!options.dryRun) await forgetKeys(this.#parts.transactions, now)
     const pruned = await prune({ ...this.#parts, now }, options)
     this.#glances.forget()
+    this.#parts.recent?.forget()
     return pruned
   }
 

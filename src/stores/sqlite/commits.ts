@@ -7,6 +7,7 @@
 
 import type { Changes } from '../changes.ts'
 import type { Clock } from '../host.ts'
+import type { Recent } from '../recent.ts'
 import type { States } from '../states.ts'
 import { CommitUnknown, StoreBusy, StoreFull, StoreGone } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
@@ -25,6 +26,7 @@ export interface CommitOptions {
   readonly writer: { readonly connection: Connection; readonly tables: Tables & { readonly journal: SqliteJournal } }
   readonly reader: { readonly connection: Connection; readonly tables: Tables }
   readonly states: States
+  readonly recent: Recent
   readonly changes: Changes
   readonly clock: Clock
   readonly failpoint?: ((name: string) => void) | undefined
@@ -143,7 +145,7 @@ export class Commits implements Transactions {
   }
 
   #transact(requests: readonly Request[]): void {
-    const { writer, states, changes } = this.#room
+    const { writer, states, recent, changes } = this.#room
     const before = writer.tables.writes
     let answers: Answers
     try {
@@ -166,6 +168,7 @@ export class Commits implements Transactions {
       return
     }
     states.committed()
+    recent.committed()
     for (const answer of answers) answer()
     changes.announce()
   }
@@ -211,8 +214,10 @@ export class Commits implements Transactions {
   }
 
   #rollback(): void {
-    const { connection, tables } = this.#room.writer
+    const { writer, recent } = this.#room
+    const { connection, tables } = writer
     tables.journal.forget()
+    recent.rolledBack()
     if (connection.inTransaction) connection.exec('ROLLBACK')
   }
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../safety/make-folder.ts'
 import { Changes } from '../changes.ts'
 import type { Clock, Host } from '../host.ts'
+import { Recent } from '../recent.ts'
 import { States } from '../states.ts'
 import { StoreDamaged, StoreRefused } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
@@ -17,6 +18,7 @@ import { sqliteIndex } from './index-tables.ts'
 import { SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
 import { migrate } from './migrate.ts'
+import { NotingJournal } from './noting-journal.ts'
 import { sqliteOnce } from './once-table.ts'
 import { SqliteQueries } from './query-tables.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
@@ -58,10 +60,12 @@ export class StoreSqlite extends StoreOnTables {
     const { clock, failpoint } = options
     const states = new States(blobs)
     const changes = new Changes(pollOf(reader))
+    const recent = new Recent()
     const commits = new Commits({
-      writer: { connection: writer, tables: tablesOn(writer) },
+      writer: { connection: writer, tables: tablesOn(writer, recent) },
       reader: { connection: reader, tables: tablesOn(reader) },
       states,
+      recent,
       changes,
       clock,
       failpoint,
@@ -72,6 +76,7 @@ export class StoreSqlite extends StoreOnTables {
       ...options,
       transactions: commits,
       states,
+      recent,
       blobs,
       changes,
       heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(path),
@@ -113,12 +118,14 @@ export class StoreSqlite extends StoreOnTables {
   }
 }
 
-export function tablesOn(connection: Connection): Tables & { readonly journal: SqliteJournal } {
+/** `recent`: of the connection that writes. */
+export function tablesOn(connection: Connection, recent?: Recent): Tables & { readonly journal: SqliteJournal } {
   let writes = 0
   const wrote = () => {
     writes++
   }
-  const journal = new SqliteJournal(connection, wrote)
+  const journal =
+    recent === undefined ? new SqliteJournal(connection, wrote) : new NotingJournal(connection, wrote, recent)
   return {
     get writes() {
       return writes
