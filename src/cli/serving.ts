@@ -18,6 +18,7 @@ import { type LogLevel, openLog } from '../server/log.ts'
 import { openMeter } from '../server/meter.ts'
 import { openGuard } from '../server/open-guard.ts'
 import { type Origins, openOrigins } from '../server/origins.ts'
+import { pooled } from '../server/pooled.ts'
 import { LIMITS, type Log, type ServerRooms } from '../server/rooms.ts'
 import { ROUTES } from '../server/routes/all.ts'
 import { noteRunning } from '../server/running.ts'
@@ -103,7 +104,7 @@ function roomsOf(
     routes: ROUTES,
     owner: actor,
     now,
-    random: randomBytes,
+    random: pooled(randomBytes),
     root,
     stateDir,
     version: VERSION,
