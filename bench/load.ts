@@ -43,11 +43,23 @@ export async function load({ port, connections, ms, request }: Load): Promise<Lo
   return { perSecond: Math.round(times.length / seconds), p50: at(0.5), p99: at(0.99), max: at(1), statuses }
 }
 
-function keepAsking(
+/** Whoever says nothing for so long will not say anything: better no figure than one nobody waits for. */
+const SILENT_MS = 30_000
+
+/** Over one connection after another: a service may close one with an answer, and says so. */
+async function keepAsking(
   port: number,
   next: () => string | null,
   answered: (status: string, ms: number) => void,
 ): Promise<void> {
+  while ((await askOver(port, next, answered)) === 'closed');
+}
+
+function askOver(
+  port: number,
+  next: () => string | null,
+  answered: (status: string, ms: number) => void,
+): Promise<'over' | 'closed'> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1')
     socket.setNoDelay(true)
@@ -57,13 +69,16 @@ function keepAsking(
       const text = next()
       if (text === null) {
         socket.end()
-        return resolve()
+        return resolve('over')
       }
       sent = performance.now()
       socket.write(text)
     }
     socket.once('connect', ask)
     socket.once('error', reject)
+    // Settled before, unless it was cut off while we waited for an answer.
+    socket.once('close', () => reject(new Error('the service closed a connection without an answer')))
+    socket.setTimeout(SILENT_MS, () => socket.destroy(new Error(`the service said nothing for ${SILENT_MS} ms`)))
     socket.on('data', chunk => {
       held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
       const end = held.indexOf('\r\n\r\n')
@@ -74,7 +89,9 @@ function keepAsking(
       if (held.length < end + 4 + length) return
       held = held.subarray(end + 4 + length)
       answered(head.slice(9, 12), performance.now() - sent)
-      ask()
+      if (!/^connection: close\r?$/im.test(head)) return ask()
+      socket.destroy()
+      resolve('closed')
     })
   })
 }

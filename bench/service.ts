@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline'
 import { type Loaded, load, requestOf } from './load.ts'
 
 const CONNECTIONS = 10
+/** After which somebody who says nothing is given up. */
+const SILENT_MS = 30_000
 const MS = Number(process.env.BENCH_SERVICE_MS ?? 3_000)
 
 interface Candidate {
@@ -90,6 +92,10 @@ async function start(who: 'bare' | 'planfold', folder: string): Promise<Candidat
   const line = await new Promise<string>((done, fail) => {
     createInterface({ input: child.stdout! }).once('line', done)
     child.once('exit', code => fail(new Error(`${who} ended with ${code}`)))
+    setTimeout(() => fail(new Error(`${who} does not begin`)), SILENT_MS).unref()
+  }).catch(error => {
+    child.kill('SIGKILL')
+    throw error
   })
   const said = JSON.parse(line) as { port?: number; data?: { port: number; tokenFile?: string } }
   const port = said.port ?? said.data!.port
@@ -104,6 +110,7 @@ async function makePlans({ port, token }: Candidate): Promise<readonly string[]>
     Array.from({ length: CONNECTIONS }, async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/plans`, {
         method: 'POST',
+        signal: AbortSignal.timeout(SILENT_MS),
         headers: {
           'content-type': 'application/json',
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
