@@ -15,12 +15,8 @@ const DRAIN_BYTES = 16_000_000
 
 /** All of the body as text; a problem when it is too large, no UTF-8, or cut off. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<BodyRead> {
-  const tooLarge = problem(413, 'too-large', `the body is larger than ${maxBytes} bytes`, {
-    hint: 'send less at once',
-    headers: { connection: 'close' },
-  })
   const told = Number(request.headers['content-length'] ?? 0)
-  if (told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge)
+  if (told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge(maxBytes))
   return new Promise(resolve => {
     let chunks: Buffer[] = []
     let length = 0
@@ -33,17 +29,25 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
         chunks = []
         if (length <= maxBytes + DRAIN_BYTES) return
         request.pause()
-        resolve(tooLarge)
+        resolve(tooLarge(maxBytes))
       }
     })
     request.on('end', () =>
-      resolve(isTooLarge ? tooLarge : decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))),
+      resolve(isTooLarge ? tooLarge(maxBytes) : decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))),
     )
-    const cut = (): void => resolve(problem(400, 'cut-off', 'the body ended before its end', {}))
+    // Also closed when all of it has come; what was settled first stands.
+    const cut = (): void => resolve(CUT_OFF)
     request.on('error', cut)
     request.on('close', cut)
   })
 }
+
+const tooLarge = (maxBytes: number): Problem =>
+  problem(413, 'too-large', `the body is larger than ${maxBytes} bytes`, {
+    hint: 'send less at once',
+    headers: { connection: 'close' },
+  })
+const CUT_OFF = problem(400, 'cut-off', 'the body ended before its end', {})
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 

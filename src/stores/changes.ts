@@ -103,7 +103,7 @@ export async function* watchEntries(
   }
   const next = (): readonly Entry[] => {
     const ours = recent?.since(after, PAGE) ?? null
-    if (ours !== null && ours.length > 0) return ours.map(stored => readEntry(stored.plan, stored, room.blobs))
+    if (ours !== null && ours.length > 0) return ours.map(one => readEntry(one.plan, one.entry, room.blobs))
     if (ours !== null && !isElsewhere) return []
     const page = read(room, after, plan)
     if (page.length === 0) isElsewhere = false

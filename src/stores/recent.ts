@@ -8,7 +8,10 @@ import type { Position } from './store.ts'
 const KEPT_MAX = 1_000
 const CHARS_MAX = 4_000_000
 
-export type RecentEntry = StoredEntry & { readonly plan: PlanId }
+export interface RecentEntry {
+  readonly plan: PlanId
+  readonly entry: StoredEntry
+}
 
 export class Recent {
   #followers = 0
@@ -33,12 +36,12 @@ export class Recent {
 
   /** Written inside a transaction; nobody sees it before `committed`. */
   wrote(plan: PlanId, entry: StoredEntry): void {
-    this.#pending.push({ ...entry, plan })
+    this.#pending.push({ plan, entry })
   }
 
   committed(): void {
     if (this.#pending.length === 0) return
-    for (const entry of this.#pending) this.#keep(entry)
+    for (const one of this.#pending) this.#keep(one)
     this.#pending = []
   }
 
@@ -57,19 +60,19 @@ export class Recent {
    */
   since(after: Position, limit: number): readonly RecentEntry[] | null {
     const [first] = this.#entries
-    if (first === undefined || after + 1 < first.position) return null
-    const from = after + 1 - first.position
+    if (first === undefined || after + 1 < first.entry.position) return null
+    const from = after + 1 - first.entry.position
     return this.#entries.slice(from, from + limit)
   }
 
-  #keep(entry: RecentEntry): void {
+  #keep(one: RecentEntry): void {
     const last = this.#entries.at(-1)
-    if (last !== undefined && last.position + 1 !== entry.position) this.forget()
-    this.#entries.push(entry)
-    this.#chars += entry.body?.length ?? 0
+    if (last !== undefined && last.entry.position + 1 !== one.entry.position) this.forget()
+    this.#entries.push(one)
+    this.#chars += one.entry.body?.length ?? 0
     // Half of them at once: taking away the first of many again and again would cost more.
     while (this.#entries.length > KEPT_MAX || this.#chars > CHARS_MAX)
-      for (const { body } of this.#entries.splice(0, Math.ceil(this.#entries.length / 2)))
-        this.#chars -= body?.length ?? 0
+      for (const { entry } of this.#entries.splice(0, Math.ceil(this.#entries.length / 2)))
+        this.#chars -= entry.body?.length ?? 0
   }
 }

@@ -68,44 +68,55 @@ export function tasksFromSteps(definition: PlanDefinition, check: NonNullable<Pa
   return parsePlan(text, { dialect: planSteps, fallbackName: definition.name, check })
 }
 
-/** `needs`: the names of what it depends on, found by whoever knows the plan. */
+type Making<T> = { -readonly [K in keyof T]: T[K] }
+
+/** What a task is made of; every other key is kept beside it. */
+const MEANT: ReadonlySet<string> = new Set([
+  'plan_id',
+  'status',
+  'depends_on',
+  'dependencies',
+  'name',
+  'title',
+  'description',
+  'task_type',
+  'agent_id',
+  'input_data',
+  'sequence_order',
+  'priority',
+  'labels',
+] satisfies (keyof NewTask)[])
+
+/**
+ * `needs`: the names of what it depends on, found by whoever knows the plan. Written key by key: taking an object apart by `...rest`
+ * costs more than all the rest, and tasks come by the thousand.
+ */
 export function taskFromStore(body: NewTask, needs: readonly TaskName[], mark: string): TaskDefinition {
-  const {
-    plan_id: _,
-    status: __,
-    depends_on: ___,
-    dependencies: ____,
-    name,
-    title,
-    description,
-    task_type,
-    ...rest
-  } = body
-  const { agent_id, input_data, sequence_order, priority: said, labels, ...others } = rest
+  const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
   // What comes first in the sequence is offered first.
-  const priority = said ?? (sequence_order == null ? 0 : -sequence_order)
-  const made = `${slug(name ?? title ?? description ?? task_type ?? '') ?? 'task'}-${mark}`
+  const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
   const isName = typeof name === 'string' && isTaskName(name)
+  const isTitle = typeof name === 'string' && !isName
   const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
-  const extra: JsonObject = {
-    ...(sequence_order == null ? {} : { sequence_order }),
-    ...inputs.extra,
-    ...(typeof name === 'string' && !isName && title != null ? { name } : {}),
-    ...(others as JsonObject),
-  }
-  return {
-    id: (isName ? name : made) as TaskName,
-    ...(title == null ? (typeof name === 'string' && !isName ? { title: name } : {}) : { title }),
-    ...(description == null ? {} : { description }),
-    ...(task_type == null ? {} : { kind: task_type }),
-    action: { type: 'external' },
-    ...(needs.length === 0 ? {} : { needs }),
-    ...(priority === 0 ? {} : { priority }),
-    ...inputs.inputs,
-    ...(agent_id == null ? {} : { assignee: agent_id }),
-    ...(labels == null ? {} : { labels }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-  }
+  const extra: Making<JsonObject> = {}
+  if (sequence_order != null) extra.sequence_order = sequence_order
+  if (inputs.extra !== undefined) Object.assign(extra, inputs.extra)
+  if (isTitle && title != null) extra.name = name
+  for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
+  const id = isName ? name : `${slug(name ?? title ?? description ?? task_type ?? '') ?? 'task'}-${mark}`
+  const made: Partial<Making<TaskDefinition>> = { id: id as TaskName }
+  if (title != null) made.title = title
+  else if (isTitle) made.title = name
+  if (description != null) made.description = description
+  if (task_type != null) made.kind = task_type
+  made.action = { type: 'external' }
+  if (needs.length > 0) made.needs = needs
+  if (priority !== 0) made.priority = priority
+  if (inputs.inputs !== undefined) made.inputs = inputs.inputs.inputs
+  if (agent_id != null) made.assignee = agent_id
+  if (labels != null) made.labels = labels
+  if (Object.keys(extra).length > 0) made.extra = extra
+  return made as TaskDefinition
 }
 
 /** Data that looks like an expression of ours is data all the same: it is kept where nobody evaluates it. */

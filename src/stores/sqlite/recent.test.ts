@@ -11,7 +11,7 @@ import { setup } from './store-sqlite.fixture.ts'
 const PLAN = '01990000-0000-7000-8000-000000000000' as PlanId
 const entry = (position: number, body = '{}') => ({ position, body }) as StoredEntry
 const positions = (recent: Recent, after: number, limit = 100) =>
-  recent.since(after, limit)?.map(({ position }) => position) ?? null
+  recent.since(after, limit)?.map(one => one.entry.position) ?? null
 
 function wrote(recent: Recent, ...written: readonly number[]): void {
   for (const position of written) recent.wrote(PLAN, entry(position))
