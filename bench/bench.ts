@@ -5,6 +5,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { chainBench } from './lanes.ts'
 import { pagingBench } from './paging.ts'
 import { resumeBench } from './resume.ts'
 import { serviceBench } from './service.ts'
@@ -50,6 +51,7 @@ const rows = SHAPES.map(([shape]) => {
   }
 })
 console.table(rows)
+await chainBench(program())
 console.log(`fan-out ÷ chain: ${ratio(middle('planfold fan-out').perSecond, middle('planfold chain').perSecond)}`)
 const long = candidate('planfold', 'chain', 10_000)
 const growth = long.growth as { early: number; late: number } | null

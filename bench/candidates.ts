@@ -16,10 +16,10 @@ import type { Runner } from '../src/runners/runner.ts'
 import { thisHost } from '../src/stores/host.ts'
 import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
 
-const ACTOR = 'bench' as Actor
+export const ACTOR = 'bench' as Actor
 /** So many steps, in plans of so many, are run before anything is measured, until the code is compiled as it will be for hours. */
-const WARM = 16_000
-const WARM_PLAN = 2_000
+export const WARM = 16_000
+export const WARM_PLAN = 2_000
 export const RESULT = { answer: 42, text: 'x'.repeat(70) }
 
 /** Ends at once, asynchronously, with about a hundred bytes of JSON. */
@@ -168,28 +168,35 @@ function growthOf(since: number): { early: number; late: number } | null {
  */
 export async function raw(shape: string, steps: number): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-bench-raw-'))
+  const { step, close } = rawSteps(folder)
+  if (!shape.endsWith('-fresh')) await step(WARM, 1)
+  const began = performance.now()
+  await step(steps, shape.startsWith('fan-out') || shape.startsWith('many') ? 64 : 1)
+  const seconds = (performance.now() - began) / 1_000
+  close()
+  rmSync(folder, { recursive: true, force: true })
+  return { shape: `raw ${shape}`, tasks: steps, perSecond: Math.round(steps / seconds) }
+}
+
+/** So many steps, so many in one commit. */
+export function rawSteps(folder: string): { step(count: number, group: number): Promise<void>; close(): void } {
   const db = new DatabaseSync(join(folder, 'raw.db'))
   db.exec(
     `PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
     CREATE TABLE steps (no INTEGER PRIMARY KEY, plan INTEGER, step TEXT, at INTEGER, body TEXT)`,
   )
   const insert = db.prepare('INSERT INTO steps (plan, step, at, body) VALUES (?, ?, ?, ?)')
+  const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
   const noop = async () => RESULT
   const step = async (count: number, group: number) => {
     for (let at = 0; at < count; at += group) {
       const results = group === 1 ? [await noop()] : await Promise.all(Array.from({ length: group }, noop))
-      db.exec('BEGIN IMMEDIATE')
+      begin.run()
       for (const [one, result] of results.entries()) insert.run(1, `t${at + one}`, Date.now(), JSON.stringify(result))
-      db.exec('COMMIT')
+      commit.run()
     }
   }
-  if (!shape.endsWith('-fresh')) await step(WARM, 1)
-  const began = performance.now()
-  await step(steps, shape.startsWith('fan-out') || shape.startsWith('many') ? 64 : 1)
-  const seconds = (performance.now() - began) / 1_000
-  db.close()
-  rmSync(folder, { recursive: true, force: true })
-  return { shape: `raw ${shape}`, tasks: steps, perSecond: Math.round(steps / seconds) }
+  return { step, close: () => db.close() }
 }
 
 function bytesOf(folder: string): number {

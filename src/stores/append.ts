@@ -91,7 +91,8 @@ export function updatePlan(
   const no = room.states.numberOf(plan) ?? tables.journal.planNo(plan)
   const head = no === null ? null : tables.journal.head(no)
   if (head === null) return { ok: false, refusal: refuse('not-found', `there is no plan ${plan}`) }
-  if (options.lease !== undefined) demandLease(head, plan, options.lease, room)
+  const monotonic = options.lease === undefined ? 0 : room.clock.monotonic()
+  if (options.lease !== undefined) demandLease(head, plan, options.lease, room, monotonic)
   if (options.expectedVersion !== undefined && options.expectedVersion !== head.version) {
     const message = `plan ${plan} is at version ${head.version}, not ${options.expectedVersion}`
     return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
@@ -117,7 +118,7 @@ export function updatePlan(
     return { ok: true, version: head.version, position, events, state: kept.state, heldUntil }
   }
   room.states.touch(plan)
-  if (options.lease !== undefined) renewOnTheWay(tables, room, head)
+  if (options.lease !== undefined) renewOnTheWay(tables, room, head, monotonic)
   return append(tables, room, plan, kept, {
     command,
     events,
@@ -143,12 +144,13 @@ function demandLease(
   head: Head,
   plan: PlanId,
   lease: { owner: string; fence: number },
-  { clock, host }: Appending,
+  { host }: Appending,
+  now: number,
 ): void {
   if (head.owner !== lease.owner || head.fence !== lease.fence) {
     throw new LeaseLost(`plan ${plan} is driven by someone else now`)
   }
-  if (head.ownerBoot !== host.boot || (head.ownerExpires ?? 0) <= clock.monotonic()) {
+  if (head.ownerBoot !== host.boot || (head.ownerExpires ?? 0) <= now) {
     throw new LeaseLost(`the lease on plan ${plan} ran out before it was renewed`)
   }
 }
@@ -157,9 +159,8 @@ function demandLease(
  * Whoever writes without pause leaves the heartbeat's thread few moments to get at the store; so a lease of which a third is
  * used up is renewed by the write itself, in the commit that happens anyway.
  */
-function renewOnTheWay(tables: Tables, { clock, leaseMsOf }: Appending, head: Head): void {
+function renewOnTheWay(tables: Tables, { leaseMsOf }: Appending, head: Head, now: number): void {
   const leaseMs = leaseMsOf(head.owner!)
-  const now = clock.monotonic()
   if (leaseMs === undefined || head.ownerExpires! - now > (leaseMs * 2) / 3) return
   tables.owners.renew(head.owner!, Math.floor(now + leaseMs), now)
 }

@@ -52,7 +52,7 @@ export class Changes {
   announce(): void {
     if (this.#announced || this.#listeners.size === 0) return
     this.#announced = true
-    const later = this.#turns.later ?? setImmediate
+    const later = this.#turns.later ?? queueMicrotask
     later(() => {
       this.#announced = false
       this.#call('here')

@@ -125,7 +125,7 @@ export class Commits implements Transactions {
   #begin(): 'begun' | 'wait' | Error {
     const { writer, clock, busyMs } = this.#room
     try {
-      writer.connection.exec('BEGIN IMMEDIATE')
+      writer.connection.begin()
       writer.tables.journal.begun()
       this.#backoffMs = 0
       this.#waitingSince = null
@@ -182,7 +182,7 @@ export class Commits implements Transactions {
       return gone
     }
     try {
-      writer.connection.exec('COMMIT')
+      writer.connection.commit()
     } catch (error) {
       const code = sqliteCode(error)
       this.#rollback()

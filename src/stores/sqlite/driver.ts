@@ -51,6 +51,15 @@ export class Connection {
     this.#database.exec(sql)
   }
 
+  /** For the transactions that write, of which every step is one: nothing is parsed anew. */
+  begin(): void {
+    this.prepare('BEGIN IMMEDIATE').run()
+  }
+
+  commit(): void {
+    this.prepare('COMMIT').run()
+  }
+
   /** The value of a pragma. */
   pragma(text: string): Value | undefined {
     const row = this.#database.prepare(`PRAGMA ${text}`).get() as Row | undefined
