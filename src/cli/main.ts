@@ -38,7 +38,7 @@ function quieten(command: typeof program): void {
 
 async function end(error: unknown): Promise<void> {
   // A word is missing, as in `planfold --json` or `planfold template`: whoever asks for nothing gets the words there are.
-  if (isHelp(error, 'commander.help')) {
+  if (isHelp(error, 'commander.help') && !isHelp(error)) {
     const group = program.commands.find(command => command.commands.length > 0 && argv.includes(command.name()))
     process.stdout.write((group ?? program).helpInformation())
     exit = 2

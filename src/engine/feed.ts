@@ -8,7 +8,7 @@ import { type Progress, progress } from '../domain/views/progress.ts'
 import { planStatus } from '../domain/views/summary.ts'
 import type { Store } from '../stores/store.ts'
 
-export interface Feed extends Pick<Store, 'position' | 'since' | 'onChange'> {
+export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
   /** Entries of one plan behind a version: one page. */
   readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
   readonly output: Pick<Store['logs'], 'since' | 'last'>
@@ -33,6 +33,7 @@ export function openFeed(store: Store): Feed {
   return {
     position: () => store.position(),
     since: (after, limit) => store.since(after, limit),
+    pruned: () => store.pruned(),
     onChange: listener => store.onChange(listener),
     entries: (plan, after, limit) => store.read(plan, { after, limit }),
     output: store.logs,

@@ -13,9 +13,11 @@ import { send, sendProblem, streamTo } from './reply.ts'
 import type { ServerRooms } from './rooms.ts'
 import type { Answer, Route, Stream } from './route.ts'
 import { normalPath, openRouter } from './router.ts'
+import { unkeptInQuery } from './unkept.ts'
 import type { Who } from './who.ts'
 
-export type App = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+/** `refusal`: what is answered to whoever the guard lets in, whatever they ask for. */
+export type App = (request: IncomingMessage, response: ServerResponse, refusal?: Problem) => Promise<void>
 
 /** What was asked and how it went, for logs and metrics; `route` is the path of the table, never that of the request. */
 export interface Answered {
@@ -36,13 +38,18 @@ type Loose = Route<unknown, unknown>
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 const KEY_MAX = 255
+const HEADERS_MAX = 100
+const TOO_MANY_HEADERS = problem(431, 'headers-too-large', `there are more than ${HEADERS_MAX} headers`, {
+  hint: 'send fewer',
+  headers: { connection: 'close' },
+})
 
 export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
   const router = openRouter(rooms.routes)
   const { guard, meter } = rooms
   const process36 = process.pid.toString(36)
   let count = 0
-  return async (request, response) => {
+  return async (request, response, refusal) => {
     const began = monotonic()
     const number = ++count
     // Made for whoever tells it: most answers do not.
@@ -53,10 +60,11 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     const route = found.route as Loose | null
     const right = route?.right ?? 'read'
     // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
-    const who = guard.admit(request, right)
+    const who = request.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : guard.admit(request, right)
     let answer: Answer
     try {
       if (isProblem(who)) answer = who
+      else if (refusal !== undefined) answer = refusal
       else if (found.route === null) answer = nowhere(request, found.methods)
       else answer = await answerOf(rooms, route!, found.params, who, request, gone)
     } catch (error) {
@@ -137,10 +145,13 @@ function readQuery(route: Loose, url: string): { readonly value: unknown } | Pro
   const at = url.indexOf('?')
   if (at === -1) return route.query === undefined ? NO_QUERY : emptyQuery(route.query)
   const said: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+  const written = url.slice(at + 1)
+  for (const [name, value] of new URLSearchParams(written)) {
     const known = said[name]
     said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
   }
+  const unkept = unkeptInQuery(written, said)
+  if (unkept !== null) return unfit('query', [unkept])
   if (route.query === undefined) {
     const [name] = Object.keys(said)
     if (name === undefined) return NO_QUERY

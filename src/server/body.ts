@@ -1,12 +1,13 @@
 // Reads a body within its limits. JSON is measured before anybody looks at it: depth, number of values, and no key that
-// JavaScript keeps for itself.
+// JavaScript keeps for itself, nor text that could not be kept.
 
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../domain/json.ts'
 import { positionAt } from '../format/place.ts'
 import { jsonFault } from './json-fault.ts'
-import { type Problem, problem } from './problem.ts'
+import { type Problem, problem, unfit } from './problem.ts'
 import type { ServerLimits } from './rooms.ts'
+import { unkeptIn } from './unkept.ts'
 
 export type BodyRead = { readonly text: string } | Problem
 
@@ -39,6 +40,8 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
     const cut = (): void => resolve(CUT_OFF)
     request.on('error', cut)
     request.on('close', cut)
+    // Said by whoever watches the sockets (socket-problem.ts).
+    request.on('timeout', () => resolve(isTooLarge ? tooLarge(maxBytes) : TOO_SLOW))
   })
 }
 
@@ -48,6 +51,11 @@ const tooLarge = (maxBytes: number): Problem =>
     headers: { connection: 'close' },
   })
 const CUT_OFF = problem(400, 'cut-off', 'the body ended before its end', {})
+
+export const TOO_SLOW = problem(408, 'timeout', 'the request did not come to its end in time', {
+  hint: 'send it at once',
+  headers: { connection: 'close' },
+})
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -72,7 +80,9 @@ export function readJson(text: string, limits: ServerLimits): JsonRead {
   }
   const left = { nodes: limits.jsonNodes }
   const fault = measure(value, limits.jsonDepth, left)
-  return fault === null ? { value } : problem(422, 'invalid', fault, { hint: 'send something plainer' })
+  if (fault !== null) return problem(422, 'invalid', fault, { hint: 'send something plainer' })
+  const unkept = unkeptIn(text, value)
+  return unkept === null ? { value } : unfit('body', [unkept])
 }
 
 /** Null when it is plain enough. */

@@ -1,9 +1,9 @@
 // Connections: how many, for how long, and who makes room.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { route } from './route.ts'
 import { type Served, served } from './server.fixture.ts'
-import { type Line, line } from './socket.fixture.ts'
+import { exchange, type Line, line } from './socket.fixture.ts'
 
 let service: Served
 let release = (): void => {}
@@ -31,7 +31,21 @@ const quick = route({
   noun: 'test',
   about: 'Answers at once.',
   answers: { 204: { about: 'there it is' } },
-  handle: async () => ({ status: 204 }),
+  handle: async () => {
+    handled++
+    return { status: 204 }
+  },
+})
+let handled = 0
+const LARGE = 20_000_000
+const large = route({
+  method: 'GET',
+  path: '/large',
+  right: 'nothing',
+  noun: 'test',
+  about: 'Answers with more than the system takes at once.',
+  answers: { 200: { about: 'much' } },
+  handle: async () => ({ status: 200, raw: { type: 'text/plain', data: Buffer.alloc(LARGE, 'x') } }),
 })
 beforeAll(async () => {
   service = await served({ routes: [slow, quick], limits: { connections: 20 } })
@@ -77,8 +91,75 @@ describe('connections', () => {
 
   test('one that has asked ten thousand times is closed with the answer', async () => {
     const [one] = await open(1)
-    one!.send(asking('/quick').repeat(10_050))
-    expect(answers(await one!.heard())).toBe(10_000)
+    // Fewer at a time than would be too many.
+    const ask = (): void => one!.send(asking('/quick').repeat(50))
+    let [heard, rest] = [0, '']
+    one!.socket.on('data', (part: string) => {
+      const parts = (rest + part).split('HTTP/1.1 204')
+      rest = parts.at(-1)!.slice(-11)
+      for (let at = 1; at < parts.length; at++) if (++heard % 50 === 0) ask()
+    })
+    ask()
+    await one!.closed
+    expect(heard).toBe(10_000)
+  })
+
+  test('one that asks further ahead than anybody would is cut off at once; up to there it is answered', async () => {
+    const [some, many] = await open(2)
+    some!.send(asking('/quick').repeat(63) + asking('/nowhere'))
+    expect(answers(await some!.heard('not-found'))).toBe(63)
+    handled = 0
+    many!.send(asking('/quick').repeat(1_000))
+    await many!.closed
+    expect(handled).toBe(1)
+    some!.socket.destroy()
+  })
+})
+
+describe('a client that does not listen', () => {
+  /** Takes nothing of what is sent. */
+  async function deaf(url: string): Promise<Line> {
+    const one = await line(url)
+    one.socket.pause()
+    one.send(`GET /large HTTP/1.1\r\nHost: ${new URL(url).host}\r\n\r\n`)
+    return one
+  }
+  const connected = (other: Served, count: number): Promise<void> =>
+    vi.waitFor(() => expect(other.connections()).toBe(count), { timeout: 5_000, interval: 10 })
+
+  test('is cut off in time; one that listens slowly is not', async () => {
+    const other = await served({ routes: [large], limits: { answerSilentMs: 1_000 } })
+    const slow = await deaf(other.url)
+    let [length, pauses] = [0, 0]
+    slow.socket.on('data', (part: string) => {
+      length += part.length
+      if (length < pauses * 2_000_000) return
+      pauses++
+      slow.socket.pause()
+      setTimeout(() => slow.socket.resume(), 200)
+    })
+    slow.socket.resume()
+    await deaf(other.url)
+    await connected(other, 2)
+    await connected(other, 1)
+    await vi.waitFor(() => expect(length).toBeGreaterThan(LARGE), { timeout: 10_000 })
+    // All in all it was silent for longer than one may be at a time.
+    expect(pauses).toBeGreaterThan(9)
+    slow.socket.destroy()
+    await other.close()
+  })
+
+  test('makes room when nobody is idle', async () => {
+    const other = await served({ routes: [large, quick], limits: { connections: 3 } })
+    const all = await Promise.all([deaf(other.url), deaf(other.url), deaf(other.url)])
+    // Their answers have begun.
+    await Promise.all(all.map(({ socket }) => new Promise(resolve => socket.once('readable', resolve))))
+    const host = new URL(other.url).host
+    expect(
+      answers(await exchange(other.url, `GET /quick HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)),
+    ).toBe(1)
+    for (const { socket } of all) socket.destroy()
+    await other.close()
   })
 })
 

@@ -1,11 +1,15 @@
 // The connections of the service, and which of them must go when there are too many. Somebody who opens thousands and says nothing
-// must not keep others out: the one that has been idle longest makes room, then one whose request does not come to its end.
+// must not keep others out: the one that has been idle longest makes room, then one whose request does not come to its end, then
+// one that takes none of its answers. Whoever asks and never listens is cut off, room or not: what waits for them is memory of ours.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A connection that has asked this often is closed with the answer; its client opens another. */
 const REQUESTS_MAX = 10_000
+/** Answers that have not left; nobody who listens asks so far ahead. */
+const UNANSWERED_MAX = 64
+const LOOK_MS = 1_000
 
 /** Every request only writes into the record of its connection: who makes room is looked for when room must be made. */
 interface Connection {
@@ -17,38 +21,73 @@ interface Connection {
   /** Counts up over all connections: when it became idle, or when it began to ask. */
   since: number
   asked: number
+  /** How many requests wait for their answers to leave. */
+  unanswered: number
+  /** Those behind the one that is being answered; null when there never were any. */
+  waiting: Begin[] | null
+  /** Where answers are written: under TLS the socket around the bare one. */
+  outlet: Socket
+  taken: Taken | null
   /** Called on a response when it is out, or cut off. */
   readonly answered: (this: ServerResponse) => void
 }
 
+/** What the client had taken of what waits for it, and since when it takes no more. */
+interface Taken {
+  readonly bytes: number
+  readonly queued: number
+  readonly at: number
+}
+
+type Begin = () => void
+
+export interface ConnectionsOptions {
+  readonly max: number
+  /** A client that takes nothing of its answers for so long is cut off. */
+  readonly silentMs: number
+  readonly monotonic: () => number
+}
+
 export class Connections {
-  readonly #max: number
+  readonly #options: ConnectionsOptions
   /** Under TLS this is the bare socket, and a request knows only the one around it; both know the two addresses. */
   readonly #all = new Map<string, Connection>()
   readonly #known = new WeakMap<Socket, Connection>()
   #count = 0
   #closing = false
 
-  constructor(server: Server, max: number) {
-    this.#max = max
+  constructor(server: Server, options: ConnectionsOptions) {
+    this.#options = options
     server.on('connection', (socket: Socket) => this.#come(socket))
+    server.once('listening', () => {
+      const looking = setInterval(() => this.#cutSilent(), Math.min(LOOK_MS, options.silentMs / 4))
+      looking.unref()
+      server.once('close', () => clearInterval(looking))
+    })
   }
 
   get count(): number {
     return this.#all.size
   }
 
-  /** A request has come; its connection is idle again when the answer is out. */
-  answering(request: IncomingMessage, response: ServerResponse): void {
+  /**
+   * A request has come; its connection is idle again when the answer is out. One that came behind another begins when the answer
+   * before it has left: whoever does not listen makes us work for one answer, not for all they asked for.
+   */
+  answering(request: IncomingMessage, response: ServerResponse, begin: Begin): void {
     const connection = this.#of(request.socket)
     // It had to make room, and its socket is gone.
-    if (connection === undefined) return
+    if (connection === undefined) return begin()
+    if (++connection.unanswered > UNANSWERED_MAX) return this.#cut(connection)
     connection.asked++
     if (this.#closing || connection.asked >= REQUESTS_MAX) response.setHeader('connection', 'close')
     if (connection.request === null) connection.since = ++this.#count
     connection.request = request
     connection.response = response
     response.on('close', connection.answered)
+    if (connection.unanswered === 1) begin()
+    else if (connection.waiting === null) connection.waiting = [begin]
+    else connection.waiting.push(begin)
   }
 
   /** From now on no connection outlives its answer. */
@@ -64,12 +103,15 @@ export class Connections {
     const known = this.#known.get(socket)
     if (known !== undefined) return known
     const found = this.#all.get(keyOf(socket))
-    if (found !== undefined) this.#known.set(socket, found)
+    if (found !== undefined) {
+      found.outlet = socket
+      this.#known.set(socket, found)
+    }
     return found
   }
 
   #come(socket: Socket): void {
-    if (this.#all.size >= this.#max && !this.#makeRoom()) {
+    if (this.#all.size >= this.#options.max && !this.#makeRoom()) {
       socket.destroy()
       return
     }
@@ -91,7 +133,13 @@ export class Connections {
       response: null,
       since: count(),
       asked: 0,
+      unanswered: 0,
+      waiting: null,
+      outlet: socket,
+      taken: null,
       answered() {
+        connection.unanswered--
+        if (connection.waiting !== null && !connection.outlet.destroyed) connection.waiting.shift()?.()
         // Another request may have come behind this one before it was answered.
         if (connection.response !== this) return
         connection.request = null
@@ -107,17 +155,54 @@ export class Connections {
     let idle: Connection | null = null
     // Its request has not all come.
     let slow: Connection | null = null
+    let silent: Connection | null = null
+    const now = this.#options.monotonic()
     for (const one of this.#all.values()) {
       const { request, since } = one
       if (request === null && (idle === null || since < idle.since)) idle = one
       if (request?.complete === false && (slow === null || since < slow.since)) slow = one
+      const at = silentSince(one, now)
+      if (at !== null && (silent === null || at < silent.taken!.at)) silent = one
     }
-    const victim = idle ?? slow
+    const victim = idle ?? slow ?? silent
     if (victim === null) return false
-    this.#all.delete(victim.key)
-    victim.socket.destroy()
+    this.#cut(victim)
     return true
   }
+
+  #cutSilent(): void {
+    const now = this.#options.monotonic()
+    for (const one of this.#all.values()) {
+      const at = silentSince(one, now)
+      if (at !== null && now - at >= this.#options.silentMs) this.#cut(one)
+    }
+  }
+
+  #cut({ key, socket, outlet }: Connection): void {
+    this.#all.delete(key)
+    socket.destroy()
+    // Node goes through all that has come before it looks at the socket, and makes a request of each: 2 means no more HTTP here.
+    const { parser } = outlet as Socket & { readonly parser?: { onIncoming: unknown } | null }
+    if (parser != null) parser.onIncoming = () => 2
+  }
 }
+
+/** Since when the client has taken nothing of what waits for it; null when nothing waits. */
+function silentSince(connection: Connection, now: number): number | null {
+  const { outlet, taken } = connection
+  if (connection.unanswered === 0 || outlet.writableLength === 0) {
+    connection.taken = null
+    return null
+  }
+  const bytes = outlet.bytesWritten - outlet.writableLength
+  // A large answer is one write, done when all of it has left; only this tells that part of it has.
+  const queued = queuedIn(connection.socket)
+  if (taken !== null && taken.bytes === bytes && taken.queued === queued) return taken.at
+  connection.taken = { bytes, queued, at: now }
+  return now
+}
+
+const queuedIn = (bare: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): number =>
+  bare._handle?.writeQueueSize ?? 0
 
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`

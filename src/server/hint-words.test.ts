@@ -12,6 +12,9 @@ test('a command becomes the request that does the same', () => {
   expect(hint('look: planfold log p')).toBe('look: GET /plans/p/entries')
   expect(hint('finish it with: planfold resume p')).toBe('finish it with: POST /plans/p/resume')
   expect(hint('to pass over it, use `planfold skip`')).toBe('to pass over it, use `POST /plans/p/tasks/…/skip`')
+  expect(hint('see `planfold checkpoints list` and `planfold log`')).toBe(
+    'see `GET /plans/p/checkpoints` and `GET /plans/p/entries`',
+  )
   expect(hint('claim another task')).toBe('claim another task')
 })
 

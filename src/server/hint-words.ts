@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../domain/refusal.ts'
 
-/** The first that fits counts. `PLAN` is the plan it is about, `TASK` the task. */
+/** What is said with more words stands first. `PLAN` is the plan it is about, `TASK` the task. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold next(?: [^\s`]+)? --explain/, 'GET /plans/PLAN/next?explain=true'],
   [/planfold checkpoints list(?: [^\s`]+)?/, 'GET /plans/PLAN/checkpoints'],
@@ -45,11 +45,10 @@ function hintHere(
   // What is allowed is told as a list there, too.
   if (allowed !== undefined && words !== undefined && hint.includes(allowed.join(', ')))
     return hint.replace(allowed.join(', '), words.join(', '))
-  const found = WORDS.find(([pattern]) => pattern.test(hint))
-  return found === undefined
-    ? hint
-    : hint.replace(
-        found[0],
-        found[1].replace('PLAN', about.plan).replace('TASK', encodeURIComponent(about.task).replace('%E2%80%A6', '…')),
-      )
+  const task = encodeURIComponent(about.task).replace('%E2%80%A6', '…')
+  // A hint may name several commands. What was put in place of one is no command, so none is turned twice.
+  return WORDS.reduce(
+    (text, [pattern, route]) => text.replace(pattern, route.replace('PLAN', about.plan).replace('TASK', task)),
+    hint,
+  )
 }

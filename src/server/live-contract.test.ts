@@ -153,6 +153,7 @@ function feedOf(entries: readonly Entry[]): Feed {
   return {
     position: async () => entries.length,
     since: async (after, limit) => entries.slice(after, after + limit),
+    pruned: async () => 0,
     onChange: () => () => {},
     entries: async () => [],
     output: { last: async () => 0, since: async () => [] },

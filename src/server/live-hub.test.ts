@@ -20,6 +20,7 @@ const RUNS = Number(process.env.PLANFOLD_LIVE_RUNS ?? 80)
 class Store implements Feed {
   entriesOfAll: Entry[] = []
   end = 0
+  #prunings = 0
   readonly #listeners = new Set<Parameters<Feed['onChange']>[0]>()
   readonly #versions = new Map<PlanId, number>()
   output = { last: async () => 0, since: async () => [] }
@@ -44,6 +45,7 @@ class Store implements Feed {
   prune(plan: PlanId): void {
     this.entriesOfAll = this.entriesOfAll.filter(entry => entry.plan !== plan)
     this.#versions.delete(plan)
+    this.#prunings++
   }
   announce(): void {
     for (const listener of [...this.#listeners]) listener('elsewhere')
@@ -56,6 +58,7 @@ class Store implements Feed {
   }
   #reads = 0
   position = async () => this.end
+  pruned = async () => this.#prunings
   since = (after: number, limit: number) => this.#read(entry => entry.position > after, limit)
   onChange: Feed['onChange'] = listener => {
     this.#listeners.add(listener)
@@ -294,6 +297,52 @@ test('what was pruned before anybody heard of it is told as a gap, also when not
     expect(client.heard.at(-1)).toMatchObject({ name: 'resync', id: String(written.length) })
     client.cut()
   }
+})
+
+test('what was pruned is not told from memory, neither to who comes nor to who is behind', async () => {
+  for (const isNoticed of [true, false]) {
+    const store = new Store()
+    const { live } = liveOn(store, 1_000)
+    const first = new Client(live, null)
+    await first.read(1, null)
+    for (const plan of [1, 0, 0]) store.write(PLANS[plan]!, 1, 0)
+    store.announce()
+    await settled()
+    const behind = new Client(live, null)
+    await behind.read(1, null)
+    await first.read(10, null)
+    store.prune(PLANS[0]!)
+    if (isNoticed) {
+      store.announce()
+      await settled()
+    }
+    const late = new Client(live, null)
+    await late.read(10, null)
+    await behind.read(10, null)
+    const ids = ({ heard }: Client) => heard.map(({ name, id }) => `${name} ${id}`)
+    expect(ids(first)).toEqual(['note.added 1', 'note.added 2', 'note.added 3'])
+    expect([ids(late), ids(behind)]).toEqual([
+      ['note.added 1', 'resync 3'],
+      ['note.added 1', 'resync 3'],
+    ])
+    for (const client of [first, behind, late]) client.cut()
+  }
+})
+
+test('what was read ahead for a client that is behind is read again after a prune', async () => {
+  const store = new Store()
+  for (let count = 0; count < 40; count++) store.write(PLANS[count < 20 ? 1 : 0]!, 1, 0)
+  const { live } = liveOn(store, 3)
+  const client = new Client(live, null)
+  // The fifth page holds those from 16 on.
+  await client.read(18, null)
+  store.prune(PLANS[0]!)
+  store.announce()
+  await settled()
+  await client.read(100, null)
+  expect(client.heard.map(({ id }) => Number(id))).toEqual([...Array.from({ length: 20 }, (_, at) => at + 1), 40])
+  expect(client.heard.at(-1)?.name).toBe('resync')
+  client.cut()
 })
 
 test('regression 10: how far a plan has come is not told before the entries that brought it there', async () => {

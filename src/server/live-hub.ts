@@ -43,7 +43,9 @@ export class Live {
   readonly #held = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
   readonly #folds: LiveFolds
+  /** Another one whenever plans were pruned. */
   #tail = new LiveTail(0, 0)
+  #pruned = 0
   /** Set while somebody listens. */
   #listening: Listening | null = null
   #pumping = false
@@ -84,6 +86,8 @@ export class Live {
     this.#listening ??= this.#listen()
     try {
       await this.#listening.ready
+      // Whoever comes now does not have to wait until a commit of another process is noticed.
+      await this.#forgetPruned()
     } catch (error) {
       if (this.#subscribers.size === 0) this.#stop()
       throw error
@@ -142,6 +146,7 @@ export class Live {
   /** The last entries, for clients that come back after the service was started again. */
   async #fill(): Promise<void> {
     const { feed, kept = KEPT } = this.#options
+    this.#pruned = await feed.pruned()
     const end = await feed.position()
     const tail = new LiveTail(Math.max(0, end - Math.min(PREFILL, kept)), kept)
     try {
@@ -153,6 +158,17 @@ export class Live {
     }
     if (tail.end < end) tail.forget(end)
     this.#tail = tail
+    for (const subscriber of this.#subscribers) subscriber.ring()
+  }
+
+  /** What was pruned is told nobody any more: who is behind reads on from the store, and finds the gap. */
+  async #forgetPruned(): Promise<void> {
+    const { feed, kept = KEPT } = this.#options
+    const pruned = await feed.pruned()
+    if (pruned === this.#pruned) return
+    this.#pruned = pruned
+    this.#folds.forget()
+    this.#tail = new LiveTail(this.#tail.end, kept)
     for (const subscriber of this.#subscribers) subscriber.ring()
   }
 
@@ -168,12 +184,19 @@ export class Live {
       await this.#listening?.ready
       while (this.#moved && this.#subscribers.size > 0) {
         this.#moved = false
+        await this.#forgetPruned()
+        const tail = this.#tail
         const page = await this.#page()
         // What a task printed was committed before its end was, and is told before it.
         await this.#readOutput()
         const items: LiveEntry[] = []
         for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
-        for (const item of items) this.#tail.push(item)
+        // Pruned meanwhile: they are read again.
+        if (tail !== this.#tail) {
+          this.#moved = true
+          continue
+        }
+        for (const item of items) tail.push(item)
         if (items.length > 0) this.#tell(items)
         // There is more, or there was: then the next look finds the gap.
         if (items.length > 0 && (await this.#options.feed.position()) > this.#tail.end) this.#moved = true

@@ -48,6 +48,8 @@ export class Subscriber {
   #told: number | null
   #gap: Gap | null
   #page: LiveEntry[] = []
+  /** With another tail, plans were pruned: what was read ahead may be of them. */
+  #tail: LiveTail | null = null
   /** Its own: it may be far behind everybody else. */
   readonly #folds: LiveFolds
   #limit = 1
@@ -150,6 +152,11 @@ export class Subscriber {
 
   async #item(): Promise<LiveEntry | Gap | 'read on' | null> {
     const tail = this.#around.tail()
+    if (tail !== this.#tail) {
+      this.#tail = tail
+      this.#page = []
+      this.#folds.forget()
+    }
     if (this.#after >= tail.end) return null
     if (this.#after + 1 >= tail.begin) {
       this.#page = []

@@ -93,6 +93,7 @@ const TITLES: { readonly [status: number]: string } = {
   409: 'Conflict',
   413: 'Too large',
   415: 'Unsupported media type',
+  417: 'Expectation failed',
   421: 'Misdirected request',
   422: 'Not valid',
   429: 'Too many requests',

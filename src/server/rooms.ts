@@ -47,6 +47,8 @@ export interface ServerLimits {
   readonly headersMs: number
   readonly requestMs: number
   readonly connections: number
+  /** A client that takes nothing of its answers for so long is cut off. */
+  readonly answerSilentMs: number
   /** Streams one token may hold open. */
   readonly streams: number
   /** What may wait in memory for one client of a stream. */
@@ -64,6 +66,7 @@ export const LIMITS: ServerLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   connections: 2_000,
+  answerSilentMs: 30_000,
   streams: 200,
   streamBytes: 1_000_000,
   streamSilentMs: 30_000,

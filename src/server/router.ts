@@ -84,7 +84,9 @@ function match(node: Node, parts: readonly string[], at: number, values: string[
 function decoded(part: string): string | null {
   if (!part.includes('%')) return part
   try {
-    return decodeURIComponent(part)
+    const text = decodeURIComponent(part)
+    // Nothing has a name with a NUL in it, and the store would look only at what stands before.
+    return text.includes('\0') ? null : text
   } catch {
     return null
   }

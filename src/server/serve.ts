@@ -1,13 +1,21 @@
 // Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop lets
 // answers under way end and tells streams that it is over.
 
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type AppOptions, openApp } from './app.ts'
 import { Connections } from './connections.ts'
+import { type Problem, problem } from './problem.ts'
 import type { ServerRooms } from './rooms.ts'
-import { answerBrokenRequest } from './socket-problem.ts'
+import { answerBrokenRequest, answerConnect } from './socket-problem.ts'
 
 export interface Serving {
   readonly port: number
@@ -30,22 +38,31 @@ export interface ServeOptions extends AppOptions {
 
 const KEEP_ALIVE_MS = 5_000
 const HEADER_BYTES = 16_384
-const HEADERS_MAX = 100
+const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
+  hint: 'leave the header Expect out',
+})
 
 /** Rejects with what the system said when the address cannot be had. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {
   const { limits, log } = rooms
   const app = openApp(rooms, options)
-  const server = open(limits, options, (request, response) => {
-    connections.answering(request, response)
-    app(request, response).catch(error => {
-      log.error({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'answer failed')
-      response.destroy()
+  const answer = (request: IncomingMessage, response: ServerResponse, refusal?: Problem): void =>
+    connections.answering(request, response, () => {
+      app(request, response, refusal).catch(error => {
+        log.error({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'answer failed')
+        response.destroy()
+      })
     })
-  })
-  const connections = new Connections(server, limits.connections)
-  server.maxHeadersCount = HEADERS_MAX
+  const server = open(limits, options, (request, response) => answer(request, response))
+  const { monotonic } = options
+  const connections = new Connections(server, { max: limits.connections, silentMs: limits.answerSilentMs, monotonic })
+  // Node would leave out those beyond a number, and say nothing; the app counts them itself.
+  server.maxHeadersCount = 0
   server.on('clientError', answerBrokenRequest)
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    answer(request, response, EXPECTATION),
+  )
+  server.on('connect', (_, socket) => answerConnect(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: options.host, port: options.port }, resolve)

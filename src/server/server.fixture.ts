@@ -27,6 +27,8 @@ export interface Served {
   readonly troubles: readonly unknown[]
   /** A request with a JSON body; the answer with its body read as JSON, held against what the route says of it. */
   ask(method: string, path: string, body?: unknown, headers?: { readonly [name: string]: string }): Promise<Asked>
+  /** How many are connected now. */
+  connections(): number
   close(): Promise<void>
 }
 
@@ -48,6 +50,8 @@ export interface ServedOptions {
   /** Instead of the one that keeps errors. */
   readonly log?: Log
   readonly answered?: AppOptions['answered']
+  /** Instead of real chance. */
+  readonly random?: ServerRooms['random']
 }
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
@@ -76,7 +80,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     routes: options.routes ?? ROUTES,
     owner: composed.actor,
     now: composed.now,
-    random: randomBytes,
+    random: options.random ?? randomBytes,
     root: composed.root,
     stateDir: composed.stateDir,
     version: '0.0.0-test',
@@ -113,6 +117,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       validateAnswer(documentOf(rooms.routes), method, path, { status, type, body: read, headers: response.headers })
       return { status, headers: response.headers, body: read }
     },
+    connections: serving.connections,
     close: async () => {
       stop.abort()
       await serving.close(2_000)

@@ -33,6 +33,7 @@ function liveOf(texts: readonly string[]): Live {
   const feed: Feed = {
     position: async () => entries.length,
     since: async (after, limit) => entries.slice(after, after + limit),
+    pruned: async () => 0,
     onChange: () => () => {},
     entries: async (_, after, limit) => entries.slice(after, after + limit),
     output: { last: async () => 0, since: async () => [] },

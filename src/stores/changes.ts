@@ -5,9 +5,10 @@ import type { PlanId } from '../domain/id.ts'
 import { type BodyBlobs, readEntry } from './entry.ts'
 import type { Recent } from './recent.ts'
 import type { Entry, Position } from './store.ts'
-import type { Transactions } from './tables.ts'
+import type { Tables, Transactions } from './tables.ts'
 
 const POLL_MS = 100
+const HOLD_MS = 2 ** 30
 const PAGE = 200
 
 type Listener = (origin: 'here' | 'elsewhere') => void
@@ -84,7 +85,8 @@ interface Watching {
 
 /**
  * Everything behind `after`, then live. It listens before it reads, so a commit between the two is never missed; it reads by
- * position, so none is seen twice. What this process has just written it takes from memory; the store is looked at for what others write.
+ * position, so none is seen twice. Once it has caught up, what this process writes it takes from memory; the store is looked at for
+ * what others write, and may have pruned.
  */
 export async function* watchEntries(
   room: Watching,
@@ -95,19 +97,25 @@ export async function* watchEntries(
   let after = options.after
   let wake = () => {}
   let moved = true
-  // Somebody else may have written since the store was found to hold nothing more.
+  // False from when the store was read to its end until somebody else commits: only then is memory as good as the store.
   let isElsewhere = true
+  // That end. What is missing before it was pruned, though it may be in memory.
+  let end: Position = 0
   const rouse = () => {
     moved = true
     wake()
   }
   const next = (): readonly Entry[] => {
-    const ours = recent?.since(after, PAGE) ?? null
-    if (ours !== null && ours.length > 0) return ours.map(one => readEntry(one.plan, one.entry, room.blobs))
-    if (ours !== null && !isElsewhere) return []
-    const page = read(room, after, plan)
-    if (page.length === 0) isElsewhere = false
-    return page
+    after = Math.max(after, end)
+    const ours = isElsewhere ? null : (recent?.since(after, PAGE) ?? null)
+    if (ours !== null) return ours.map(one => readEntry(one.plan, one.entry, room.blobs))
+    return room.transactions.read(tables => {
+      const page = read(tables, room.blobs, after, plan)
+      if (page.length === PAGE || recent === undefined) return page
+      isElsewhere = false
+      end = tables.journal.lastPosition()
+      return page
+    })
   }
   const stopListening = room.changes.listen(origin => {
     if (origin === 'elsewhere') isElsewhere = true
@@ -115,6 +123,8 @@ export async function* watchEntries(
   })
   const stopFollowing = recent?.follow()
   signal.addEventListener('abort', rouse)
+  // Whoever waits for what comes next has work, also in a process that has none besides.
+  const hold = setInterval(() => {}, HOLD_MS)
   try {
     while (!signal.aborted) {
       moved = false
@@ -132,16 +142,15 @@ export async function* watchEntries(
       }
     }
   } finally {
+    clearInterval(hold)
     stopListening()
     stopFollowing?.()
     signal.removeEventListener('abort', rouse)
   }
 }
 
-function read({ transactions, blobs }: Watching, after: Position, plan: PlanId | undefined): readonly Entry[] {
-  return transactions.read(tables => {
-    const no = plan === undefined ? null : tables.journal.planNo(plan)
-    if (plan !== undefined && no === null) return []
-    return tables.journal.since(after, PAGE, no).map(stored => readEntry(stored.plan, stored, blobs))
-  })
+function read(tables: Tables, blobs: BodyBlobs, after: Position, plan: PlanId | undefined): readonly Entry[] {
+  const no = plan === undefined ? null : tables.journal.planNo(plan)
+  if (plan !== undefined && no === null) return []
+  return tables.journal.since(after, PAGE, no).map(stored => readEntry(stored.plan, stored, blobs))
 }

@@ -8,6 +8,7 @@ import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Result } from '../domain/result.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import type { Doc, Step, StepEnd } from './index-table.ts'
+import { keptOrNull, keptText } from './kept-text.ts'
 
 const TEXT_MAX = 64 * 1024
 const NAMES_MAX = 50
@@ -50,7 +51,14 @@ export class PlanIndexing {
         case 'attempt.started': {
           this.#define()
           const { task, visit, attempt, claim } = event
-          this.#keep({ task, visit, attempt, startedAt: now, agent: claim?.by ?? ENGINE, ...this.#meant(task) })
+          this.#keep({
+            task,
+            visit,
+            attempt,
+            startedAt: now,
+            agent: keptText(claim?.by ?? ENGINE),
+            ...this.#meant(task),
+          })
           break
         }
         case 'attempt.succeeded':
@@ -150,7 +158,7 @@ function taskDoc(task: TaskDefinition): Doc {
   const named = names(capabilities ?? [])
   return {
     task: id,
-    kind: kind ?? null,
+    kind: keptOrNull(kind),
     capabilities: named.length > 0 ? named : [action.type],
     text: textOf(id, title, description, instruction, kind, ...(labels ?? [])),
   }

@@ -1,6 +1,7 @@
 // Task output: durable chunks beside the journal, never state. They share the commits of the entries around them.
 
 import { limitOf } from './cursor.ts'
+import { keptText } from './kept-text.ts'
 import type { Logs } from './store.ts'
 import type { Transactions } from './tables.ts'
 
@@ -19,7 +20,8 @@ export function logsOn(transactions: Transactions): Logs {
             throw new Error(`there is no task '${chunk.task}' in plan ${chunk.plan} to log for`)
           return { no, ordinal, chunk }
         })
-        for (const { no, ordinal, chunk } of places) tables.logs.append(no, ordinal, chunk)
+        for (const { no, ordinal, chunk } of places)
+          tables.logs.append(no, ordinal, { ...chunk, text: keptText(chunk.text) })
       })
     },
 

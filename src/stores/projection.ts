@@ -7,6 +7,7 @@ import { sequenceOf } from '../domain/sequence.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import { NOTHING } from '../domain/task-graph.ts'
+import { keptOrNull } from './kept-text.ts'
 import type { AttemptRow } from './store.ts'
 
 export interface PlanRecord {
@@ -240,11 +241,11 @@ export const doneCount = (state: PlanState): number => state.counts.completed + 
 export function planRecord(state: PlanState): PlanRecord {
   return {
     name: state.definition.name,
-    title: state.definition.title ?? null,
-    goalText: state.definition.goal ?? null,
-    goal: state.goal,
-    session: state.session,
-    agent: state.agent,
+    title: keptOrNull(state.definition.title),
+    goalText: keptOrNull(state.definition.goal),
+    goal: keptOrNull(state.goal),
+    session: keptOrNull(state.session),
+    agent: keptOrNull(state.agent),
     status: state.status,
     revision: state.revision,
     tasks: state.order.length,
@@ -264,8 +265,8 @@ export function taskRecord(task: TaskState): TaskRecord {
     sequence: sequenceOf(task),
     addedAt,
     name: definition.id,
-    title: definition.title ?? null,
-    kind: definition.kind ?? null,
+    title: keptOrNull(definition.title),
+    kind: keptOrNull(definition.kind),
     assignee: assigneeOf(task),
     status,
     visit,
@@ -275,7 +276,7 @@ export function taskRecord(task: TaskState): TaskRecord {
   }
 }
 
-export const assigneeOf = (task: TaskState): string | null => task.definition.assignee ?? task.claim?.by ?? null
+export const assigneeOf = (task: TaskState): string | null => keptOrNull(task.definition.assignee ?? task.claim?.by)
 
 /** The row of an attempt after a change; what memory keeps and `check` expects. */
 export function attemptAfter(before: AttemptRecord | undefined, change: AttemptChange): AttemptRecord {

@@ -27,7 +27,8 @@ const PAGE = 200
 const WORD = /\b[0-9a-f]{64}\b/g
 
 export async function prune(
-  room: { transactions: Transactions; blobs: PruneBlobs; now: Millis },
+  /** `forget`: called as soon as plans are gone, long before their blobs are. */
+  room: { transactions: Transactions; blobs: PruneBlobs; now: Millis; forget?: () => void },
   options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean },
 ): Promise<Pruned> {
   const { blobsBefore = options.before } = options
@@ -50,6 +51,7 @@ export async function prune(
         bytes += removed.bytes
       }
     })
+    room.forget?.()
   }
   if (!options.dryRun) blobs.bringBack?.()
   // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.

@@ -13,6 +13,7 @@ import { limitOf } from './cursor.ts'
 import { readEntry } from './entry.ts'
 import { Glances } from './glances.ts'
 import type { Clock, Host } from './host.ts'
+import { isKept, keptQuery } from './kept-text.ts'
 import { type Heartbeat, LeasesOnTables } from './leases.ts'
 import { logsOn } from './logs.ts'
 import { answerAgain, forgetKeys, usedFor } from './once.ts'
@@ -116,6 +117,7 @@ export class StoreOnTables implements door.Store {
   find: door.Store['find'] = async reference =>
     this.#glances.found(reference, () =>
       this.#read(tables => {
+        if (!isKept(reference)) return null
         const part = parseTaskId(reference)
         const no = tables.journal.planNo((part?.plan ?? reference) as PlanId)
         if (no === null) {
@@ -153,14 +155,18 @@ export class StoreOnTables implements door.Store {
 
   position: door.Store['position'] = async () => this.#read(tables => tables.journal.lastPosition())
 
-  plans: door.Store['plans'] = async query => {
+  pruned: door.Store['pruned'] = async () => this.#read(tables => tables.upkeep.pruned())
+
+  plans: door.Store['plans'] = async asked => {
+    const query = keptQuery(asked, ['session', 'goal', 'agent', 'text'])
     const words = query.text === undefined ? [] : wordsOf(query.text)
     const isFound = words.length > 0 && (await this.#catchingUp.run())
     return this.#read(tables => tables.projections.plans(query, isFound ? words : null))
   }
 
-  tasks: door.Store['tasks'] = async query =>
+  tasks: door.Store['tasks'] = async asked =>
     this.#read(tables => {
+      const query = keptQuery(asked, ['assignee'])
       const no = query.plan === undefined ? null : tables.journal.planNo(query.plan)
       return query.plan !== undefined && no === null ? EMPTY : tables.projections.tasks(query, no)
     })
@@ -184,7 +190,7 @@ export class StoreOnTables implements door.Store {
 
   steps: door.Store['steps'] = async query => {
     const complete = await this.#catchingUp.run()
-    return { ...(await sumSteps(this.#parts.transactions, query)), complete }
+    return { ...(await sumSteps(this.#parts.transactions, keptQuery(query, ['agent', 'kind']))), complete }
   }
 
   tidy: door.Store['tidy'] = async options => {
@@ -211,10 +217,11 @@ export class StoreOnTables implements door.Store {
   prune: door.Store['prune'] = async options => {
     const now = this.#parts.clock.now()
     if (!options.dryRun) await forgetKeys(this.#parts.transactions, now)
-    const pruned = await prune({ ...this.#parts, now }, options)
-    this.#glances.forget()
-    this.#parts.recent?.forget()
-    return pruned
+    const forget = () => {
+      this.#glances.forget()
+      this.#parts.recent?.forget()
+    }
+    return await prune({ ...this.#parts, now, forget }, options)
   }
 
   close(): Promise<void> {

@@ -11,6 +11,7 @@ import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
 import { searchContract } from './contract/search.contract.ts'
 import { stepsContract } from './contract/steps.contract.ts'
+import { strangeTextContract } from './contract/strange-text.contract.ts'
 import { upkeepContract } from './contract/upkeep.contract.ts'
 
 export * from './contract/harness.contract.ts'
@@ -27,4 +28,5 @@ export function storeContract(what: string, setup: Setup): void {
   listsContract(what, setup)
   searchContract(what, setup)
   stepsContract(what, setup)
+  strangeTextContract(what, setup)
 }

@@ -60,6 +60,8 @@ export interface Store {
   /** Calls back soon after any commit, by this process or another; returns how to stop. Never called inside a commit. */
   onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void
   position(): Promise<Position>
+  /** Grows whenever plans are taken out, by this process or another: what was read before may be of them. */
+  pruned(): Promise<number>
 
   plans(query: PlanQuery): Promise<Page<PlanRow>>
   tasks(query: TaskQuery): Promise<Page<TaskRow>>

@@ -6,6 +6,7 @@ import type { Actor, Millis, Sha256 } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { limitOf, openCursor, pageOf } from './cursor.ts'
 import type { Clock } from './host.ts'
+import { isKept } from './kept-text.ts'
 import { remember, usedFor } from './once.ts'
 import type { GoalEvent, GoalRow, SessionEvent, SessionRow, Streams } from './store.ts'
 import type { StreamEntry, StreamKind, StreamWhere, Transactions } from './tables.ts'
@@ -35,6 +36,8 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
     append: (id, events, options) =>
       transactions.write(tables => {
         const { actor, once } = options
+        if (!isKept(id))
+          return { ok: false, refusal: refuse('invalid', `no ${kind} can have this id`, 'use letters and digits') }
         const used = once === undefined ? null : usedFor(tables, actor, once, kind, clock.now())
         if (used !== null)
           return 'code' in used
@@ -73,14 +76,15 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
 
     read: async (id, options) =>
       transactions.read(tables =>
-        tables.streams
-          .entries(kind, id, options?.after ?? 0, limitOf(options?.limit, READ_DEFAULT, READ_MAX))
-          .map(({ version, at, actor, body }) => ({ version, at, actor, event: JSON.parse(body) as E })),
+        (isKept(id)
+          ? tables.streams.entries(kind, id, options?.after ?? 0, limitOf(options?.limit, READ_DEFAULT, READ_MAX))
+          : []
+        ).map(({ version, at, actor, body }) => ({ version, at, actor, event: JSON.parse(body) as E })),
       ),
 
     get: async id =>
       transactions.read(tables => {
-        const head = tables.streams.head(kind, id)
+        const head = isKept(id) ? tables.streams.head(kind, id) : null
         return head === null ? null : (JSON.parse(head.row) as R)
       }),
 

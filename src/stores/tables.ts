@@ -230,6 +230,8 @@ export interface Upkeep {
   prunable(before: Millis): readonly number[]
   /** Removes the plan and everything about it, leaving a line in the record of what was pruned. */
   prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }
+  /** Grows with every plan that is removed. */
+  pruned(): number
   /** What is wrong with the rows as such: damage the storage engine finds, plans or entries that are not there any more. */
   integrity(): readonly string[]
 }

@@ -99,15 +99,24 @@ async function enterDirectory(options: ScanOptions, scan: Scan, place: Place, na
     scan.left.push({ path: place.path, reason: `deeper than ${DEPTH_MAX} directories` })
     return
   }
-  let directory: Directory | null = null
+  let directory: Directory
   try {
     directory = await place.directory.enter(name)
+  } catch (error) {
+    const code = codeOf(error) ?? ''
+    if (!['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(code)) throw error
+    // It went between the look and the step; what is not there needs no capture.
+    if (code === 'ENOENT') scan.found.delete(place.path)
+    else scan.left.push({ path: place.path, reason: 'unreadable' })
+    return
+  }
+  try {
     await scanDirectory(options, scan, { ...place, directory, depth: place.depth + 1 })
   } catch (error) {
     if (!['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
     scan.left.push({ path: place.path, reason: 'unreadable' })
   } finally {
-    await directory?.close()
+    await directory.close()
   }
 }
 
@@ -136,8 +145,13 @@ async function sweep(directory: Directory, name: Name): Promise<void> {
   try {
     process.kill(writerOf(name)!, 0)
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') await directory.unlink(name)
+    if (codeOf(error) === 'ESRCH') await directory.unlink(name).catch(ignoreGone)
   }
+}
+
+/** Several tasks may look through a folder at the same time, and others of them be quicker. */
+function ignoreGone(error: unknown): void {
+  if (codeOf(error) !== 'ENOENT') throw error
 }
 
 function tooMuch(what: string): never {

@@ -235,3 +235,11 @@ test('a temporary file whose writer is gone is swept, also beside a scope of sin
   await restore(manifest)
   expect(fs.readdirSync(join(root, 'src')).sort()).toEqual([living, 'a.ts'])
 })
+
+test('several may find the same left-over file at once, and a folder may go while it is looked at', async () => {
+  const { root, capture } = setup(tree({ src: dir({ 'a.ts': file('a') }) }))
+  for (let at = 0; at < 20; at++) fs.writeFileSync(join(root, 'src', `.planfold-4194305-${at}.tmp`), '')
+  const captured = await Promise.all(Array.from({ length: 6 }, () => capture('src/**')))
+  expect(captured.map(({ left }) => left)).toEqual(captured.map(() => []))
+  expect(fs.readdirSync(join(root, 'src'))).toEqual(['a.ts'])
+})

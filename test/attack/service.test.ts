@@ -2,7 +2,7 @@
 // connections. Whatever comes, nothing is written, nothing of ours is changed, and others are answered within a second.
 
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { guarded } from '../../src/server/guard.fixture.ts'
 import { openLog } from '../../src/server/log.ts'
 import { openGuard } from '../../src/server/open-guard.ts'
@@ -332,6 +332,65 @@ describe('what is no request', () => {
     ).toBe(405)
     expect(statusOf(await exchange(service.url, `BREW /auth HTTP/1.1\r\nHost: ${host}\r\n\r\n`))).toBe(400)
   })
+
+  test.each([
+    ['the origin', 'Origin: http://evil.example\r\n'],
+    ['the site', 'Sec-Fetch-Site: cross-site\r\n'],
+    ['the key', 'Idempotency-Key: once\r\n'],
+    ['a second host', 'Host: evil.example\r\n'],
+  ])('%s behind a hundred headers is not overlooked: so many are refused', async (_, last) => {
+    const fillers = Array.from({ length: 100 }, (_, at) => `X-${at}: x\r\n`).join('')
+    const text = await exchange(service.url, get('/auth', `${bearer}${fillers}${last}`))
+    expect([statusOf(text), bodyOf(text).type]).toEqual([431, 'urn:planfold:problem:headers-too-large'])
+    expect(text).toContain("frame-ancestors 'none'")
+  })
+
+  test('as many as a hundred headers are looked at, and no more', async () => {
+    const headers = (count: number): string => Array.from({ length: count }, (_, at) => `X-${at}: x\r\n`).join('')
+    // Host, Connection and Authorization are there already.
+    expect(statusOf(await exchange(service.url, get('/auth', bearer + headers(97))))).toBe(200)
+    expect(statusOf(await exchange(service.url, get('/auth', bearer + headers(98))))).toBe(431)
+    const evil = `${bearer}${headers(96)}Origin: http://evil.example\r\n`
+    expect(statusOf(await exchange(service.url, get('/auth', evil)))).toBe(403)
+  })
+
+  test('an expectation nobody can meet is refused by the house itself, behind its guard', async () => {
+    const ask = async (name: string, token: string) => {
+      const expects = `GET /auth HTTP/1.1\r\nHost: ${name}\r\n${token}Expect: wonders\r\nConnection: close\r\n\r\n`
+      const text = await exchange(service.url, expects)
+      expect(text).toContain("frame-ancestors 'none'")
+      return [statusOf(text), bodyOf(text).type]
+    }
+    expect(await ask(host, bearer)).toEqual([417, 'urn:planfold:problem:expectation'])
+    expect(await ask(host, '')).toEqual([401, 'urn:planfold:problem:no-token'])
+    expect(await ask('evil.example', bearer)).toEqual([421, 'urn:planfold:problem:misdirected'])
+  })
+
+  test('a tunnel is refused', async () => {
+    const text = await exchange(service.url, `CONNECT evil.example:443 HTTP/1.1\r\nHost: ${host}\r\n${bearer}\r\n`)
+    expect([statusOf(text), bodyOf(text).type]).toEqual([405, 'urn:planfold:problem:method'])
+    expect(text).toContain("frame-ancestors 'none'")
+  })
+})
+
+describe('whoever asks and never listens', () => {
+  test('500 that ask 1,500 times each: cut off at once, and health is answered throughout', async () => {
+    const before = process.memoryUsage().rss
+    const health = watchHealth(service.url)
+    const asking = Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(1_500))
+    const lines: Line[] = []
+    for (let at = 0; at < 500; at++) {
+      const one = await line(service.url)
+      one.socket.pause()
+      one.send(asking)
+      lines.push(one)
+    }
+    // Only the one that asks for health is left.
+    await vi.waitFor(() => expect(service.connections()).toBeLessThanOrEqual(2), { timeout: 10_000 })
+    await health()
+    expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000)
+    for (const { socket } of lines) socket.destroy()
+  }, 30_000)
 })
 
 describe('whoever says little, slowly (A65)', () => {
@@ -377,6 +436,17 @@ describe('whoever says little, slowly (A65)', () => {
     slow.send(`GET /plans HTTP/1.1\r\nHost: ${host}\r\n`)
     const text = await slow.heard()
     expect([statusOf(text), bodyOf(text).type]).toEqual([408, 'urn:planfold:problem:timeout'])
+  })
+
+  test('one whose body never comes is told so too', async () => {
+    for (const start of ['', '{"ti']) {
+      const slow = await line(service.url)
+      const headers = `${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n`
+      slow.send(`POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n${start}`)
+      const text = await slow.heard()
+      expect([statusOf(text), bodyOf(text).type]).toEqual([408, 'urn:planfold:problem:timeout'])
+      expect(text).toContain("frame-ancestors 'none'")
+    }
   })
 
   test('2,000 connections kept open and idle, five times as many as are allowed: others come in', async () => {

@@ -239,10 +239,15 @@ describe('interrupted', () => {
     })
     const log = here.start('log', 'slow', '--output', '--follow')
     await log.until('up')
+    const life = here.start('log', 'slow', '--follow')
+    await life.until('nap started')
     run.kill('SIGTERM')
     expect(await run.ended).toMatchObject({ exit: 4 })
-    log.kill('SIGINT')
-    expect(await log.ended).toMatchObject({ exit: 0 })
+    await life.until('paused')
+    for (const following of [log, life]) {
+      following.kill('SIGINT')
+      expect(await following.ended).toMatchObject({ exit: 0 })
+    }
   })
 
   it('killed, it is resumed where it was', async () => {
@@ -357,5 +362,10 @@ describe('the other commands', () => {
     expect(await here.json('prune', '--archive', '--dry-run')).toMatchObject({ dryRun: true, plans: 0 })
     expect((await here.planfold('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     expect((await here.planfold('--help')).stdout).toContain('Exit codes:')
+    expect(await here.planfold('help', 'run')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('planfold run'),
+    })
+    expect(await here.planfold('template')).toMatchObject({ exit: 2 })
   })
 })

@@ -38,3 +38,10 @@ test.each([
   expect(said.exit).toBe(fine.exit)
   expect(said.stderr.match(WARNING)).toHaveLength(1)
 })
+
+test('with --json, run and resume say nothing of it, as the guide says', async () => {
+  for (const body of [(one: Context) => run(one, 'p.yaml', { start: true }), (one: Context) => resume(one, 'p', {})]) {
+    const { stdout, stderr } = await place.say(body, { environment, json: true })
+    expect(stdout + stderr).not.toMatch(/warning|OTEL_/)
+  }
+})

@@ -87,23 +87,31 @@ const MEANT: ReadonlySet<string> = new Set([
   'labels',
 ] satisfies (keyof NewTask)[])
 
+/** The name that the body says itself; null when one is made for it. */
+export const nameSaid = ({ name }: NewTask): TaskName | null =>
+  typeof name === 'string' && isTaskName(name) ? name : null
+
 /**
- * `needs`: the names of what it depends on, found by whoever knows the plan. Written key by key: taking an object apart by `...rest`
- * costs more than all the rest, and tasks come by the thousand.
+ * `needs`: the names of what it depends on, found by whoever knows the plan. `nameOf` makes the name when the body does not say one.
+ * Written key by key: taking an object apart by `...rest` costs more than all the rest, and tasks come by the thousand.
  */
-export function taskFromStore(body: NewTask, needs: readonly TaskName[], mark: string): TaskDefinition {
+export function taskFromStore(
+  body: NewTask,
+  needs: readonly TaskName[],
+  nameOf: (stem: string) => string,
+): TaskDefinition {
   const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
   // What comes first in the sequence is offered first.
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
-  const isName = typeof name === 'string' && isTaskName(name)
-  const isTitle = typeof name === 'string' && !isName
+  const said = nameSaid(body)
+  const isTitle = typeof name === 'string' && said === null
   const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order
   if (inputs.extra !== undefined) Object.assign(extra, inputs.extra)
   if (isTitle && title != null) extra.name = name
   for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
-  const id = isName ? name : `${slug(name ?? title ?? description ?? task_type ?? '') ?? 'task'}-${mark}`
+  const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
   const made: Partial<Making<TaskDefinition>> = { id: id as TaskName }
   if (title != null) made.title = title
   else if (isTitle) made.title = name

@@ -46,12 +46,19 @@ const several = z
   .meta({ description: 'One task, or several of one plan: then all of them are added, or none.' })
 export type NewTasks = z.output<typeof several>
 
+const NO_TASKS = {
+  path: '',
+  message: 'must be a task, or a list of tasks',
+  hint: 'send {"plan_id": …, "description": …}, a list of such, or {"plan_id": …, "tasks": […]}',
+}
+
 /** Which of the three it is shows in its shape, and is then told about by its own rules. */
 export const newTasks: Schema<NewTasks> = {
   ...wire(several),
   read: value => {
     if (Array.isArray(value)) return wire(many).read(value)
-    const isBatch = value !== null && typeof value === 'object' && Object.hasOwn(value, 'tasks')
+    if (value === null || typeof value !== 'object') return { ok: false, faults: [NO_TASKS] }
+    const isBatch = Object.hasOwn(value, 'tasks')
     return isBatch ? wire(batch).read(value) : wire(newTask).read(value)
   },
 }

@@ -37,11 +37,10 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
       const read = schema.safeParse(value)
       if (read.success) return { ok: true, value: read.data }
       const complaints = complaintsOf(schema, read.error, { value, written: () => null })
-      const faults = complaints.slice(0, FAULTS_MAX).map(({ path, message, hint }) => ({
-        path: printPath(path),
-        message,
-        ...(hint === undefined ? {} : { hint: inJson(hint) }),
-      }))
+      const faults = complaints.slice(0, FAULTS_MAX).map(complaint => {
+        const { message, hint } = inJson(complaint)
+        return { path: printPath(complaint.path), message, ...(hint === undefined ? {} : { hint }) }
+      })
       return { ok: false, faults }
     },
     describe: side => {
@@ -51,5 +50,9 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
   }
 }
 
-/** Complaints are written for YAML. */
-const inJson = (hint: string): string => hint.replace(/^add '(\w+):'$/, `add "$1"`)
+/** Complaints are written for plans in YAML. */
+function inJson({ message, hint }: Pick<Fault, 'message' | 'hint'>): Pick<Fault, 'message' | 'hint'> {
+  if (hint === undefined) return { message }
+  if (hint === "add '- id: …' to tasks") return { message: "'tasks' names none", hint: 'name at least one' }
+  return { message, hint: hint.replace(/^add '(\w+):'$/, `add "$1"`) }
+}

@@ -1,8 +1,9 @@
 // Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
 // left to the service. What is not ready says what is missing.
 
+import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { ENDED, SATISFIES } from '../../domain/status.ts'
+import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
 import { claimTask } from '../claiming.ts'
@@ -71,7 +72,7 @@ async function notReady(call: Asking, { plan, task }: FoundTask): Promise<Proble
   const missing = missingOf(card, board)
   if (missing.length > 0)
     return problem(409, 'not-ready', `'${task}' still needs ${missing.map(one => `'${one.task}'`).join(', ')}`, {
-      hint: `run what it needs first: POST /plans/${name}/tasks/${missing[0]!.task}/run`,
+      hint: firstStep(name, missing[0]!, board),
       more: { missing },
     })
   if (ENDED.has(card.status))
@@ -90,11 +91,30 @@ async function notReady(call: Asking, { plan, task }: FoundTask): Promise<Proble
   return null
 }
 
-const missingOf = ({ needs }: Card, board: readonly Card[]) =>
+interface Missing {
+  readonly task: TaskName
+  readonly status: TaskStatus
+}
+
+const missingOf = ({ needs }: Card, board: readonly Card[]): readonly Missing[] =>
   needs.flatMap(need => {
     const status = board.find(({ name }) => name === need)?.status ?? 'pending'
     return SATISFIES.has(status) ? [] : [{ task: need, status }]
   })
+
+/** What can be done now: the need itself, or what that still needs; of what asks somebody, the answer. */
+function firstStep(plan: string, missing: Missing, board: readonly Card[]): string {
+  let first = missing
+  for (let steps = 0; steps < board.length; steps++) {
+    const card = board.find(({ name }) => name === first.task)
+    const [below] = card === undefined ? [] : missingOf(card, board)
+    if (below === undefined) break
+    first = below
+  }
+  return first.status === 'waiting'
+    ? `'${first.task}' waits for a decision; see what it asks: GET /plans/${plan}/gates`
+    : `run what it needs first: POST /plans/${plan}/tasks/${encodeURIComponent(first.task)}/run`
+}
 
 async function startedIfDraft(call: Asking, { plan }: FoundTask): Promise<Accepted | Problem | null> {
   const summary = await call.rooms.engine.ask({ type: 'summary', plan })

@@ -300,6 +300,27 @@ describe('advancing one task by hand', () => {
     expect((await service.ask('POST', `/plans/${id}/tasks/b/run`)).status).toBe(200)
   })
 
+  test('what it needs is hinted at as what can be done now: a task to run, or a gate that asks', async () => {
+    const { id, name } = await make([
+      { id: 'a', instruction: 'x' },
+      { id: 'g', gate: 'approval', needs: ['a'] },
+      { id: 'pub', instruction: 'y', needs: ['g'] },
+    ])
+    const early = async () => (await service.ask('POST', `/plans/${id}/tasks/pub/run`, {})).body
+    const missing = (status: string) => ({ detail: "'pub' still needs 'g'", missing: [{ task: 'g', status }] })
+    expect(await early()).toMatchObject({
+      ...missing('pending'),
+      hint: `run what it needs first: POST /plans/${name}/tasks/a/run`,
+    })
+    await service.ask('POST', `/plans/${id}/tasks/a/run`, {})
+    await service.ask('POST', `/plans/${id}/tasks/a/report`, { status: 'done' })
+    expect(await early()).toMatchObject({
+      ...missing('waiting'),
+      hint: `'g' waits for a decision; see what it asks: GET /plans/${name}/gates`,
+    })
+    expect((await service.ask('GET', `/plans/${name}/gates`)).body.items).toMatchObject([{ gate: 'g' }])
+  })
+
   test('what is given is data: nothing in it is an expression', async () => {
     const { id } = await make([{ id: 'a', instruction: 'x' }], { start: false })
     const inputs = { one: '${{ 1 + 1 }}', two: ['$${{ x }}', { three: 'costs $5 ${{' }] }

@@ -6,8 +6,10 @@ import type { Actor } from '../../domain/id.ts'
 import { ORDERS } from '../../format/wire/orders.ts'
 import { QUERIES } from '../../format/wire/queries.ts'
 import { external, plan } from '../../testing/index.ts'
+import { streamEntries } from '../engine-entries.ts'
 import { openApi } from '../openapi.ts'
 import { sample } from '../openapi-sample.ts'
+import type { Outlet } from '../route.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
 import type { Role } from '../who.ts'
 
@@ -209,6 +211,57 @@ describe('the Engine door over HTTP', () => {
       expect((await fetch(`${service.url}/engine/entries?after=0`, { signal: stop.signal })).status).toBe(200)
     expect((await service.ask('GET', '/engine/entries?after=0')).status).toBe(429)
     stop.abort()
+  })
+
+  test('a listener that reads slowly is waited for, and nothing of the waits is left behind', async () => {
+    const service = await serving()
+    const order = { type: 'create', definition: { planfold: 1, name: 'p', tasks: [{ id: 'a' }] } }
+    await service.ask('POST', '/engine/orders', { plan: null, order })
+    for (let count = 0; count < 12; count++)
+      await service.ask('POST', '/engine/orders', { plan: 'p', order: { type: 'note', text: 'x' } })
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const gone = new AbortController()
+    const call = {
+      rooms: service.rooms,
+      who: { scope: null, token: '' },
+      query: { after: 0 },
+      signal: () => gone.signal,
+    }
+    const answer = await streamEntries(call as unknown as Parameters<typeof streamEntries>[0])
+    if (!('stream' in answer)) throw new Error('refused')
+    const seen: string[] = []
+    const out: Outlet = {
+      begin: () => {},
+      write: text => {
+        if (text !== '\n' && seen.push(text) === 13) gone.abort()
+        return text === '\n'
+      },
+      drained: () => new Promise(resolve => setImmediate(resolve)),
+      buffered: () => 1,
+      gone: gone.signal,
+      end: () => {},
+      destroy: () => {},
+    }
+    await answer.stream(out)
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('warning', warn)
+    expect({ seen: seen.length, warnings }).toEqual({ seen: 13, warnings: [] })
+  })
+
+  test('a fork from nowhere hints at requests, not at commands', async () => {
+    const service = await serving()
+    const order = (plan: string | null, one: object) => service.ask('POST', '/engine/orders', { plan, order: one })
+    await order(null, { type: 'create', definition: { planfold: 1, name: 'p', tasks: [{ id: 'a' }] } })
+    const hints: string[] = []
+    for (const from of ['nowhere-at-all', 'a', '999'])
+      hints.push((await order('p', { type: 'fork', from, here: true })).body.hint)
+    expect(hints).toEqual([
+      'see `GET /plans/p/checkpoints` and `GET /plans/p/entries`',
+      'name a task that has ended, a checkpoint, or an entry: see `GET /plans/p/entries`',
+      'its entries are 1 to 1; see `GET /plans/p/entries`',
+    ])
   })
 
   test('a listener that does not read is cut off', async () => {

@@ -314,6 +314,44 @@ describe('resync', () => {
     await none.until('the note', heard => heard.length > 0)
     expect(none.heard.map(({ name }) => name)).toEqual(['note.added'])
   })
+
+  test.each(['this process', 'another process'])('what %s pruned is not told while somebody listens', async who => {
+    const service = await setup()
+    const listener = hear(`${service.url}/events?progress=false&after=0`)
+    const following = new AbortController()
+    cleanups.push(() => following.abort())
+    const entriesOf = (signal: AbortSignal) => fetch(`${service.url}/engine/entries?after=0`, { signal })
+    await Promise.all([listener.open, entriesOf(following.signal)])
+    const gone = await make(service, plan('gone', external('a')))
+    for (const command of [{ type: 'cancel', reason: 'x', force: false }, { type: 'archive' }] as const)
+      await service.composed.engine.submit(gone, command, ANA)
+    await listener.until('all', heard => heard.some(({ name }) => name === 'plan.archived'))
+    const environment = { PATH: process.env.PATH, HOME: service.folder, PLANFOLD_AS: 'other' }
+    const other = await compose({ cwd: service.folder, environment, dir: service.composed.stateDir })
+    const { engine } = who === 'this process' ? service.composed : other
+    const pruned = await engine.ask({ type: 'prune', before: Date.now() + 60_000, dryRun: false })
+    await other.close()
+    expect(pruned.plans).toBe(1)
+    expect((await service.ask('GET', `/plans/${gone}`)).status).toBe(404)
+    const late = hear(`${service.url}/events?progress=false&after=0`)
+    await late.until('it', heard => heard.length > 0)
+    expect(late.heard).toMatchObject([{ name: 'resync', data: { reason: 'pruned' } }])
+    const reading = new AbortController()
+    const { body } = await entriesOf(reading.signal)
+    const kept = await make(service, plan('kept', external('a')))
+    let text = ''
+    for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+      text += piece
+      if (text.includes(kept) && text.endsWith('\n')) break
+    }
+    reading.abort()
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line).plan),
+    ).toEqual([kept])
+  })
 })
 
 describe('while entries are written at full speed', () => {

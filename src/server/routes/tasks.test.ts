@@ -149,6 +149,26 @@ describe('a task', () => {
     expect((await ask('GET', `/plans/${of.id}`)).body.version).toBe(of.version)
   })
 
+  test('what is no task is told what may be sent, in words for JSON', async () => {
+    const of = await plan()
+    for (const sent of ['5', 'null', 'true', '"x"']) {
+      const { status, body } = await ask('POST', '/tasks', sent)
+      expect({ sent, status, detail: body.detail, hint: body.hint }).toEqual({
+        sent,
+        status: 422,
+        detail: 'the body: must be a task, or a list of tasks',
+        hint: 'send {"plan_id": …, "description": …}, a list of such, or {"plan_id": …, "tasks": […]}',
+      })
+    }
+    for (const tasks of [[], null]) {
+      const { status, body } = await ask('POST', '/tasks', { plan_id: of.id, tasks })
+      expect({ status, faults: body.faults }).toEqual({
+        status: 422,
+        faults: [{ path: 'tasks', message: "'tasks' names none", hint: 'name at least one' }],
+      })
+    }
+  })
+
   test('of an unknown plan is refused', async () => {
     expect((await ask('POST', '/tasks', { plan_id: 'nowhere' })).status).toBe(404)
   })

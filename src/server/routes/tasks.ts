@@ -1,9 +1,8 @@
 // Tasks: added to a plan one by one or as a batch, listed, shown, with what they need.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { TaskDefinition } from '../../domain/plan.ts'
 import { SATISFIES } from '../../domain/status.ts'
-import { taskFromStore } from '../../format/wire/from-store.ts'
+import { nameSaid, taskFromStore } from '../../format/wire/from-store.ts'
 import { taskWord } from '../../format/wire/store-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
@@ -12,7 +11,7 @@ import { inOrder, type Ordered } from '../batch-order.ts'
 import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { findPlan, findTask } from '../look-up.ts'
-import { markOf } from '../mark.ts'
+import { DRAWS_MAX, namesFor } from '../mark.ts'
 import { needsMeant } from '../needs.ts'
 import { gone, order } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
@@ -81,17 +80,11 @@ async function addTasks(call: AddCall): Promise<Answer> {
   }
   const found = await findPlan(call, reference)
   if (isProblem(found)) return found
-  const tasks = await meant(call, found.plan, list, index => (isBatch ? `[${index}].` : ''))
-  if (isProblem(tasks)) return tasks
-  const ordered = inOrder(tasks)
-  if (!ordered.ok) return unordered(ordered, index => `[${index}].name`)
-  const made = await order(call, found.plan, { type: 'add', tasks: ordered.tasks })
-  if (isProblem(made)) return made
-  const shown = await showTasks(
-    call,
-    found.plan,
-    tasks.map(({ id }) => id),
-  )
+  const needs = await needsOf(call, found.plan, list, index => (isBatch ? `[${index}].` : ''))
+  if (isProblem(needs)) return needs
+  const names = await added(call, found.plan, list, needs)
+  if (isProblem(names)) return names
+  const shown = await showTasks(call, found.plan, names)
   const [first] = shown?.bodies ?? []
   if (shown === null || first === undefined) return gone()
   return created(
@@ -100,6 +93,44 @@ async function addTasks(call: AddCall): Promise<Answer> {
     shown.version,
   )
 }
+
+/**
+ * The names under which they were added. A name of ours that is taken is made again. Under a key the rounds make the same names each
+ * time, and which of them was answered only the key knows: it refuses the others as something else.
+ */
+async function added(
+  call: AddCall,
+  plan: PlanId,
+  list: readonly wire.NewTask[],
+  needs: readonly (readonly TaskName[])[],
+): Promise<readonly TaskName[] | Problem> {
+  const said = list.flatMap(one => nameSaid(one) ?? [])
+  let first: Problem | null = null
+  for (let round = 0; ; round++) {
+    const nameFor = namesFor(call, said, round)
+    const tasks = list.map((one, index) => taskFromStore(one, needs[index]!, stem => nameFor(stem, index)))
+    const ordered = inOrder(tasks)
+    if (!ordered.ok) return unordered(ordered, index => `[${index}].name`)
+    const made = await order(call, plan, { type: 'add', tasks: ordered.tasks })
+    const names = tasks.map(({ id }) => id)
+    if (!isProblem(made)) return names
+    first ??= made
+    const isLast = said.length === list.length || round === DRAWS_MAX - 1
+    const isOther = isOf(made, 'conflict') && call.once !== undefined
+    const isTaken = isOf(made, 'duplicate') && !isLast && (await hasOneOf(call, plan, unsaid(names, said)))
+    if (isLast || !(isOther || isTaken)) return isOther ? first : made
+  }
+}
+
+const isOf = ({ problem: { type } }: Problem, code: string): boolean => type === `urn:planfold:problem:${code}`
+
+const unsaid = (names: readonly TaskName[], said: readonly TaskName[]): readonly TaskName[] => {
+  const known = new Set(said)
+  return names.filter(name => !known.has(name))
+}
+
+const hasOneOf = async ({ rooms }: AddCall, plan: PlanId, tasks: readonly TaskName[]): Promise<boolean> =>
+  ((await rooms.engine.ask({ type: 'records', plan, tasks }))?.tasks.length ?? 0) > 0
 
 function unordered(fault: Extract<Ordered, { readonly ok: false }>, at: (index: number) => string): Problem {
   if ('cycle' in fault)
@@ -127,14 +158,14 @@ function sent(body: wire.NewTasks): Sent {
   return tasks === undefined ? { list: [body as wire.NewTask], isBatch: false } : { list: tasks, outer, isBatch: true }
 }
 
-/** The definitions of what was sent, or everything that is wrong with it. */
-async function meant(
+/** What each of them needs, or everything that is wrong with what was sent. */
+async function needsOf(
   call: AddCall,
   plan: PlanId,
   list: readonly wire.NewTask[],
   at: (index: number) => string,
-): Promise<readonly TaskDefinition[] | Problem> {
-  const tasks: TaskDefinition[] = []
+): Promise<readonly (readonly TaskName[])[] | Problem> {
+  const found: (readonly TaskName[])[] = []
   const faults: Fault[] = []
   for (const [index, one] of list.entries()) {
     const key = one.depends_on == null ? 'dependencies' : 'depends_on'
@@ -146,9 +177,9 @@ async function meant(
         message: `a task cannot begin as '${taskWord(one.status)}'`,
         hint: 'add it, then PATCH its status',
       })
-    tasks.push(taskFromStore(one, needs, markOf(call, index)))
+    found.push(needs)
   }
-  return faults.length === 0 ? tasks : unfit('body', faults)
+  return faults.length === 0 ? found : unfit('body', faults)
 }
 
 const LIMIT_DEFAULT = 100

@@ -30,7 +30,11 @@ export function feedingContract(what: string, setup: Setup): void {
       await must(store, b, { type: 'cancel', reason: 'x', force: false })
       await must(store, b, { type: 'archive' })
       clock.pass(10)
+      const pruned = await store.pruned()
+      await store.prune({ before: clock.now(), dryRun: true })
+      expect(await store.pruned()).toBe(pruned)
       await store.prune({ before: clock.now(), dryRun: false })
+      expect(await store.pruned()).toBeGreaterThan(pruned)
       expect(await places(0, 100)).toEqual([
         [1, 'a', 1],
         [3, 'a', 2],

@@ -155,6 +155,7 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
         bytes: plan.entries.reduce((sum, entry) => sum + (entry.body?.length ?? 0), 0),
       }
     },
+    pruned: () => disk.pruned,
     integrity: () => (disk.journal.length + disk.pruned === disk.position ? [] : ['entries are missing']),
   }
 }

@@ -9,7 +9,7 @@ import type { Changes } from '../changes.ts'
 import type { Clock } from '../host.ts'
 import type { Recent } from '../recent.ts'
 import type { States } from '../states.ts'
-import { CommitUnknown, StoreBusy, StoreFull, StoreGone } from '../store.ts'
+import { CommitUnknown, StoreBusy, StoreFull, StoreGone, StoreRefused } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
 import {
@@ -21,6 +21,7 @@ import {
   sqliteCode,
 } from './driver.ts'
 import type { SqliteJournal } from './journal-table.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 
 export interface CommitOptions {
   readonly writer: { readonly connection: Connection; readonly tables: Tables & { readonly journal: SqliteJournal } }
@@ -126,7 +127,7 @@ export class Commits implements Transactions {
     const { writer, clock, busyMs } = this.#room
     try {
       writer.connection.begin()
-      writer.tables.journal.begun()
+      if (writer.tables.journal.begun() === 'moved') this.#refuseNewer()
       this.#backoffMs = 0
       this.#waitingSince = null
       return 'begun'
@@ -142,6 +143,15 @@ export class Commits implements Transactions {
       this.#waitingSince = null
       return new StoreBusy('another process kept the store locked; nothing was written', { cause: error })
     }
+  }
+
+  /** Somebody with a newer program may have come meanwhile: what its tables mean nobody here can know. */
+  #refuseNewer(): void {
+    const found = this.#room.writer.connection.pragma('user_version') as number
+    if (found <= SCHEMA_VERSION) return
+    this.#rollback()
+    const what = `the store was brought to schema ${found} while it was in use, and this program knows ${SCHEMA_VERSION}`
+    throw this.#break(new StoreRefused(what, 'start it again with the newer planfold'))
   }
 
   #transact(requests: readonly Request[]): void {

@@ -97,6 +97,17 @@ describe('sqlite: entries in runs', () => {
     }
   })
 
+  it('a plan whose entries are gone is listed all the same, and told of', async () => {
+    const { stores, plans, raw } = await three()
+    raw('DELETE FROM entries WHERE plan_no = 2')
+    expect((await stores[0].plans({})).items.map(({ id, version }) => [id, version])).toEqual([
+      [plans[2], 1],
+      [plans[1], 0],
+      [plans[0], 1],
+    ])
+    expect((await stores[0].check()).ok).toBe(false)
+  })
+
   it('no way to an entry walks through all of them', async () => {
     const { path, stores } = await three()
     await stores[1].close()

@@ -50,11 +50,12 @@ export class SqliteJournal implements JournalTable {
   }
 
   /** To be called when a transaction that writes has begun: what is in memory holds if no other connection wrote since. */
-  begun(): void {
+  begun(): 'as it was' | 'moved' {
     const now = this.#dataVersion.get()?.[0]
-    if (now === this.#seen) return
+    if (now === this.#seen) return 'as it was'
     this.forget()
     this.#seen = now
+    return 'moved'
   }
 
   /** To be called when a transaction was undone, or a row of heads or owners was written by other hands than ours. */

@@ -3,6 +3,7 @@
 
 import type { Millis } from '../../domain/id.ts'
 import type { BodyBlobs } from '../entry.ts'
+import type { Host } from '../host.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './schema.ts'
@@ -26,6 +27,20 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
     throw new StoreRefused(
       `the store has schema ${version}, this program knows ${known}`,
       'use the newer planfold that wrote it',
+    )
+  }
+}
+
+/** A program that works with the tables as they are must not find others under its hands. */
+export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number): void {
+  const version = connection.pragma('user_version') as number
+  if (version === 0 || version >= SCHEMA_VERSION) return
+  for (const { boot, pids, pid, start_time, expires } of connection.prepare('SELECT * FROM owners').all()) {
+    if (boot !== host.boot || (expires as number) <= monotonic) continue
+    if (pids === host.pids && !host.isRunning(pid as number, start_time as string)) continue
+    throw new StoreRefused(
+      `the store has schema ${version} and is in use by an older planfold (pid ${pid}); this one would change its tables`,
+      'wait until it has ended, or stop it, and try again',
     )
   }
 }

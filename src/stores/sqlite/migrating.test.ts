@@ -170,6 +170,35 @@ describe('sqlite: migrating', () => {
     connection.close()
   })
 
+  it('is not done under the hands of an older program that drives a plan, and is once that is gone', async () => {
+    const { path } = await written()
+    const old = asSchemaOne(path)
+    const own = thisHost(process.pid)
+    const owner = (pid: number, start: string) =>
+      `DELETE FROM owners; INSERT INTO owners (id, host, boot, pids, pid, start_time, expires)
+        VALUES ('old', 'h', '${own.boot}', '${own.pids}', ${pid}, '${start}', ${Number.MAX_SAFE_INTEGER})`
+    const connection = openAt(join(old, 'planfold.db'))
+    connection.exec(owner(own.pid, own.startTime))
+    await expect(StoreSqlite.open(options(old))).rejects.toThrow(`in use by an older planfold (pid ${own.pid})`)
+    expect(connection.pragma('user_version')).toBe(1)
+    connection.exec(owner(own.pid, 'another'))
+    connection.close()
+    await (await StoreSqlite.open(options(old))).close()
+  })
+
+  it('done by a newer program meanwhile, nothing more is written', async () => {
+    const { open, raw } = setup()
+    const store = await open()
+    const id = await given(store, plan('first', task('a')))
+    raw(`ALTER TABLE entries ADD COLUMN more TEXT; PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
+    const note = { type: 'note', text: 'late' } as const
+    for (let time = 0; time < 2; time++)
+      await expect(store.update(id, note, { actor: ana })).rejects.toThrow(
+        `brought to schema ${SCHEMA_VERSION + 1} while it was in use`,
+      )
+    expect((await store.read(id)).length).toBe(1)
+  })
+
   it('a plan whose journal is damaged keeps nobody from opening the store', async () => {
     const { path } = await written()
     const old = asSchemaOne(path)

@@ -29,7 +29,8 @@ export function listPlans(sql: Connection, query: PlanQuery, words: readonly str
     .map(row => row.plan_no as number)
     .sort((a, b) => b - a)
     .slice(0, limit + 1)
-  const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, e.at, e.done, e.version FROM plans p JOIN entries e
+  const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
+    coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p LEFT JOIN entries e
     ON e.position = ${lastPosition('p.plan_no')} WHERE p.plan_no = ?`)
   return pageOf(
     'plans',

@@ -85,3 +85,27 @@ test('a follower hears what the store holds, from two processes, of drafts that 
   expect(stored.map(({ position }) => position)).toEqual(Array.from({ length: 122 }, (_, at) => at + 1))
   for (const { seen } of followers) expect(seen).toEqual(stored)
 })
+
+test('what another process pruned is not told from memory, neither to who begins to follow nor to who asks for it', async () => {
+  const { open, clock } = setup()
+  const [left, right] = [await open(), await open()]
+  // Somebody follows all the time, so that what is written is kept in memory.
+  const always = follow(left, 6)
+  const kept = await given(left, two('kept'))
+  const gone = await given(left, two('gone'), 2)
+  await must(left, gone, { type: 'cancel', reason: 'x', force: false })
+  await must(left, gone, { type: 'archive' })
+  const isThere = async () => [await left.state(gone), await left.find(gone), await left.find('gone')].map(Boolean)
+  expect(await isThere()).toEqual([true, true, true])
+  clock.pass(10)
+  await right.prune({ before: clock.now(), dryRun: false })
+  const late = follow(left, 6)
+  expect((await left.read(gone)).length).toBe(0)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(await isThere()).toEqual([false, false, false])
+  for (const text of ['one', 'two']) await must(left, kept, { type: 'note', text })
+  await Promise.all([always.over, late.over])
+  expect(always.seen.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(late.seen).toEqual(await right.since(0, 100))
+  expect(late.seen.map(({ position }) => position)).toEqual([1, 5, 6])
+})

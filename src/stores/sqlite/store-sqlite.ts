@@ -13,11 +13,11 @@ import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables } from '../tables.ts'
 import { BlobsFiles, syncFolderNow } from './blobs.ts'
 import { Commits } from './commits.ts'
-import { Connection, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from './driver.ts'
+import { Connection, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY, sqliteCode } from './driver.ts'
 import { sqliteIndex } from './index-tables.ts'
 import { SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
-import { migrate } from './migrate.ts'
+import { migrate, refuseWhileDriven } from './migrate.ts'
 import { NotingJournal } from './noting-journal.ts'
 import { sqliteOnce } from './once-table.ts'
 import { SqliteQueries } from './query-tables.ts'
@@ -107,6 +107,7 @@ export class StoreSqlite extends StoreOnTables {
       const writer = new Connection(path, { readOnly: false, busyMs: 0 })
       try {
         applySettings(writer)
+        refuseWhileDriven(writer, options.host, clock.monotonic())
         migrate(writer, { now, failpoint, bodies: blobs })
         return new StoreSqlite(options, path, blobs, writer, openReader(path))
       } catch (error) {
@@ -153,7 +154,8 @@ function checkpoint(writer: Connection): void {
   try {
     writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
-    if (sqliteCode(error) !== SQLITE_BUSY) throw error
+    // A store that may only be read has nothing to leave behind.
+    if (sqliteCode(error) !== SQLITE_BUSY && sqliteCode(error) !== SQLITE_READONLY) throw error
   }
 }
 

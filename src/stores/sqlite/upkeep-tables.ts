@@ -50,6 +50,8 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
     },
+    // Rows are only ever added to it, so that its last number says it without counting.
+    pruned: () => (sql.prepareLists('SELECT max(rowid) FROM pruned').get()?.[0] ?? 0) as number,
     integrity() {
       const found = sql
         .prepare('PRAGMA integrity_check(20)')
@@ -78,7 +80,7 @@ function missing(sql: Connection): readonly string[] {
     .get()!
   return [
     ...(entries === positions ? [] : [`${positions} entries were written, ${entries} are accounted for`]),
-    ...(lost === 0 ? [] : [`${lost} entries cannot be found by their plan`]),
+    ...(lost === 0 ? [] : [`entries that cannot be found by their plan: ${lost}`]),
     ...(plans === numbers ? [] : [`${numbers} plans were made, ${plans} are accounted for`]),
   ]
 }
