@@ -4,7 +4,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json } from '../domain/json.ts'
 import type { Fault } from '../format/wire/wire.ts'
-import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
+import {
+  BadCursor,
+  CommitUnknown,
+  StoreBusy,
+  StoreDamaged,
+  StoreFull,
+  StoreGone,
+  StoreRefused,
+} from '../stores/store.ts'
 import { readBody, readJson } from './body.ts'
 import type { Call } from './call.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
@@ -274,6 +282,7 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
     return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {
       hint: 'put the state folder back from a copy, then start the service again',
     })
+  if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
   if (error instanceof StoreDamaged)
     return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })

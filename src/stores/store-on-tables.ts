@@ -22,7 +22,7 @@ import type { Recent } from './recent.ts'
 import { search } from './searching.ts'
 import { foldText, type Kept, packStored, type States } from './states.ts'
 import { sumSteps } from './steps.ts'
-import type * as door from './store.ts'
+import * as door from './store.ts'
 import { foldGoal, foldSession, streamsOn } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
 import { wordsOf } from './words.ts'
@@ -137,6 +137,8 @@ export class StoreOnTables implements door.Store {
       const limit = limitOf(options?.limit, READ_DEFAULT, READ_MAX)
       const after = options?.after ?? 0
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, limit)
+      // Every plan has the entry that made it.
+      if (page.length === 0 && after === 0) throw new door.StoreDamaged(`the journal of plan ${plan} is missing`)
       if (options?.previous !== undefined) {
         const head = page.length < limit ? tables.journal.head(no) : null
         return chained(plan, page, { after, previous: options.previous, head }, this.blobs)

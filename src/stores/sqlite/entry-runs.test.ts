@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { external, plan } from '../../testing/index.ts'
 import { given, must } from '../store.contract.ts'
+import { StoreDamaged } from '../store.ts'
 import { Connection } from './driver.ts'
 import { RUN } from './entry-runs.ts'
 import { setup } from './store-sqlite.fixture.ts'
@@ -106,6 +107,7 @@ describe('sqlite: entries in runs', () => {
       [plans[0], 1],
     ])
     expect((await stores[0].check()).ok).toBe(false)
+    await expect(stores[0].read(plans[1]!)).rejects.toThrow(StoreDamaged)
   })
 
   it('no way to an entry walks through all of them', async () => {
