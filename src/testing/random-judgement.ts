@@ -133,7 +133,7 @@ function someRule(luck: Luck, any: () => string): RecoveryRule {
 /** What happens next in a world that fails at random. Null when the plan has ended. */
 export function troubledCommand(state: PlanState, luck: Luck, now: number): Command | null {
   const next = nextActions(state, now)
-  if (next.rest === 'draft') return { type: 'start', rules: 3, files: 'seen' }
+  if (next.rest === 'draft') return { type: 'start', rules: 4, files: 'seen' }
   if (next.rest === 'ended') return null
   if (next.rest === 'paused') return { type: 'resume' }
   const asked = state.order.filter(one => one.gate !== null)
