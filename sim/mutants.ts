@@ -201,9 +201,8 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I6'],
     needs: ['crash', 'crash-after-commit'],
     workspace: workspace => ({
-      capture: patterns => workspace.capture(patterns),
-      restore: async manifest => ({ ok: true, saved: manifest, changed: [], left: [] }),
-      changesSince: manifest => workspace.changesSince(manifest),
+      ...workspace,
+      restore: async manifest => ({ ok: true, saved: manifest, changed: [], manifest, left: [] }),
     }),
   },
   {

@@ -122,7 +122,7 @@ export class World implements Shelf {
             else this.files.set(path, content)
           }
           this.#trace(`${parent.name} restored ${changed.map(([path]) => path).join(' ')}`)
-          return { ok: true, saved, changed: changed.map(([path]) => path), left: [] }
+          return { ok: true, saved, changed: changed.map(([path]) => path), manifest, left: [] }
         }),
       changesSince: manifest =>
         later(async () => {
@@ -138,8 +138,10 @@ export class World implements Shelf {
             const now = this.files.get(path) ?? null
             if (now !== content) changes.push({ path, before: await entryOf(content), after: await entryOf(now) })
           }
-          return { ok: true, changes, left: [] }
+          return { ok: true, changes, left: [], changedAt: new Map() }
         }),
+      compare: async () => ({ ok: true, changes: [], left: [] }),
+      merge: async () => null,
     }
   }
 

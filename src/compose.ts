@@ -14,6 +14,7 @@ import { systemClock } from './engine/clock.ts'
 import type { Engine, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { type Feed, openFeed } from './engine/feed.ts'
+import { LifeSignFiles } from './engine/life-signs.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { WorkerLocal } from './engine/worker.ts'
 import { readSize } from './format/units.ts'
@@ -126,6 +127,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ),
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
+    signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
     random: randomBytes,
     root,

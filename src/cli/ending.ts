@@ -10,6 +10,7 @@ import type { Holder } from '../stores/store.ts'
 import { envelope } from './answer.ts'
 import { brief } from './brief.ts'
 import type { Context, StopSignal } from './context.ts'
+import { setBackLines } from './edited-paths.ts'
 import { elapsed } from './elapsed.ts'
 import { type Paint, symbol, tint } from './paint.ts'
 import { waitingLines } from './waiting.ts'
@@ -66,6 +67,7 @@ export function endingLines(
       `  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
     )
   }
+  lines.push(...setBackLines(summary, paint))
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)

@@ -9,6 +9,7 @@ import type { InboxEntry } from '../engine/engine.ts'
 import { printDiff } from '../format/diff.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import { briefLine, brief as say } from './brief.ts'
+import { editedLines } from './edited-paths.ts'
 import { ago, elapsed } from './elapsed.ts'
 import type { Paint } from './paint.ts'
 import { verdictLines } from './verdict-words.ts'
@@ -93,6 +94,8 @@ function particulars({ asks }: InboxItem): readonly string[] {
       ]
     case 'rollback':
       return asks.conflicts.slice(0, SHOWN_MAX).map(path => `somebody has worked on ${say(path)} since`)
+    case 'edits':
+      return editedLines(asks).map(say)
     case 'verdict':
     case 'consent':
       return []

@@ -72,6 +72,13 @@ function answers(plan: string, { task, asks, back: sent }: Waiting): readonly st
   }
   if (asks.type === 'decision')
     return [`planfold choose ${plan} ${task} OPTION`, `planfold reject ${plan} ${task} -m 'why'`]
+  if (asks.type === 'edits')
+    return [
+      `planfold choose ${plan} ${task} keep    the edits stay; the task goes on with them`,
+      `planfold choose ${plan} ${task} take    back to before the task; the edits can be restored`,
+      `planfold choose ${plan} ${task} merge   keep the edits, take out what the task wrote`,
+      'for a single file: --keep PATH, --take PATH or --merge PATH',
+    ]
   if (asks.type === 'question')
     return [`planfold answer ${plan} ${task} NAME=VALUE`, `planfold reject ${plan} ${task} -m 'why'`]
   if (asks.type === 'recovery' || asks.type === 'replan')

@@ -2,7 +2,7 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
-import type { GateQuestion, GateVerdict, ImportedTask, PlanSource } from './event.ts'
+import type { EditChoices, EventOf, GateQuestion, GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -69,7 +69,8 @@ export type Command =
   | { readonly type: 'resume' }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
-  | { readonly type: 'recover'; readonly reason: string }
+  /** `lastSign`: the last moment at which processes of the plan are known to have lived. */
+  | { readonly type: 'recover'; readonly reason: string; readonly lastSign?: Millis }
   | Turn
   | {
       readonly type: 'claim'
@@ -112,6 +113,8 @@ export type Command =
   /** `by`, of these: who asks; absent in journals from before it was said. */
   | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string; readonly by?: string }
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
+  /** Files that had been set back were brought back. */
+  | ({ readonly type: 'restore' } & Omit<EventOf<'files.restored'>, 'type'>)
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
   | { readonly type: 'checkpoint'; readonly name: CheckpointName; readonly standing: Standing }
   /** The worktree the plan works in was made. */
@@ -138,6 +141,8 @@ export interface Decide {
   /** Until when an approval may be used. */
   readonly until?: Millis
   readonly option?: string
+  /** What else is chosen for single paths, of edits that would be set back. */
+  readonly choices?: EditChoices
   readonly answers?: JsonObject
   /** Of `pushed-back`: the task that is done again. */
   readonly to?: TaskName
@@ -212,6 +217,8 @@ export interface Turn {
     readonly to: Sha256
     readonly saved: Sha256
     readonly files?: readonly string[]
+    readonly more?: number
+    readonly kept?: readonly string[]
   }[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
   /** What was committed for tasks that are done. */

@@ -109,6 +109,11 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
       return undefined
     case 'rollback':
       return rollback(draft, command)
+    case 'restore': {
+      const { type: _, ...restored } = command
+      emit(draft, { type: 'files.restored', ...restored })
+      return undefined
+    }
     case 'note':
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)
       emit(draft, {

@@ -111,6 +111,8 @@ export type Event =
       readonly attempt: number
       readonly reason: string
       readonly byUs?: true
+      /** The last moment at which its processes are known to have lived, of a task that declares what it writes. */
+      readonly lastSign?: Millis
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
@@ -126,8 +128,10 @@ export type Event =
       /** The tasks it agrees to, each to exactly this, until then. */
       readonly binds?: { readonly [task: string]: Sha256 }
       readonly until?: Millis
-      /** Of a decision. */
+      /** Of a decision; of edits: `keep`, `take` or `merge`. */
       readonly option?: string
+      /** Of edits: what else was chosen for single paths. */
+      readonly choices?: EditChoices
       /** Of a question. */
       readonly answers?: JsonObject
       /** Where it was sent back to. */
@@ -149,6 +153,20 @@ export type Event =
       readonly saved: Sha256
       /** The files that differed, at most a hundred. */
       readonly files?: readonly string[]
+      /** How many more there were. */
+      readonly more?: number
+      /** A person's edits that stay as they are, because somebody chose so; at most a hundred. */
+      readonly kept?: readonly string[]
+    }
+  /** A person brought back what had been set back. `changes` lists what stood there, `saved` keeps it. */
+  | {
+      readonly type: 'files.restored'
+      readonly changes: Sha256
+      readonly saved: Sha256
+      readonly paths: number
+      /** At most a hundred. */
+      readonly files: readonly string[]
+      readonly by: string
     }
   | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action | CompensatingTask }
   | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }
@@ -256,6 +274,23 @@ export type GateAsks =
   /** `before`: these are preconditions, and the task has not begun. */
   | { readonly type: 'verdict'; readonly criteria: readonly string[]; readonly before?: true }
   | { readonly type: 'unknown-outcome'; readonly evidence: Evidence }
+  | ({ readonly type: 'edits' } & EditedPaths)
+
+/**
+ * A person has worked on files that would be set back before the task is tried again. `unmerged`: those that were to be merged and
+ * cannot be.
+ */
+export interface EditedPaths {
+  /** At most a hundred; the stored list that is shown holds all of them. */
+  readonly paths: readonly string[]
+  readonly more?: number
+  readonly unmerged?: readonly string[]
+}
+
+/** What becomes of a person's edit: it stays, the version before the task comes back, or both are merged. */
+export type EditChoice = 'keep' | 'take' | 'merge'
+export type EditChoices = { readonly [path: string]: EditChoice }
+export const EDIT_CHOICES: readonly EditChoice[] = ['keep', 'take', 'merge']
 
 /** What a gate puts before whoever decides. */
 export interface GateQuestion {

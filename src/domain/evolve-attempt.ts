@@ -4,7 +4,8 @@ import { isTrouble, reckoned } from './breaker.ts'
 import { CONSENT } from './consent.ts'
 import type { EventOf } from './event.ts'
 import type { Millis, TaskName } from './id.ts'
-import type { FailureClass } from './result.ts'
+import { SIGN_SLACK_MS } from './limits.ts'
+import type { FailureClass, Prepared } from './result.ts'
 import type { PlanState, TaskState } from './state.ts'
 import { setStatus } from './task-graph.ts'
 import { complete, end } from './visit.ts'
@@ -22,8 +23,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (state.rules > 2) state.attempts++
       task.claim = event.claim ?? null
       if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
+        // What was chosen about edits, and how the attempt before it ended, is used up.
+        const { chosen: _, ended: __, ...kept } = task.prepared ?? {}
         task.prepared = {
-          ...task.prepared,
+          ...kept,
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
           ...(event.before === undefined ? {} : { before: event.before }),
           ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
@@ -46,6 +49,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (event.result.failure.code !== CONSENT) task.failures++
       task.handled = false
       if (state.rules > 2) tellBreakers(state, task, event.result.failure.class)
+      endedAt(state, task, { how: 'failed', at: now })
       endedMeanwhile(state, event.task)
       end(state, task, 'failed', now, event.result.failure.message)
       return
@@ -53,6 +57,12 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (event.byUs !== true) task.lost++
       task.claim = null
       task.reason = event.reason
+      if (event.byUs === true) endedAt(state, task, { how: 'interrupted', at: now })
+      else
+        endedAt(state, task, {
+          how: 'lost',
+          ...(event.lastSign === undefined ? {} : { at: event.lastSign + SIGN_SLACK_MS }),
+        })
       setStatus(state, task, 'ready')
       return
     case 'attempt.parked':
@@ -67,6 +77,11 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
     default:
       event satisfies never
   }
+}
+
+/** Remembered where files will be set back: what changed later is a person's work. */
+function endedAt({ rules }: PlanState, task: TaskState, ended: NonNullable<Prepared['ended']>): void {
+  if (rules > 3 && task.prepared?.preimage !== undefined) task.prepared = { ...task.prepared, ended }
 }
 
 /** What said no by its own judgement works; what was refused or stopped by us tells nothing. */

@@ -1,7 +1,7 @@
 // What is true after something was judged: gates and their answers, recovery, breakers, questions, proposals. Part of `evolve`.
 
 import { indexAlarms } from './alarms.ts'
-import type { EventOf } from './event.ts'
+import type { EditChoice, EventOf } from './event.ts'
 import type { Millis } from './id.ts'
 import type { JudgementEvent } from './judgement-event.ts'
 import type { OpenGate, PlanState, TaskState } from './state.ts'
@@ -131,6 +131,16 @@ export function closeGate(
       else if (gate?.asks.type === 'verdict') task.prepared = { ...task.prepared, approved: true }
       return
     case 'chosen':
+      if (gate?.asks.type === 'edits') {
+        const { option, choices } = event
+        const chosen = {
+          shown: gate.shown!,
+          every: option as EditChoice,
+          ...(choices === undefined ? {} : { choices }),
+        }
+        task.prepared = { ...task.prepared, chosen }
+        return
+      }
       task.result = {
         status: 'succeeded',
         outcome: event.option ?? '',
@@ -158,7 +168,9 @@ export function closeGate(
 
 /** Does the gate ask before the task has begun? */
 export const isBefore = (gate: OpenGate | null): boolean =>
-  gate?.asks.type === 'consent' || (gate?.asks.type === 'verdict' && gate.asks.before === true)
+  gate?.asks.type === 'consent' ||
+  gate?.asks.type === 'edits' ||
+  (gate?.asks.type === 'verdict' && gate.asks.before === true)
 
 const others = ({ breakers }: PlanState, capability: string): PlanState['breakers'] =>
   breakers.filter(one => one.capability !== capability)

@@ -2,13 +2,13 @@
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
 import { indexAlarms } from './alarms.ts'
-import type { Event } from './event.ts'
+import type { Event, EventOf } from './event.ts'
 import { evolveAttempt } from './evolve-attempt.ts'
 import { evolveClient } from './evolve-client.ts'
 import { closeGate, evolveJudgement, openGate } from './evolve-judgement.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { PlanDefinition } from './plan.ts'
-import type { PlanState, TaskState } from './state.ts'
+import type { PlanState, SetBack, TaskState } from './state.ts'
 import { ENDED } from './status.ts'
 import { allTasks, findDormant, index, NOBODY, NOTHING, newTask, relink, setStatus } from './task-graph.ts'
 import { end, reopen, reset, without } from './visit.ts'
@@ -260,6 +260,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       leaveRollback(state)
       return
     case 'workspace.restored':
+      if (state.rules > 3) state.restored = [...state.restored, setBackBy(event, now)].slice(-RESTORED_MAX)
+      return
+    case 'files.restored':
     case 'note.added':
       return
     case 'task.added':
@@ -300,6 +303,14 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
   relink(state)
   const dormant = findDormant(state)
   for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy.length === 0
+}
+
+/** So many times are remembered, each with so many paths; the journal and the manifests it names hold all of them. */
+const RESTORED_MAX = 20
+const PATHS_MAX = 10
+
+function setBackBy({ task, saved, files = [], more = 0 }: EventOf<'workspace.restored'>, at: Millis): SetBack {
+  return { task, at, saved, paths: files.slice(0, PATHS_MAX), more: more + Math.max(0, files.length - PATHS_MAX) }
 }
 
 const toCompensate = (state: PlanState): TaskName[] =>

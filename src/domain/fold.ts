@@ -55,6 +55,7 @@ export function newState(): PlanState {
     rounds: 0,
     rollsBack: false,
     setBack: false,
+    restored: [],
     startedEntry: 0,
     stampedEntry: 0,
     counts: newCounts(),
@@ -116,6 +117,7 @@ const LATER_KEYS = [
   'stampedEntry',
   'agent',
   'annotations',
+  'restored',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

@@ -643,6 +643,63 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.must({ type: 'finish', as: 'failed', reason: 'nobody wants it', by: 'ana', start: { rules: 3 } })
     return journal
   },
+
+  'edits-and-restore': () => {
+    const journal = new Journal()
+    const build = task('build', {
+      write: ['src/**'],
+      network: [],
+      retry: { attempts: 3, backoffMs: { min: 0, max: 0 } },
+    })
+    journal.must({
+      type: 'create',
+      plan: numberedPlanId(1),
+      definition: plan('edited', build, { recovery: { edits: 'wait' } }),
+      hash: numberedSha(1),
+    })
+    journal.must({ type: 'start', rules: 4 })
+    const prepared = (made: Prepared) =>
+      journal.must({ type: 'turn', prepared: [{ task: name('build'), visit: 1, prepared: made }] })
+    prepared({ preimage: numberedSha(2) })
+    journal.must({ type: 'recover', reason: 'its owner stopped before it ended', lastSign: 1_000 })
+    prepared({ edits: { shown: numberedSha(3), paths: ['src/mine.txt', 'src/b.txt'] } })
+    journal.must({
+      type: 'decide',
+      task: name('build'),
+      verdict: 'chosen',
+      option: 'keep',
+      choices: { 'src/b.txt': 'take' },
+      rationale: 'mine is right',
+      by: 'ana',
+      hash: numberedSha(3),
+    })
+    journal.must({
+      type: 'turn',
+      restored: [
+        {
+          task: name('build'),
+          to: numberedSha(4),
+          saved: numberedSha(5),
+          files: ['src/b.txt', 'src/out.txt'],
+          kept: ['src/mine.txt'],
+        },
+      ],
+      prepared: [{ task: name('build'), visit: 1, prepared: { preimage: numberedSha(4) } }],
+    })
+    journal.must({
+      type: 'restore',
+      changes: numberedSha(6),
+      saved: numberedSha(7),
+      paths: 1,
+      files: ['src/b.txt'],
+      by: 'ana',
+    })
+    journal.must({
+      type: 'turn',
+      settled: [{ task: name('build'), visit: 1, attempt: 2, result: { status: 'succeeded' } }],
+    })
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -720,6 +777,7 @@ describe('the golden journals', () => {
       'gate.decided': true,
       'criterion.judged': true,
       'workspace.restored': true,
+      'files.restored': true,
       'compensation.started': true,
       'compensation.finished': true,
       'compensation.retried': true,

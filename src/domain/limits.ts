@@ -40,3 +40,9 @@ export const ANNOTATIONS_MAX_BYTES = 64 * 1024
 /** What an evaluation may bring along, as JSON, and how many of a task its state remembers. */
 export const EVALUATION_MAX_BYTES = 16 * 1024
 export const EVALUATIONS_KEPT = 100
+
+/** A dead owner gave its last sign at most so long before it died; what changed later is a person's work. */
+export const SIGN_SLACK_MS = 2_000
+
+/** How long what was set back can be restored, when a plan does not say. */
+export const RESTORED_KEPT_MS = 30 * 24 * 3_600_000

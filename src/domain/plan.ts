@@ -19,6 +19,8 @@ export interface PlanDefinition {
   readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
   /** Whom to tell, and how, when something waits for a person or has ended. */
   readonly notify?: readonly Notify[]
+  /** A person's edits in files that a retry would set back: wait for a decision (when absent), or set them back, keeping a copy. */
+  readonly recovery?: { readonly edits?: 'wait' | 'set-back' }
   /** What the plan does in the repository around it; absent: nothing. */
   readonly git?: GitUse
   readonly tasks: readonly TaskDefinition[]
@@ -289,6 +291,8 @@ export interface Policy {
   readonly breaker?: { readonly failures: number; readonly cooldownMs: number }
   /** Caps over the whole plan, whatever its tasks say. */
   readonly limits?: { readonly attempts?: number; readonly loops?: number }
+  /** How long what was set back can be restored; 30 days when not said. */
+  readonly retention?: { readonly restoredMs?: number }
 }
 
 export interface CheckpointPolicy {

@@ -1,5 +1,6 @@
 // How an attempt ended. Made once, in `engine/perform`, and journaled as it is; nothing classifies a second time.
 
+import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { Millis, Sha256 } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -141,6 +142,12 @@ export interface Prepared {
   readonly unwatched?: string
   /** A checkpoint was due before this task. */
   readonly checkpoint?: Standing
+  /** A person's edits that would be set back; nothing was. `shown` is the stored list of all of them. */
+  readonly edits?: EditedPaths & { readonly shown: Sha256 }
+  /** In the state: what somebody chose about the edits listed in `shown`. */
+  readonly chosen?: { readonly shown: Sha256; readonly every: EditChoice; readonly choices?: EditChoices }
+  /** In the state: how the last attempt of this visit ended. Changes later than `at` are not its work. */
+  readonly ended?: { readonly how: 'failed' | 'interrupted' | 'lost'; readonly at?: Millis }
   /** Hash of the resolved inputs, argv and edits. */
   readonly inputHash?: Sha256
   /** What it would do now, of a task that somebody must agree to. */

@@ -37,7 +37,7 @@ const PLAN_KEYS = keys({
   action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
   scope: 'policy policy.write policy.network policy.gates policy.roles',
   criteria: 'done',
-  route: 'policy.onFailure policy.replan policy.escalate policy.review notify',
+  route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
   budget: 'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry',
   data: 'session hypotheses memory artifacts',
   wording: 'name title goal owner stakeholders labels',

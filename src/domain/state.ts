@@ -87,6 +87,8 @@ export interface PlanState {
   rollsBack: boolean
   /** Its files were taken back when it failed; whoever takes its work up again begins with what wrote them. */
   setBack: boolean
+  /** What was set back before tasks were tried again; the last twenty times, ten paths each. */
+  restored: readonly SetBack[]
   /** The entry in which it was started; before it, none of its tasks had begun. */
   startedEntry: number
   /** The entry in which its definition took effect. */
@@ -107,6 +109,16 @@ export interface PlanState {
   readonly asking: Set<TaskState>
   /** When nobody has answered by then, or a deadline has passed, somebody is called or a gate is closed; soonest first. */
   readonly alarms: Heap<Alarm>
+}
+
+/** Files that were set back before a task was tried again. */
+export interface SetBack {
+  readonly task: TaskName
+  readonly at: Millis
+  /** The manifest of what stood there. */
+  readonly saved: Sha256
+  readonly paths: readonly string[]
+  readonly more: number
 }
 
 /** What was asked for, and how the plan stood when it was. */

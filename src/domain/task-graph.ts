@@ -227,7 +227,10 @@ export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] 
 /** Its files were captured, an attempt of this visit has ended, and another may come. */
 function isHolding({ status, prepared, attempt, gate }: TaskState): boolean {
   if (prepared?.preimage === undefined || attempt === 0) return false
-  return status === 'ready' || (status === 'waiting' && gate?.asks.type === 'unknown-outcome')
+  return (
+    status === 'ready' ||
+    (status === 'waiting' && (gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits'))
+  )
 }
 
 /** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */

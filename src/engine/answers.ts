@@ -159,6 +159,10 @@ const answerers: Answerer = {
     const { command: _, version: __, unsure: ___, ...preview } = worked
     return preview
   },
+  keptFiles: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./kept-files.ts')).keptFiles(roomsOf(rooms, state), state)
+  },
   compare: async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null

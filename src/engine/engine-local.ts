@@ -92,6 +92,12 @@ export class EngineLocal implements Engine {
         return await this.#rollback(plan, name, 'rollback', order, writing)
       case 'undo':
         return await this.#rollback(plan, name, 'undo', order, writing)
+      case 'restore': {
+        const state = await rooms.store.state(plan)
+        if (state === null) return noPlan(name)
+        const { restoreFiles } = await late.keptFiles()
+        return await restoreFiles(roomsOf(rooms, state), state, order, writing)
+      }
       case 'fork': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)

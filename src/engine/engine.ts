@@ -41,6 +41,7 @@ import type { EditingOrder, EditingQueries } from './editing-orders.ts'
 import type { ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 import type { Halt, Halted } from './halting.ts'
 import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './inbox-answers.ts'
+import type { KeptFile, RestoreAsk } from './kept-files.ts'
 import type { Chain } from './proving.ts'
 import type { PullRequest } from './pull-request.ts'
 import type { RecordQueries } from './record-answers.ts'
@@ -53,6 +54,7 @@ export type { Feed, PlanProgress } from './feed.ts'
 export type { FilePreview, ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
 export type { Halt, Halted } from './halting.ts'
 export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './inbox-answers.ts'
+export type { KeptFile, RestoreAsk } from './kept-files.ts'
 export type { Chain } from './proving.ts'
 export type { PullRequest } from './pull-request.ts'
 export type { TaskRecord } from './record-answers.ts'
@@ -137,6 +139,8 @@ export type Order =
   | ({ readonly type: 'rollback' } & RollbackAsk)
   /** A new plan that goes on from where this one stood; this one and its files stay as they are. */
   | ({ readonly type: 'fork' } & ForkAsk)
+  /** Brings back versions of files that had been set back. Refused where something else stands and nobody chose. */
+  | ({ readonly type: 'restore' } & RestoreAsk)
   /** Takes back the last rollback; twice is a redo. */
   | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
 
@@ -202,6 +206,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** Stored bytes by their hash; null where there are none. */
   blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
   rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
+  /** Versions of files that were set back and can be restored, oldest first. */
+  keptFiles: { ask: { plan: string }; answer: readonly KeptFile[] | null }
   compare: { ask: { plan: string; with: string }; answer: Comparison | null }
   /** Title and body for what the plan did, from its journal and its branch. */
   pullRequest: { ask: { plan: string }; answer: PullRequest | null }

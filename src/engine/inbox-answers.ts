@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Question } from '../domain/judgement-event.ts'
-import type { PlanState } from '../domain/state.ts'
+import type { PlanState, SetBack } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import { type InboxItem, inboxOf, rollbackItem, type StoppedRollback } from '../domain/views/inbox.ts'
 import { type Became, InboxPast, stoppedIn } from '../domain/views/inbox-past.ts'
@@ -21,6 +21,8 @@ export interface InboxEntry extends InboxItem {
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
+  /** Files of open plans that were set back before tasks were tried again: nothing to decide, only to know. */
+  readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
   /** Plans whose journal is damaged: what waits there is not known. */
   readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
 }
@@ -48,17 +50,19 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
   const { store } = rooms
   await sweepClaims(store)
   const items: InboxEntry[] = []
+  const restored: Inbox['restored'][number][] = []
   const unreadable: Inbox['unreadable'][number][] = []
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {
     try {
       if (row.status === 'active' || row.status === 'blocked') await (await late.tending()).tend(rooms, row.id)
+      if (OPEN.includes(row.status)) restored.push(...(await restoredIn(store, row)))
       items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
       unreadable.push({ plan: row.id, name: row.name, why: error.message })
     }
   }
-  return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), unreadable }
+  return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), restored, unreadable }
 }
 
 export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {
@@ -110,6 +114,11 @@ export function reviews({ clock }: Rooms, state: PlanState): readonly OpenReview
       .update(JSON.stringify(review.items.map(({ key }) => key)))
       .digest('hex') as Sha256,
   }))
+}
+
+async function restoredIn(store: Store, { id, name }: PlanRow): Promise<Inbox['restored']> {
+  const state = await store.state(id)
+  return (state?.restored ?? []).map(one => ({ plan: id, name, ...one }))
 }
 
 async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {

@@ -15,6 +15,7 @@ export const late = {
   forking: lately(() => import('./forking.ts')),
   gateEdits: lately(() => import('./gate-edits.ts')),
   tending: lately(() => import('./tending.ts')),
+  keptFiles: lately(() => import('./kept-files.ts')),
   jsonValidation: lately(() => import('../format/json-validation.ts')),
   gitHand: lately(() => import('./git-hand.ts')),
   auditing: lately(() => import('./audit-answers.ts')),

@@ -128,11 +128,15 @@ export class PlanLoop {
 
   /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
   async #recover(): Promise<PlanState> {
+    const lastSign = this.#rooms.signs?.last(this.#plan) ?? null
     for (;;) {
       let known = true
-      const state = await this.#submit({ type: 'recover', reason: 'its owner stopped before it ended' }, () => {
-        known = false
-      })
+      const state = await this.#submit(
+        { type: 'recover', reason: 'its owner stopped before it ended', ...(lastSign === null ? {} : { lastSign }) },
+        () => {
+          known = false
+        },
+      )
       if (known) return state
     }
   }
@@ -145,7 +149,9 @@ export class PlanLoop {
       const interruptible = mayRunAgain(effectOf(state.definition, task.definition))
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
+      const unwatch = task.prepared?.preimage === undefined ? null : this.#rooms.signs?.watch(this.#plan)
       void this.#perform(state, task, flight).then(result => {
+        unwatch?.()
         this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
         this.#end(flight)
       })

@@ -7,7 +7,7 @@ import { dueBefore } from '../domain/decisions/checkpoints.ts'
 import { needsConsent } from '../domain/decisions/consenting.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf, worksApart } from '../domain/effect.ts'
-import type { Sha256, TaskName } from '../domain/id.ts'
+import type { TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
@@ -17,11 +17,8 @@ import { findItems } from './items.ts'
 import { late } from './late.ts'
 import { recognise } from './modes.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
+import { type RestoredFiles, restoreScope } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
-import { editedSince } from './written.ts'
-
-/** So many files are named when they are set back; the manifest holds them all. */
-const FILES_TOLD_MAX = 100
 
 export interface Preparation {
   readonly task: TaskName
@@ -31,7 +28,7 @@ export interface Preparation {
   readonly expanded?: Expanded
   /** The question a gate asks, made for the definition `from`. */
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
-  readonly restored: { readonly to: Sha256; readonly saved: Sha256; readonly files: readonly string[] } | null
+  readonly restored: RestoredFiles | null
 }
 
 /** `isHeld`: is the plan still ours? Asked immediately before a check is run or files are set back. */
@@ -68,18 +65,6 @@ async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: A
   const { reading } = await late.apart()
   const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
-}
-
-/** Setting the files back would take a person's work with it. */
-function inTheWay(edited: readonly string[]): Failure {
-  const shown = edited.slice(0, 5).map(path => `'${path}'`)
-  const more = edited.length > 5 ? ` and ${edited.length - 5} more` : ''
-  return {
-    class: 'policy',
-    message: `somebody has worked on ${shown.join(', ')}${more} since the last attempt ended; nothing was set back`,
-    hint: 'look, then `planfold retry`: the next visit begins with the files as they are',
-    retryable: false,
-  }
 }
 
 /** A failure before the start has its modes too. */
@@ -155,20 +140,13 @@ async function made(
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
-    // Known only where the last attempt ended by itself; what a crash left may be all its own.
-    const wrote = task.attempt === task.failures ? task.result?.wrote : undefined
-    const edited = wrote === undefined ? [] : await editedSince(rooms, preimage, wrote)
-    if (edited.length > 0) return { prepared: { failure: inTheWay(edited) }, restored: null }
-    const restored = await rooms.workspace.restore(preimage)
-    if (!restored.ok) return { prepared: { failure: restored.failure }, restored: null }
-    const changed =
-      restored.changed.length > 0
-        ? { to: preimage, saved: restored.saved, files: restored.changed.slice(0, FILES_TOLD_MAX) }
-        : null
+    const back = await restoreScope(rooms, state, task, preimage)
+    if (back.status === 'failed') return { prepared: { failure: back.failure }, restored: null }
+    if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }
     // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
     if (needsConsent(state, task))
       judged = { ...judged, consent: await (await late.consent()).findConsent(rooms, state, task) }
-    return { prepared: { ...judged, preimage }, restored: changed }
+    return { prepared: { ...judged, preimage: back.preimage }, restored: back.restored }
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])
   if (!captured.ok) return { prepared: { failure: captured.failure }, restored: null }

@@ -60,9 +60,11 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
       },
       restore: async () => {
         asked.push('restore')
-        return { ok: true, saved: SAVED, changed: ['a'], left: [] }
+        return { ok: true, saved: SAVED, changed: ['a'], manifest: MANIFEST, left: [] }
       },
-      changesSince: async () => ({ ok: true, changes: [], left: [] }),
+      changesSince: async () => ({ ok: true, changes: [], left: [], changedAt: new Map() }),
+      compare: async () => ({ ok: true, changes: [], left: [] }),
+      merge: async () => null,
     },
     runners: new Map<ActionType, Runner>([
       ['run', run],

@@ -8,12 +8,15 @@ import type { Git } from '../workspace/git/git.ts'
 import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Clock } from './clock.ts'
 import type { Facts } from './facts.ts'
+import type { LifeSigns } from './life-signs.ts'
 
 export interface Rooms {
   readonly store: Store
   readonly workspace: Workspace
   /** All files of the workspace; absent where nobody looks at them. */
   readonly snapshots?: Snapshots
+  /** Until when processes of a plan are known to have lived; absent where nobody looks. */
+  readonly signs?: LifeSigns
   /** The repository around the workspace; it answers with a failure where there is none. Absent where git is not used. */
   readonly git?: Git
   /** The same rooms with another folder as their workspace, for plans that work in a place of their own. */

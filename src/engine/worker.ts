@@ -152,10 +152,22 @@ export class WorkerLocal implements Worker {
     // over from us would be told of us, and never of them.
     const holder = await store.leases.holder(plan)
     const over = holder === null || holder.alive ? null : holder
-    if (over !== null && (await processes.endOwner(over.owner)).left > 0) return { status: 'held', holder: over }
+    if (over !== null) {
+      const { ended, left } = await processes.endOwner(over.owner)
+      if (ended > 0) await this.#livedUntilNow(over.owner)
+      if (left > 0) return { status: 'held', holder: over }
+    }
     const claimed = await this.#claim(plan, owner, over?.owner ?? null)
     if (claimed === null) return { status: 'lost' }
     return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
+  }
+
+  /** Some of a dead owner's processes were found alive: what its plans' files are now may be their work. */
+  async #livedUntilNow(owner: string): Promise<void> {
+    const { store, signs } = this.#rooms
+    if (signs === undefined) return
+    for (const plan of await store.leases.orphans())
+      if ((await store.leases.holder(plan))?.owner === owner) signs.touch(plan)
   }
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {

@@ -4,7 +4,6 @@
 import { scopeOf } from '../domain/effect.ts'
 import type { Event } from '../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
-import type { Wrote } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { covers, inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow, Store } from '../stores/store.ts'
@@ -127,7 +126,7 @@ type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 |
 /** What stood before a visit began, and whether an attempt of it has not said yet what it wrote. */
 interface Visit {
   readonly task: TaskName
-  readonly look: Look
+  look: Look
   /** How many change sets had been told when it began. */
   readonly from: number
   isOpen: boolean
@@ -157,8 +156,11 @@ function follow(visits: Map<string, Visit>, event: Event, from: number): void {
     const { preimage, before } = event
     const key = `${event.task}/${event.visit}`
     const known = visits.get(key)
-    if (known !== undefined) known.isOpen = true
-    else if (preimage !== undefined || before !== undefined)
+    if (known !== undefined) {
+      known.isOpen = true
+      // A person's edits that were kept belong to what stood before.
+      if (preimage !== undefined) known.look = { preimage, before }
+    } else if (preimage !== undefined || before !== undefined)
       visits.set(key, { task: event.task, look: { preimage, before }, from, isOpen: true, isUnsure: false })
   } else if (event.type === 'attempt.lost') {
     const visit = visits.get(`${event.task}/${event.visit}`)
@@ -294,16 +296,4 @@ export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, aft
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
   const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
   return task => scopes.get(task) ?? []
-}
-
-/** Paths in a captured scope that are not as the last attempt left them: somebody has worked there since. */
-export async function editedSince(rooms: Rooms, preimage: Sha256, wrote: Wrote): Promise<readonly string[]> {
-  const found = await rooms.workspace.changesSince(preimage)
-  if (!found.ok) return []
-  const left = wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)
-  const then = new Map(left.map(({ path, after }) => [path, after]))
-  return found.changes.flatMap(({ path, after }) => {
-    const was = then.get(path)
-    return was !== undefined && isSame(was, after) ? [] : [path]
-  })
 }

@@ -54,7 +54,7 @@ const lowerEscalation = (said: { after: number; to: string } | undefined): Escal
   said && { afterMs: said.after, to: said.to }
 
 export function lowerPolicy(document: NonNullable<PlanDocument['policy']>, budget: Budget | undefined): Policy {
-  const { write, network, checkpoints, roles, replan, review, breaker, limits } = document
+  const { write, network, checkpoints, roles, replan, review, breaker, limits, retention } = document
   return sparse<Policy>({
     write,
     network,
@@ -68,6 +68,7 @@ export function lowerPolicy(document: NonNullable<PlanDocument['policy']>, budge
     review: review && sparse({ windowMs: review.window, max: review.max }),
     breaker: breaker && { failures: breaker.failures, cooldownMs: breaker.cooldown },
     limits: limits && sparse({ ...limits }),
+    retention: retention && sparse({ restoredMs: retention.restored }),
   })
 }
 

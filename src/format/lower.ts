@@ -30,6 +30,7 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     policy: policy && lowerPolicy(policy, lowerBudget(policy.budget)),
     git: git && sparse<GitUse>({ ...git }),
     notify: plan.notify && lowerNotify(plan.notify),
+    recovery: plan.recovery && sparse({ ...plan.recovery }),
     concurrency: plan.concurrency,
     defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
     session: plan.session,

@@ -44,7 +44,8 @@ const raiseEscalation = (said: Escalation | undefined): JsonObject | undefined =
   said && written({ after: raiseMs(said.afterMs), to: said.to })
 
 export function raisePolicy(policy: Policy, budget: JsonObject | undefined): JsonObject {
-  const { write, network, checkpoints, onFailure, gates, roles, replan, escalate, review, breaker, limits } = policy
+  const { write, network, checkpoints, onFailure, gates, roles, replan, escalate, review, breaker, limits, retention } =
+    policy
   return written({
     write,
     network,
@@ -58,6 +59,7 @@ export function raisePolicy(policy: Policy, budget: JsonObject | undefined): Jso
     review: review && written({ window: raiseMs(review.windowMs), max: review.max }),
     breaker: breaker && written({ failures: breaker.failures, cooldown: raiseMs(breaker.cooldownMs) }),
     limits: limits && written({ ...limits }),
+    retention: retention && written({ restored: raiseMs(retention.restoredMs) }),
   })
 }
 

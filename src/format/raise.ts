@@ -28,6 +28,7 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     policy: plan.policy && raisePolicy(plan.policy, plan.policy.budget && raiseBudget(plan.policy.budget)),
     git: plan.git && written({ ...plan.git }),
     notify: plan.notify?.map(raiseNotify),
+    recovery: plan.recovery && written({ ...plan.recovery }),
     concurrency: plan.concurrency,
     defaults:
       plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),

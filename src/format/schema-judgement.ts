@@ -159,6 +159,14 @@ export const policyKeys = {
     .strictObject({ attempts: value.count(CAP_MAX).optional(), loops: value.count(CAP_MAX).optional() })
     .optional()
     .meta({ description: 'Caps over the whole plan, whatever its tasks say.' }),
+  retention: z
+    .strictObject({
+      restored: value.duration
+        .optional()
+        .meta({ description: 'How long what was set back can be restored; 30 days when not said.' }),
+    })
+    .optional()
+    .meta({ description: 'How long Planfold keeps what it no longer needs itself.' }),
 }
 
 /** A rule of `recover`; it may bring tasks of its own, so the schema of a task is handed in. */

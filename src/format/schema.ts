@@ -222,6 +222,14 @@ export const plan = z
     policy: policy.optional(),
     git: gitUse.optional().meta({ description: 'What the plan does in the repository around it.' }),
     notify: notify.optional().meta({ description: 'Whom to tell, and how.' }),
+    recovery: z
+      .strictObject({
+        edits: z.enum(['wait', 'set-back']).optional().meta({
+          description: "A person's edits before a retry: wait for a decision, or set them back and keep a copy.",
+        }),
+      })
+      .optional()
+      .meta({ description: 'What to do when a task is tried again.' }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

@@ -50,6 +50,11 @@ export class Directory {
     return await fs.readdir(this.at(null), { encoding: 'buffer' })
   }
 
+  /** The directory itself. */
+  async self(): Promise<BigIntStats> {
+    return await this.#handle.stat({ bigint: true })
+  }
+
   /** What the name stands for, itself and not what it links to; null when there is nothing. */
   async look(name: Name): Promise<BigIntStats | null> {
     return await ignoring(['ENOENT'], () => fs.lstat(this.at(name), { bigint: true }))

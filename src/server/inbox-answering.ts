@@ -147,10 +147,11 @@ function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale
 }
 
 function gateOrder(item: InboxItem, answer: string, body: InboxAnswerBody): Order | Problem {
-  const { rationale, option, answers, to } = body
+  const { rationale, answers, to } = body
   const verdict = VERDICTS[answer]
   if (verdict === undefined) throw new Error(`bug: no verdict is called '${answer}'`)
   if (verdict === 'pushed-back' && rationale === undefined) return lacking('rationale', 'say what is to be changed')
+  const option = item.asks.type === 'edits' && verdict === 'chosen' ? answer : body.option
   if (verdict === 'chosen' && option === undefined) return lacking('option', 'say which one is chosen')
   const on = hashOf(item)
   return {

@@ -195,6 +195,8 @@ function blobsOf(event: Event): readonly Sha256[] {
       return named(event.preimage, event.before)
     case 'workspace.restored':
       return [event.to, event.saved]
+    case 'files.restored':
+      return [event.changes, event.saved]
     case 'attempt.succeeded':
     case 'attempt.failed':
     case 'compensation.finished':
@@ -219,7 +221,7 @@ const named = (...ids: readonly (Sha256 | null | undefined)[]): readonly Sha256[
 /** The contents a list of changes tells of: without them nobody could go back. */
 function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
   const id =
-    event.type === 'rollback.finished'
+    event.type === 'rollback.finished' || event.type === 'files.restored'
       ? event.changes
       : 'result' in event
         ? (event.result.wrote?.changes ?? null)

@@ -161,6 +161,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'compensation.started':
       case 'compensation.finished':
       case 'workspace.restored':
+      case 'files.restored':
       case 'note.added':
       case 'recovery.chosen':
       case 'breaker.opened':

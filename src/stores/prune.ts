@@ -3,7 +3,9 @@
 // a reference, and blobs younger than the given time stay, because somebody may be about to name them. What a damaged blob
 // named nobody can say: then no blob is removed at all.
 
+import type { Event } from '../domain/event.ts'
 import type { Millis, Sha256 } from '../domain/id.ts'
+import { RESTORED_KEPT_MS } from '../domain/limits.ts'
 import type { CheckBlobs } from './check.ts'
 import { readEntry } from './entry.ts'
 import type { Pruned } from './store.ts'
@@ -33,7 +35,8 @@ export async function prune(
 ): Promise<Pruned> {
   const { blobsBefore = options.before } = options
   const { transactions, blobs, now } = room
-  const numbers = transactions.read(tables => tables.upkeep.prunable(options.before))
+  const due = transactions.read(tables => tables.upkeep.prunable(options.before))
+  const numbers = transactions.read(tables => due.filter(no => !isRestorable(tables, blobs, no, now)))
   const gone = new Set(numbers)
   let entries = 0
   let bytes = 0
@@ -71,8 +74,30 @@ export async function prune(
     count += freed?.blobs ?? 0
     bytes += freed?.bytes ?? 0
   }
-  return { plans: numbers.length, entries, blobs: count, bytes }
+  return { plans: numbers.length, entries, blobs: count, bytes, held: due.length - numbers.length }
 }
+
+/** Was anything set back in this plan so lately that it must still be there to be restored? */
+function isRestorable(tables: Tables, blobs: PruneBlobs, no: number, now: Millis): boolean {
+  const plan = tables.journal.planOf(no)
+  let keptMs = RESTORED_KEPT_MS
+  let last: Millis | null = null
+  for (let after = 0; plan !== null; ) {
+    const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
+    for (const entry of page) {
+      after = entry.version
+      for (const event of readEntry(plan.id, entry, blobs).events) {
+        if (event.type === 'plan.created' || event.type === 'plan.revised')
+          keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+        else if (SETS_BACK.has(event.type)) last = entry.at
+      }
+    }
+    if (page.length === 0) break
+  }
+  return last !== null && last + keptMs > now
+}
+
+const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'rollback.finished', 'files.restored'])
 
 /** Every blob that a kept entry names, directly or through a manifest. */
 function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {

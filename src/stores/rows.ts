@@ -202,4 +202,6 @@ export interface Pruned {
   readonly entries: number
   readonly blobs: number
   readonly bytes: number
+  /** Plans that stay because files set back in them can still be restored. */
+  readonly held: number
 }

@@ -229,6 +229,7 @@ const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {
   replan: ['again', 'skipped', 'rejected'],
   verdict: ['approved', 'rejected'],
   'unknown-outcome': ['done', 'again', 'rejected'],
+  edits: ['rejected'],
 }
 
 function answerTo(luck: Luck, { definition, gate }: TaskState): Decide {

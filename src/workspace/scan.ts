@@ -1,6 +1,7 @@
 // Walks the directories that the patterns may reach and says what stands there. Links are recorded, never followed;
 // protected places and Planfold's state are not entered; what cannot be read whole and steady is named as left out.
 
+import type { Millis } from '../domain/id.ts'
 import type { Directory, Name } from '../safety/directory.ts'
 import { protectedBy } from '../safety/protected-path.ts'
 import { codeOf, refuse } from '../safety/refused.ts'
@@ -36,12 +37,15 @@ export interface Scan {
   readonly left: Left[]
   /** Directories in which there is nothing at all. */
   readonly empty: Set<BytePath>
+  /** When each path, and each directory on the way, was changed last, by the file system's own mark; '' is the root. */
+  readonly changedAt: Map<BytePath, Millis>
   entries: number
   bytes: number
 }
 
 export async function scanScope(options: ScanOptions): Promise<Scan> {
-  const scan: Scan = { found: new Map(), left: [], empty: new Set(), entries: 0, bytes: 0 }
+  const changedAt = new Map<BytePath, Millis>()
+  const scan: Scan = { found: new Map(), left: [], empty: new Set(), changedAt, entries: 0, bytes: 0 }
   await scanDirectory(options, scan, { directory: options.root, path: '', depth: 0, whole: false })
   return scan
 }
@@ -56,6 +60,7 @@ interface Place {
 
 async function scanDirectory(options: ScanOptions, scan: Scan, place: Place): Promise<void> {
   const files: (() => Promise<void>)[] = []
+  if (place.path === '') scan.changedAt.set('', Number((await place.directory.self()).ctimeMs))
   const names = (await place.directory.list()).toSorted(Buffer.compare)
   if (names.length === 0) scan.empty.add(place.path)
   for (const name of names) {
@@ -76,6 +81,7 @@ async function scanDirectory(options: ScanOptions, scan: Scan, place: Place): Pr
     }
     const stat = await place.directory.look(name)
     if (stat === null) continue
+    scan.changedAt.set(path, Number(stat.ctimeMs))
     if (++scan.entries > ENTRIES_MAX) tooMuch(`more than ${ENTRIES_MAX} files`)
     if (stat.isDirectory()) {
       scan.found.set(path, { type: 'directory', mode: Number(stat.mode & 0o7777n) })

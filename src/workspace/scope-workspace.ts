@@ -1,18 +1,30 @@
 // The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
 // a restore is going to change is stored before the first change, so a restore can itself be undone.
 
-import type { Sha256 } from '../domain/id.ts'
+import type { Millis, Sha256 } from '../domain/id.ts'
 import { Directory } from '../safety/directory.ts'
 import { stateInside } from '../safety/path-gate.ts'
 import { type Answer, refuse } from '../safety/refused.ts'
 import { patternError } from '../safety/scope.ts'
 import { type Difference, differenceOf, madeDirectories, unknownOf } from './difference.ts'
 import { type BytePath, type Entry, type Left, type Manifest, readManifest, textOf, writeManifest } from './manifest.ts'
+import { mergeText } from './merge-text.ts'
 import { pathText } from './path-text.ts'
 import { carryOut } from './restoring.ts'
 import { type Scan, type ScanOptions, scanScope } from './scan.ts'
 import { storing } from './storing.ts'
-import type { Blobs, Captured, Change, Differences, LeftOut, Restored, TreeEntry, Workspace } from './workspace.ts'
+import type {
+  Blobs,
+  Captured,
+  Change,
+  Differences,
+  LeftOut,
+  Restored,
+  RestoreOptions,
+  ScopeDifferences,
+  TreeEntry,
+  Workspace,
+} from './workspace.ts'
 
 export interface WorkspaceOptions {
   readonly root: string
@@ -36,11 +48,22 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       })
       return captured.ok ? { ok: true, ...captured.value } : captured
     },
-    async restore(id): Promise<Restored> {
-      const restored = await working(options, 'Restoring the write scope', base => restore(options.blobs, base, id))
+    async restore(id, how = {}): Promise<Restored> {
+      const restored = await working(options, 'Restoring the write scope', base =>
+        restore(options.blobs, base, id, how),
+      )
       return restored.ok ? { ok: true, ...restored.value } : restored
     },
-    async changesSince(id): Promise<Differences> {
+    async compare(saved, to): Promise<Differences> {
+      const compared = await working(options, 'Reading what was set back', () => compare(options.blobs, saved, to))
+      return compared.ok ? { ok: true, ...compared.value } : compared
+    },
+    async merge(base, mine, theirs) {
+      const [from, one, other] = await Promise.all([base, mine, theirs].map(id => options.blobs.get(id)))
+      const merged = from && one && other ? mergeText(from, one, other) : null
+      return merged === null ? null : { sha256: await options.blobs.put(merged), size: merged.length }
+    },
+    async changesSince(id): Promise<ScopeDifferences> {
       const since = await working(options, 'Looking at the write scope', base => changesSince(options.blobs, base, id))
       return since.ok ? { ok: true, ...since.value } : since
     },
@@ -93,14 +116,18 @@ async function working<T>(
   })
 }
 
-async function opened(
+async function storedManifest(blobs: Blobs, id: Sha256): Promise<Manifest> {
+  const stored = await blobs.get(id)
+  if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
+  return readManifest(stored)
+}
+
+async function openManifest(
   blobs: Blobs,
   base: Base,
   id: Sha256,
 ): Promise<{ readonly manifest: Manifest; readonly options: Omit<ScanOptions, 'keep'> }> {
-  const stored = await blobs.get(id)
-  if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
-  const manifest = readManifest(stored)
+  const manifest = await storedManifest(blobs, id)
   const expected = (path: BytePath) => manifest.entries.get(path)?.type
   return { manifest, options: { ...base, patterns: manifest.patterns, expected } }
 }
@@ -114,7 +141,7 @@ const keepOthers =
   }
 
 async function changesSince(blobs: Blobs, base: Base, id: Sha256) {
-  const { manifest, options } = await opened(blobs, base, id)
+  const { manifest, options } = await openManifest(blobs, base, id)
   const keeping = keepingIn(blobs)
   const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => keeping.add(bytes)) })
   await keeping.endWithout()
@@ -122,12 +149,33 @@ async function changesSince(blobs: Blobs, base: Base, id: Sha256) {
   const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
   const changes: Change[] = []
   const left: Left[] = [...unknownOf(manifest, difference)]
+  const changedAt = new Map<string, Millis>()
   for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
     const have = scan.found.get(path) ?? null
+    changedAt.set(pathText(path), changeTime(scan, path))
     if (have?.type === 'special') left.push({ path, reason: 'special file' })
     else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
   }
-  return { changes, left: told(left) }
+  return { changes, left: told(left), changedAt }
+}
+
+/** Of a path that is gone: when the nearest directory that is still there was changed. */
+function changeTime({ changedAt }: Scan, path: BytePath): Millis {
+  for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
+    const time = changedAt.get(at)
+    if (time !== undefined || at === '') return time ?? 0
+  }
+}
+
+async function compare(blobs: Blobs, saved: Sha256, to: Sha256) {
+  const [stood, made] = [await storedManifest(blobs, saved), await storedManifest(blobs, to)]
+  const changes: Change[] = []
+  for (const path of [...new Set([...stood.entries.keys(), ...made.entries.keys()])].sort()) {
+    const [before, after] = [stood.entries.get(path) ?? null, made.entries.get(path) ?? null]
+    if (JSON.stringify(before) !== JSON.stringify(after))
+      changes.push({ path: pathText(path), before: toldEntry(before), after: toldEntry(after) })
+  }
+  return { changes, left: told(stood.left) }
 }
 
 const toldEntry = (entry: Entry | null): TreeEntry | null =>
@@ -136,22 +184,58 @@ const toldEntry = (entry: Entry | null): TreeEntry | null =>
 const told = (left: readonly Left[]): readonly LeftOut[] =>
   left.map(({ path, reason }) => ({ path: pathText(path), reason }))
 
-async function restore(blobs: Blobs, base: Base, id: Sha256) {
-  const { manifest, options } = await opened(blobs, base, id)
+async function restore(blobs: Blobs, base: Base, id: Sha256, how: RestoreOptions) {
+  const { manifest, options } = await openManifest(blobs, base, id)
   const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => blobs.put(bytes)) })
-  const difference = differenceOf(manifest, scan)
+  const target = targetOf(manifest, scan, how)
+  const whole = differenceOf(target, scan)
+  const { after = Number.POSITIVE_INFINITY } = how
+  const extraDirectories = whole.extraDirectories.filter(path => (scan.changedAt.get(path) ?? 0) <= after)
+  const difference = { ...whole, extraDirectories }
   if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
   await expectBlobs(difference, blobs)
-  const saved = await blobs.put(writeManifest(manifestOf(manifest.patterns, scan)))
+  const stood = manifestOf(manifest.patterns, scan)
+  const earlier = how.earlier === undefined ? null : await storedManifest(blobs, how.earlier)
+  const saved = await blobs.put(writeManifest(earlier === null ? stood : joined(earlier, stood, manifest)))
+  const kept = target === manifest ? id : await blobs.put(writeManifest(target))
+  how.onSaved?.(saved)
 
   const contentOf = async (file: Entry & { readonly type: 'file' }) =>
     (await blobs.get(file.sha256)) ?? missing(file.sha256)
   const changed = await carryOut(difference, { root: base.root, scan, contentOf })
 
-  const after = differenceOf(manifest, await scanScope({ ...options, keep: async () => {} }))
-  const wrong = [...after.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...after.unknown]
+  const rest = differenceOf(target, await scanScope({ ...options, keep: async () => {} }))
+  const wrong = [...rest.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...rest.unknown]
   if (wrong.length > 0) cannot('restore everything', wrong)
-  return { saved, changed: changed.map(pathText), left: told(manifest.left) }
+  return { saved, changed: changed.map(pathText), manifest: kept, left: told(manifest.left) }
+}
+
+/** The manifest with what is kept, or written instead, as it shall stand. */
+function targetOf(manifest: Manifest, scan: Scan, { keep, write }: RestoreOptions): Manifest {
+  if ((keep?.size ?? 0) === 0 && (write?.size ?? 0) === 0) return manifest
+  const entries = new Map(manifest.entries)
+  for (const path of new Set([...manifest.entries.keys(), ...scan.found.keys()])) {
+    const instead = write?.get(pathText(path))
+    if (instead !== undefined && instead.type !== 'link') entries.set(path, instead)
+    if (keep?.has(pathText(path)) !== true) continue
+    const found = scan.found.get(path)
+    if (found === undefined || found.type === 'special') entries.delete(path)
+    else entries.set(path, found)
+    // The directories it lies in belong to it.
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const above = scan.found.get(path.slice(0, at))
+      if (above?.type === 'directory' && !entries.has(path.slice(0, at))) entries.set(path.slice(0, at), above)
+    }
+  }
+  return { ...manifest, entries }
+}
+
+/** What stood there before a restore that was cut off, and what somebody has changed since. */
+function joined(earlier: Manifest, stood: Manifest, wanted: Manifest): Manifest {
+  const entries = new Map(earlier.entries)
+  for (const [path, entry] of stood.entries)
+    if (JSON.stringify(entry) !== JSON.stringify(wanted.entries.get(path))) entries.set(path, entry)
+  return { ...stood, entries }
 }
 
 function manifestOf(patterns: readonly string[], scan: Scan): Manifest {

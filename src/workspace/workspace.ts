@@ -1,7 +1,7 @@
 // The door of `workspace/`: the files being worked on. A `Workspace` captures and restores a task's declared write scope;
 // `Snapshots` keep the whole tree, say what changed between two of them, and roll back what a plan wrote.
 
-import type { Sha256 } from '../domain/id.ts'
+import type { Millis, Sha256 } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
 
 export interface Workspace {
@@ -11,9 +11,26 @@ export interface Workspace {
    * Makes the scope equal to the manifest again. What stood there and differs is stored first (`saved`), so that no byte of
    * a person's work is lost. Running it again after a crash ends in the same state.
    */
-  restore(manifest: Sha256): Promise<Restored>
+  restore(manifest: Sha256, options?: RestoreOptions): Promise<Restored>
   /** What is different in the scope now. The contents that stand there are stored, so that nothing of it can be lost. */
-  changesSince(manifest: Sha256): Promise<Differences>
+  changesSince(manifest: Sha256): Promise<ScopeDifferences>
+  /** What a restore set back, and what it made of it: the entries in which two manifests of one scope differ. */
+  compare(saved: Sha256, to: Sha256): Promise<Differences>
+  /** Joins two edits of one stored text where they do not touch each other; null where they do, or where it is no text. */
+  merge(base: Sha256, mine: Sha256, theirs: Sha256): Promise<{ readonly sha256: Sha256; readonly size: number } | null>
+}
+
+export interface RestoreOptions {
+  /** Paths that stay as they are. */
+  readonly keep?: ReadonlySet<string>
+  /** Paths that become something else than the manifest says; the contents are stored. */
+  readonly write?: ReadonlyMap<string, TreeEntry>
+  /** What an earlier restore of the same kind, which was cut off, had saved. */
+  readonly earlier?: Sha256
+  /** Empty directories that were changed later than this stay. */
+  readonly after?: Millis
+  /** Called with what stood there, before the first file is changed. */
+  readonly onSaved?: (saved: Sha256) => void
 }
 
 export type Captured =
@@ -32,6 +49,8 @@ export type Restored =
       readonly ok: true
       readonly saved: Sha256
       readonly changed: readonly string[]
+      /** The scope as it stands now: the manifest, with what was kept or written instead. */
+      readonly manifest: Sha256
       readonly left: readonly LeftOut[]
     }
   | { readonly ok: false; readonly failure: Failure }
@@ -150,6 +169,11 @@ export interface Change {
 export type Differences =
   /** `left`: what one side does not hold, so that nobody can say whether it changed. */
   | { readonly ok: true; readonly changes: readonly Change[]; readonly left: readonly LeftOut[] }
+  | { readonly ok: false; readonly failure: Failure }
+
+/** `changedAt`: when each path was changed last, by the file system's own mark; of a path that is gone, its folder. */
+export type ScopeDifferences =
+  | (Extract<Differences, { ok: true }> & { readonly changedAt: ReadonlyMap<string, Millis> })
   | { readonly ok: false; readonly failure: Failure }
 
 export type Entries =

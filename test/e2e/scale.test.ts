@@ -30,7 +30,7 @@ async function openRooms(): Promise<Rooms> {
   }
   return {
     store: await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID }),
-    workspace: { capture: unused, restore: unused, changesSince: unused },
+    workspace: { capture: unused, restore: unused, changesSince: unused, compare: unused, merge: unused },
     runners: new Map([['run', { action: 'run', attempt: async () => ({ type: 'done', outputs: { answer: 42 } }) }]]),
     processes: { endOwner: unused, endAttempt: unused },
     clock: systemClock,

@@ -206,7 +206,11 @@ function orderFor(
         verdict,
         rationale: message ?? '',
         ...(asks.on === null ? {} : { hash: asks.on }),
-        ...(word === 'choose' ? { option: more[0]! } : {}),
+        ...(word === 'choose'
+          ? { option: more[0]! }
+          : asks.type === 'edits' && verdict === 'chosen'
+            ? { option: word }
+            : {}),
         ...(asks.type === 'question' && word === 'answer' ? { answers: valuesFor(asks.form, more) } : {}),
         ...(to === undefined ? {} : { to: to as TaskName }),
       }

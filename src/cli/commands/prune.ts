@@ -31,6 +31,11 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
     answer(context, { dryRun, archived, ...pruned }, () => [
       ...(options.archive === true ? [`${archived.length} plans ${verb} archived`] : []),
       `${pruned.plans} plans, ${pruned.entries} entries, ${pruned.blobs} blobs (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
+      ...(pruned.held === 0
+        ? []
+        : [
+            `${pruned.held} plans stay: files were set back in them lately, and can still be restored (planfold restore PLAN)`,
+          ]),
     ])
     return EXIT.done
   })

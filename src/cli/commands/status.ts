@@ -7,6 +7,7 @@ import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
 import { brief } from '../brief.ts'
 import { type Context, withState } from '../context.ts'
+import { setBackLines } from '../edited-paths.ts'
 import { ago, elapsed } from '../elapsed.ts'
 import { counted } from '../ending.ts'
 import { EXIT } from '../exit.ts'
@@ -57,6 +58,7 @@ function statusLines(context: Context, summary: Held): readonly string[] {
     lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
   for (const failed of summary.failed.slice(0, 5))
     lines.push(`  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}`)
+  lines.push(...setBackLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)

@@ -105,7 +105,7 @@ Examples:
     .argument('<id>', 'as the list shows it')
     .argument(
       '<answer...>',
-      'approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave: as listed',
+      'approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave, keep, take: as listed',
     )
     .option('-m, --message <text>', 'why')
     .option('--hash <hash>', 'of what you looked at; refused when it asks about something else')

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { ApproveOptions } from '../commands/approve.ts'
+import type { ChooseOptions } from '../commands/choose.ts'
 import type { DoneOptions } from '../commands/done.ts'
 import type { FailOptions } from '../commands/fail.ts'
 import type { HeartbeatOptions } from '../commands/heartbeat.ts'
@@ -82,13 +83,16 @@ export function addDeciding(program: Command, act: Act): void {
   program
     .command('choose')
     .helpGroup(GROUP)
-    .description('take one of the options of a decision')
+    .description('take one of the options of a decision; for edits that would be set back: keep, take or merge')
     .argument('<plan>', PLAN)
     .argument('<task>', TASK)
     .argument('[option]', 'the option')
     .option('-m, --message <text>', 'why')
     .option(...seen)
-    .action((plan: string, task: string, option: string | undefined, options: GateOptions) =>
+    .option('--keep <path>', 'of edits: this one stays; repeat for more', several)
+    .option('--take <path>', 'of edits: this one goes back to before the task', several)
+    .option('--merge <path>', 'of edits: this one is merged', several)
+    .action((plan: string, task: string, option: string | undefined, options: ChooseOptions) =>
       act(async context =>
         (await import('../commands/choose.ts')).choose(
           context,

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { DiffOptions } from '../commands/checkpoints-diff.ts'
+import type { RestoreOptions } from '../commands/restore.ts'
 import type { RollbackOptions } from '../commands/rollback.ts'
 import type { UndoOptions } from '../commands/undo.ts'
 import type { Act } from '../program.ts'
@@ -12,6 +13,7 @@ const PLAN = 'its name or UUID; may be left out when only one plan is open'
 
 export function addGoingBack(program: Command, act: Act): void {
   addCheckpoints(program, act)
+  addRestore(program, act)
 
   const rollback = program
     .command('rollback')
@@ -57,6 +59,32 @@ Example:
     )
     .action((plan: string | undefined, options: UndoOptions) =>
       act(async context => (await import('../commands/undo.ts')).undo(context, plan, options)),
+    )
+}
+
+function addRestore(program: Command, act: Act): void {
+  program
+    .command('restore')
+    .helpGroup(GROUP)
+    .description('bring back versions of files that were set back; without paths, list what is kept')
+    .argument('<plan>', 'its name or UUID')
+    .argument('[paths...]', 'files, folders or patterns among those that are kept')
+    .option('--hash <hash>', 'this version; the one that was replaced last when left out')
+    .option('--overwrite', 'also where something else stands by now; that is kept in turn')
+    .option('--merge', 'join both where the text joins cleanly')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold restore release                  what was set back, when, and before which task
+  planfold restore release src/mine.txt     bring the last version back
+  planfold restore release src/mine.txt --hash 6b9a01c7
+
+A retry after a crash sets files back to before the task. Whatever stood there is kept for 30 days, or as long as
+\`policy.retention.restored\` says, also when the plan is pruned meanwhile.`,
+    )
+    .action((plan: string, paths: string[], options: RestoreOptions) =>
+      act(async context => (await import('../commands/restore.ts')).restore(context, plan, paths, options)),
     )
 }
 

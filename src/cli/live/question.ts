@@ -11,6 +11,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Option } from '../../domain/plan.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
+import { editedLines } from '../edited-paths.ts'
 import type { Paint } from '../paint.ts'
 import { particulars as beside } from '../waiting.ts'
 import { cut } from '../width.ts'
@@ -133,6 +134,14 @@ function choices({ asks, back }: Waiting): readonly Choice[] {
         REJECT,
         LATER,
       ]
+    case 'edits':
+      return [
+        { key: 'k', label: '[k]eep the edits', verdict: 'chosen', option: 'keep' },
+        { key: 't', label: '[t]ake the version before the task', verdict: 'chosen', option: 'take' },
+        { key: 'm', label: '[m]erge', verdict: 'chosen', option: 'merge' },
+        GIVE_UP,
+        LATER,
+      ]
     // A form is filled in elsewhere.
     case 'question':
       return [REJECT, LATER]
@@ -156,6 +165,8 @@ function asked({ asks }: Waiting): string {
       return 'does this hold?'
     case 'unknown-outcome':
       return 'nobody knows whether it happened. Did it?'
+    case 'edits':
+      return 'somebody has worked on its files since its last attempt. What becomes of these edits?'
     case 'consent':
       return 'may it begin?'
     case 'decision':
@@ -177,6 +188,8 @@ function particulars(waiting: Waiting): readonly string[] {
       return asks.criteria.map(criterion => `- ${criterion}`)
     case 'unknown-outcome':
       return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+    case 'edits':
+      return editedLines(asks)
     case 'consent':
       return [asks.why, ...beside(waiting)]
     case 'decision':

@@ -2,10 +2,12 @@
 // lines than the window has rows, never wider than its columns.
 
 import type { Millis } from '../../domain/id.ts'
+import type { SetBack } from '../../domain/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Progress } from '../../domain/views/progress.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
+import { setBackLines } from '../edited-paths.ts'
 import { elapsed } from '../elapsed.ts'
 import { type Paint, SPINNER, symbol, tint } from '../paint.ts'
 import { cut, padded, width } from '../width.ts'
@@ -24,6 +26,8 @@ export interface Sight {
   readonly question: readonly string[]
   /** What goes on besides tasks: pausing, attached to another process. */
   readonly notice: string | null
+  /** Files that were set back before tasks were tried again. */
+  readonly restored?: readonly SetBack[]
 }
 
 export interface Window {
@@ -35,10 +39,20 @@ export interface Window {
 }
 
 const NAME_COLUMNS_MAX = 32
+/** The last time, with the command that restores. */
+const SET_BACK_ROWS = 2
 
 export function view(sight: Sight, window: Window, paint: Paint): readonly string[] {
   const columns = Math.max(20, window.columns - 1)
-  const foot = [...squeezed(sight.question, window.rows - 3), footer(sight, columns, paint)]
+  const setBack = setBackLines(sight, paint)
+    .slice(-SET_BACK_ROWS)
+    .map(line => cut(line, columns))
+  const rows = window.rows - 3 - setBack.length
+  const foot = [
+    ...(rows > 6 ? setBack : []),
+    ...squeezed(sight.question, rows > 6 ? rows : window.rows - 3),
+    footer(sight, columns, paint),
+  ]
   const room = Math.max(1, window.rows - 1 - foot.length)
   const { before, shown, after } = choose(sight.cards, room)
   const nameColumns = Math.min(

@@ -1,7 +1,7 @@
 // What a person decides at a gate, and what follows from it.
 
 import type { CommandOf, Decide } from '../command.ts'
-import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
+import { EDIT_CHOICES, type EventOf, type GateAsks, type GateVerdict } from '../event.ts'
 import { isBefore } from '../evolve-judgement.ts'
 import { fillIn } from '../form.ts'
 import { nameKey, type TaskName } from '../id.ts'
@@ -162,7 +162,17 @@ const tooOften = (what: string, over: { readonly target: TaskName; readonly visi
     'reject it, or raise `visits` in a revision',
   )
 
-function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers }: Decide): Refusal | undefined {
+function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, choices }: Decide): Refusal | undefined {
+  if (verdict === 'chosen' && asks.type === 'edits') {
+    const strange = [option, ...Object.values(choices ?? {})].find(one => !EDIT_CHOICES.includes(one as never))
+    if (option !== undefined && strange === undefined) return undefined
+    return refuse(
+      'invalid',
+      `'${strange ?? ''}' is no answer to what becomes of edits`,
+      'choose keep, take or merge',
+      EDIT_CHOICES,
+    )
+  }
   if (verdict === 'chosen' && asks.type === 'decision') {
     const ids = asks.options.map(({ id }) => id)
     if (option !== undefined && ids.includes(option)) return undefined
@@ -222,7 +232,7 @@ function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
 function saidBesides(
   { state, now }: Draft,
   { definition, gate }: TaskState,
-  { by, verdict, option, answers, edits, until }: Decide,
+  { by, verdict, option, choices, answers, edits, until }: Decide,
   target: TaskState | null,
 ): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
   if (state.rules < 3 || gate === null) return {}
@@ -235,6 +245,7 @@ function saidBesides(
     ...(hash === null ? {} : { hash }),
     ...(binds === undefined ? {} : { binds, until: until ?? now + validMs(state) }),
     ...(option === undefined ? {} : { option }),
+    ...(choices === undefined || gate.asks.type !== 'edits' ? {} : { choices }),
     ...(filled?.ok === true ? { answers: filled.answers } : {}),
     ...(target === null ? {} : { to: target.definition.id }),
   }
@@ -266,4 +277,5 @@ const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {
   replan: ['again', 'skipped', 'rejected'],
   verdict: ['approved', 'rejected'],
   'unknown-outcome': ['done', 'again', 'rejected'],
+  edits: ['chosen', 'rejected'],
 }

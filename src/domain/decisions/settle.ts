@@ -6,6 +6,7 @@ import { isTrouble } from '../breaker.ts'
 import { loopsUsedUp } from '../caps.ts'
 import type { Interrupted } from '../command.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
+import type { Millis } from '../id.ts'
 import { LOST_MAX } from '../limits.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { backoffMs, retryOf } from '../retry.ts'
@@ -25,9 +26,17 @@ export function settle(draft: Draft, task: TaskState, result: Result | Interrupt
 }
 
 /** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
-export function lose(draft: Draft, task: TaskState, reason: string, hand: 'by us' | 'by the world'): void {
+export function lose(
+  draft: Draft,
+  task: TaskState,
+  reason: string,
+  hand: 'by us' | 'by the world',
+  lastSign?: Millis,
+): void {
   const startedAt = task.startedAt ?? draft.now
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason } as const
+  const isScoped = task.prepared?.preimage !== undefined
+  const sign = lastSign === undefined || !isScoped ? {} : { lastSign }
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)

@@ -164,6 +164,7 @@ export function askable(state: PlanState): readonly TaskState[] {
 function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Asking | null): boolean {
   if (made.failure !== undefined || made.when === false) return true
   if (made.when === undefined && isUnjudged(task)) return false
+  if (made.edits !== undefined) return true
   // What it finds is told with the plan that it becomes, see expanding.ts.
   if (task.definition.action.type === 'items') return false
   if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
@@ -201,6 +202,11 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
     emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
   }
   if (prepared.failure === undefined && !isClear(draft, task, prepared)) return
+  if (prepared.failure === undefined && prepared.edits !== undefined) {
+    const { shown, ...edits } = prepared.edits
+    emit(draft, { type: 'gate.opened', task: name, asks: { type: 'edits', ...edits }, hash: shown, shown })
+    return
+  }
   if (prepared.failure === undefined && asking !== null) {
     openPrepared(draft, task, asking)
     return

@@ -23,10 +23,8 @@ import { openAsked, startInLine, wantsAttempt } from './starting.ts'
 
 export function turn(draft: Draft, command: Turn): void {
   const { state } = draft
-  for (const { task, to, saved, files } of command.restored ?? []) {
-    if (state.tasks.has(task))
-      emit(draft, { type: 'workspace.restored', task, to, saved, ...(files === undefined ? {} : { files }) })
-  }
+  for (const restored of command.restored ?? [])
+    if (state.tasks.has(restored.task)) emit(draft, { type: 'workspace.restored', ...restored })
   if (state.rules > 2) for (const notice of command.notices ?? []) emit(draft, { type: 'notice.sent', ...notice })
   for (const { task: name, visit, attempt, result } of command.settled ?? []) {
     const task = state.tasks.get(name)
@@ -57,7 +55,7 @@ export function turn(draft: Draft, command: Turn): void {
 }
 
 export function recover(draft: Draft, command: CommandOf<'recover'>): void {
-  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world')
+  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
   const name = draft.state.compensation
   if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
     const failure = {

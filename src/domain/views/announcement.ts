@@ -75,6 +75,7 @@ const JOURNALED: { readonly [T in EventType]: true } = {
   'assessment.made': true,
   'criterion.judged': true,
   'workspace.restored': true,
+  'files.restored': true,
   'compensation.started': true,
   'compensation.finished': true,
   'compensation.retried': true,

@@ -1,5 +1,6 @@
 // What waits for a person, in one sentence. What others wrote goes through `say`, which makes it safe for wherever it is read.
 
+import type { EditedPaths } from '../event.ts'
 import type { InboxItem } from './inbox.ts'
 
 export type Say = (text: string) => string
@@ -12,6 +13,8 @@ export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, 
       return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
     case 'unknown-outcome':
       return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
+    case 'edits':
+      return `${task} waits: a person has worked on ${pathsIn(asks, say)}, which its next attempt would set back`
     case 'consent':
       return `${task} asks for approval before it begins: ${say(asks.why)}`
     case 'decision':
@@ -33,4 +36,13 @@ export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, 
     default:
       return asks satisfies never
   }
+}
+
+const PATHS_MAX = 5
+
+/** The first of the paths, and how many more there are. */
+export function pathsIn({ paths, more = 0 }: EditedPaths, say: Say): string {
+  const shown = paths.slice(0, PATHS_MAX).map(say)
+  const rest = paths.length - shown.length + more
+  return `${shown.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
 }

@@ -209,6 +209,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'retry.scheduled':
       return 'attempt'
     case 'workspace.restored':
+    case 'files.restored':
       return 'files'
     case 'compensation.started':
     case 'compensation.finished':

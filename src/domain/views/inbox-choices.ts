@@ -43,6 +43,21 @@ export function answersTo(type: InboxAsks['type'], { plan, task, mayGoBack }: As
         { answer: 'choose', means: 'take one of the options', command: `${of('choose')} OPTION -m 'why'` },
         reject('none of them'),
       ]
+    case 'edits':
+      return [
+        { answer: 'keep', means: 'the edits stay; the task works on with them', command: `${of('choose')} keep` },
+        {
+          answer: 'take',
+          means: 'set back to before the task; the edited versions are kept: planfold restore',
+          command: `${of('choose')} take`,
+        },
+        {
+          answer: 'merge',
+          means: 'keep the edits, take out what the task wrote, where both join cleanly',
+          command: `${of('choose')} merge`,
+        },
+        reject('give up: the task failed'),
+      ]
     case 'question':
       return [
         { answer: 'answer', means: 'fill in the form', command: `${of('answer')} NAME=VALUE` },
@@ -111,4 +126,7 @@ export const VERDICTS: { readonly [word: string]: GateVerdict } = {
   done: 'done',
   again: 'again',
   skip: 'skipped',
+  keep: 'chosen',
+  take: 'chosen',
+  merge: 'chosen',
 }

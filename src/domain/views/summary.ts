@@ -6,7 +6,7 @@ import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Vote } from '../judgement-event.ts'
 import type { Verdict } from '../result.ts'
-import type { OpenGate, PlanState, RollbackUnderWay, TaskState } from '../state.ts'
+import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
 import { recoveryLine } from './explain.ts'
@@ -52,6 +52,8 @@ export interface Summary {
   readonly breakers?: readonly { readonly capability: string; readonly until: Millis; readonly failures: number }[]
   /** Of a plan that failed: why, and what to do next. */
   readonly stopped?: Stopped
+  /** Files that were set back before tasks were tried again, oldest first; absent when there are none. */
+  readonly restored?: readonly SetBack[]
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
@@ -126,6 +128,7 @@ export function summary(state: PlanState): Summary {
     claimable,
     ...askedIn(state),
     ...troubles(state),
+    ...(state.restored.length === 0 ? {} : { restored: state.restored }),
     ...underWay(state),
   }
 }

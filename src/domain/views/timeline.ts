@@ -88,7 +88,9 @@ export function sentence(event: Event): string {
     case 'retry.scheduled':
       return `${event.task} will be tried again`
     case 'gate.opened':
-      return `${event.task} asks for a decision`
+      return event.asks.type === 'edits'
+        ? `${event.task} waits: somebody has edited ${names([...event.asks.paths])}, which its next attempt would set back`
+        : `${event.task} asks for a decision`
     case 'gate.decided':
       return decidedLine(event)
     case 'criterion.judged':
@@ -96,8 +98,12 @@ export function sentence(event: Event): string {
     case 'workspace.restored': {
       const files =
         event.files === undefined || event.files.length === 0 ? `files of ${event.task}` : names(event.files)
-      return `${files} set back to before ${event.task}; what stood there is kept as ${event.saved}`
+      const kept = (event.kept ?? []).length === 0 ? '' : `; kept as edited: ${names(event.kept ?? [])}`
+      if (event.files?.length === 0) return `before ${event.task} is tried again${kept}`.replace('; ', ', ')
+      return `${files} set back to before ${event.task}; what stood there is kept as ${event.saved}${kept}`
     }
+    case 'files.restored':
+      return `${names(event.files)} restored by ${event.by}`
     case 'compensation.started':
       return `compensating ${event.task}`
     case 'compensation.finished':

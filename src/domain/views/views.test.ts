@@ -332,6 +332,17 @@ describe('timeline', () => {
       { type: 'criterion.judged', task: a, criterion: 'x > 1', holds: false },
       'a: x > 1 does not hold',
     ],
+    'files.restored': [
+      {
+        type: 'files.restored',
+        changes: numberedSha(1),
+        saved: numberedSha(2),
+        paths: 1,
+        files: ['src/a.txt'],
+        by: 'ana',
+      },
+      'src/a.txt restored by ana',
+    ],
     'workspace.restored': [
       { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
       'files of a set back to before a; what stood there is kept as 0000000000000000000000000000000000000000000000000000000000000002',

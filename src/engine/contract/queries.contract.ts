@@ -33,6 +33,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     checkpoint: { type: 'checkpoint', plan, checkpoint: 'here' },
     checkpointDiff: { type: 'checkpointDiff', plan, from: 'here' },
     blob: { type: 'blob', sha256: '0'.repeat(64) as Sha256 },
+    keptFiles: { type: 'keptFiles', plan },
     rollbackPreview: { type: 'rollbackPreview', plan },
     compare: { type: 'compare', plan, with: plan },
     pullRequest: { type: 'pullRequest', plan },

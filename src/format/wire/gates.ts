@@ -16,7 +16,17 @@ const gateShape = z.looseObject({
   plan_id: z.string(),
   task_id: z.string(),
   title: z.string().nullable(),
-  asks: z.enum(['approval', 'consent', 'decision', 'question', 'recovery', 'replan', 'verdict', 'unknown-outcome']),
+  asks: z.enum([
+    'approval',
+    'consent',
+    'decision',
+    'question',
+    'recovery',
+    'replan',
+    'verdict',
+    'unknown-outcome',
+    'edits',
+  ]),
   asked: z
     .looseObject({})
     .meta({ description: 'All of what is asked: what to show, the options, the form, the criteria.' }),
@@ -44,7 +54,17 @@ export const pushBackBody = wire(
     to: z.string().min(1).max(200).optional().meta({ description: 'The task that is done again.' }),
   }),
 )
-export const chooseBody = wire(z.strictObject({ rationale, hash, option: z.string().min(1).max(200) }))
+export const chooseBody = wire(
+  z.strictObject({
+    rationale,
+    hash,
+    option: z.string().min(1).max(200).meta({ description: 'Of `edits`: keep, take or merge.' }),
+    choices: z
+      .record(z.string().min(1).max(4096), z.enum(['keep', 'take', 'merge']))
+      .optional()
+      .meta({ description: 'Of `edits`: another choice for single paths.' }),
+  }),
+)
 export const answerBody = wire(z.strictObject({ rationale, hash, answers: map }))
 
 export const decided = wire(

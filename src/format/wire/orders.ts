@@ -79,6 +79,7 @@ const decision = {
   hash: sha256.exactOptional(),
   until: z.number().exactOptional(),
   option: text.exactOptional(),
+  choices: z.record(z.string(), z.enum(['keep', 'take', 'merge'])).exactOptional(),
   answers: jsonObject.exactOptional(),
   to: task.exactOptional(),
 }
@@ -166,6 +167,11 @@ export const ORDERS = {
   checkpoint: of('checkpoint', { name: reference.exactOptional() }),
   rollback: of('rollback', goingBack),
   undo: of('undo', choosing),
+  restore: of('restore', {
+    paths: z.array(text).min(1).max(LIST_MAX),
+    hash: reference.exactOptional(),
+    every: side.exactOptional(),
+  }),
   fork: of('fork', {
     from: reference,
     name: reference.exactOptional(),

@@ -1,6 +1,6 @@
 // Gates over HTTP: what waits for a decision in a plan, and deciding. The name of the token is who decided.
 
-import type { GateAsks, GateVerdict } from '../../domain/event.ts'
+import type { EditChoices, GateAsks, GateVerdict } from '../../domain/event.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { GateEdits } from '../../engine/engine.ts'
@@ -32,6 +32,7 @@ const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {
   question: ['answer', 'reject'],
   recovery: ['again', 'skip', 'reject'],
   replan: ['again', 'skip', 'reject'],
+  edits: ['choose', 'reject'],
 }
 
 interface Said {
@@ -40,6 +41,7 @@ interface Said {
   readonly hash: string | undefined
   readonly until?: number
   readonly option?: string
+  readonly choices?: EditChoices
   readonly answers?: JsonObject
   readonly to?: string
   readonly edits?: GateEdits
@@ -103,11 +105,12 @@ export const gateRoutes: readonly AnyRoute[] = [
       return { verdict: 'pushed-back', rationale, hash, ...(to === undefined ? {} : { to }) }
     },
   ),
-  answering('choose', chooseBody, 'Takes one of the options.', async (_, { rationale = '', hash, option }) => ({
+  answering('choose', chooseBody, 'Takes one of the options.', async (_, body) => ({
     verdict: 'chosen',
-    rationale,
-    hash,
-    option,
+    rationale: body.rationale ?? '',
+    hash: body.hash,
+    option: body.option,
+    ...(body.choices === undefined ? {} : { choices: body.choices }),
   })),
   answering('answer', answerBody, 'Fills in the form of a question.', async (_, { rationale = '', hash, answers }) => ({
     verdict: 'answered',
