@@ -74,7 +74,7 @@ COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfol
 COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
-      'resume reject retry review revise revisions replay',
+      'resume reject retry review revise revisions restore replay',
       '--dry-run --dir',
       'diff',
       '--patch',
