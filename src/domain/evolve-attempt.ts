@@ -51,6 +51,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.lost':
       if (event.byUs !== true) task.lost++
+      // What did not begin is no attempt that a cap counts.
+      if (event.begun === false && state.rules > 2) state.attempts--
       task.claim = null
       task.reason = event.reason
       setStatus(state, task, 'ready')

@@ -52,6 +52,7 @@ export function newState(): PlanState {
     questions: [],
     proposals: [],
     halted: false,
+    shortage: null,
     rounds: 0,
     rollsBack: false,
     setBack: false,
@@ -116,6 +117,7 @@ const LATER_KEYS = [
   'stampedEntry',
   'agent',
   'annotations',
+  'shortage',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

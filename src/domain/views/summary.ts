@@ -6,6 +6,7 @@ import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Vote } from '../judgement-event.ts'
 import type { Verdict } from '../result.ts'
+import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, TaskState } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
@@ -52,6 +53,8 @@ export interface Summary {
   readonly breakers?: readonly { readonly capability: string; readonly until: Millis; readonly failures: number }[]
   /** Of a plan that failed: why, and what to do next. */
   readonly stopped?: Stopped
+  /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
+  readonly shortage?: Shortage
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
@@ -163,7 +166,7 @@ function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'a
   return asked.length === 0 || endedAt !== null ? {} : { asked }
 }
 
-function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped'> {
+function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped' | 'shortage'> {
   const recovering = state.order.flatMap(task => {
     const how = recoveryLine(state, task)
     return how === null ? [] : [{ task: task.definition.id, how }]
@@ -176,6 +179,7 @@ function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | '
     ...(recovering.length === 0 ? {} : { recovering }),
     ...(breakers.length === 0 ? {} : { breakers }),
     ...(stopped === null ? {} : { stopped }),
+    ...(state.status === 'paused' && state.shortage !== null ? { shortage: state.shortage } : {}),
   }
 }
 

@@ -31,12 +31,12 @@ export function runRunner(options: RunOptions): Runner {
       if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
       if (stop.aborted) return { type: 'interrupted' }
       const environment = childEnvironment(attempt, tools)
-      if (!environment.ok) return { type: 'failed', failure: environment.failure }
+      if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
       const gate = await openGate(tools)
-      if (!gate.ok) return { type: 'failed', failure: gate.failure }
+      if (!gate.ok) return { type: 'failed', failure: gate.failure, begun: false }
       const cwd = await gate.value.directory(attempt.definition.cwd ?? '.')
       await gate.value.close()
-      if (!cwd.ok) return { type: 'failed', failure: cwd.failure }
+      if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       const argv = argvOf(attempt.action.command)
       tools.log(
         'engine',
@@ -53,7 +53,7 @@ export function runRunner(options: RunOptions): Runner {
         onOutput: (stream, chunk) => taps[stream].write(chunk),
       })
       await cwd.value.close()
-      if (child instanceof Error) return { type: 'failed', failure: spawnFailure(child, argv) }
+      if (child instanceof Error) return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
       const ending = await follow(child, attempt, tools, stop.signal, options)
       taps.stdout.end()
       taps.stderr.end()
