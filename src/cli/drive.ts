@@ -17,6 +17,7 @@ import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
 import { NoticeWait } from './notice-wait.ts'
 import { type Ended, isRollbackEnd } from './rollback-words.ts'
+import { shortEnd, thrownShort } from './shortage-words.ts'
 
 export interface DriveTask {
   readonly plan: PlanId
@@ -105,6 +106,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
   }
 
+  // Loaded now: should file handles run out while it is driven, it could not be loaded any more.
+  await import('./complain.ts')
   // A plan that waits for people has no timer of its own: without this, Node would leave.
   const awake = setInterval(() => {}, AWAKE_MS)
   let driven: Driven
@@ -121,8 +124,11 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
       if ((await attached(driven.holder)) === 'over') break
     }
     if (driven.status === 'lost') throw await lostTo(composed, plan, name)
+    if (driven.status === 'short') throw shortEnd(name, driven.shortage)
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
+  } catch (error) {
+    throw thrownShort(name, error) ?? error
   } finally {
     clearInterval(awake)
     notices.close()

@@ -13,6 +13,7 @@ import type { Context, StopSignal } from './context.ts'
 import { setBackLines } from './edited-paths.ts'
 import { elapsed } from './elapsed.ts'
 import { type Paint, symbol, tint } from './paint.ts'
+import { shortageLines } from './shortage-words.ts'
 import { waitingLines } from './waiting.ts'
 
 export interface EndingOf {
@@ -70,6 +71,7 @@ export function endingLines(
   lines.push(...setBackLines(summary, paint))
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
+  lines.push(...shortageLines(summary, paint))
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
   else lines.push(`  handoff  planfold handoff ${summary.name}`)
@@ -78,8 +80,10 @@ export function endingLines(
     lines.push(
       `  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`,
     )
-  else if (summary.status === 'paused') lines.push(`  paused; resume with: ${paint.bold(next ?? '')}`)
-  else if (next !== null)
+  else if (summary.status === 'paused') {
+    const then = summary.shortage === undefined ? '' : 'then '
+    lines.push(`  paused; ${then}resume with: ${paint.bold(next ?? '')}`)
+  } else if (next !== null)
     lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
   return lines
 }

@@ -105,6 +105,11 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     hint: 'start here with `planfold init`, or run a plan: planfold run plan.yaml',
   },
   StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold check`' },
+  SyncFailed: {
+    exit: EXIT.refused,
+    code: 'sync-failed',
+    hint: 'look at the disk; then go on with `planfold resume`, which starts from what is known to be stored',
+  },
   StoreBusy: { exit: EXIT.refused, code: 'busy', hint: 'another process is writing; try again' },
   StoreFull: { exit: EXIT.refused, code: 'full', hint: 'free some space and try again; nothing was written' },
   StoreDamaged: {

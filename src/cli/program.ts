@@ -32,7 +32,7 @@ Examples:
 
 Exit codes:
   0 done   1 the plan failed   2 bad input or usage   3 refused (conflict, policy, not allowed)
-  4 waits for a person, or paused   5 a bug of ours   130 interrupted`
+  4 waits for a person or for space, or paused   5 a bug of ours   130 interrupted`
 
 export function buildProgram(version: string, act: Act): Command {
   const program = new Command('planfold')

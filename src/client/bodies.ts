@@ -77,6 +77,15 @@ export interface PlanBody extends PlanFields {
   /** What clients said; the times beside it are ours. */
   readonly client: { readonly started_at: string | null; readonly completed_at: string | null }
   readonly reason: string | null
+  /** It is paused because the engine lacks this; no task failed by it, and it goes on by itself. */
+  readonly shortage?:
+    | {
+        readonly kind: 'disk-full' | 'open-files' | 'processes' | 'unavailable'
+        readonly code: string
+        readonly message: string
+        readonly hint: string
+      }
+    | undefined
   readonly origin: string | null
   readonly progress: {
     readonly total: number

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from './json.ts'
 import type { Proposal, Question } from './judgement-event.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
 import type { Failure, Prepared, Result, Standing, Verdict } from './result.ts'
+import type { Shortage } from './shortage.ts'
 
 export type Command =
   | {
@@ -65,7 +66,7 @@ export type Command =
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
   | Start
   /** With `force` also what may not be run again is ended; it is parked. */
-  | { readonly type: 'pause'; readonly reason?: string; readonly force?: true }
+  | { readonly type: 'pause'; readonly reason?: string; readonly force?: true; readonly cause?: Shortage }
   | { readonly type: 'resume' }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
@@ -250,6 +251,8 @@ export interface Turn {
     readonly task?: TaskName
     readonly failure?: string
   }[]
+  /** What the engine itself lacks to go on: the plan is paused. */
+  readonly shortage?: Shortage
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
 }
@@ -305,6 +308,8 @@ export interface Settlement {
 export interface Interrupted {
   readonly status: 'interrupted'
   readonly reason: string
+  /** False where it is certain that the attempt did nothing; absent when nobody knows. */
+  readonly begun?: false
 }
 
 export type CommandType = Command['type']

@@ -10,6 +10,7 @@ import type { JsonObject } from './json.ts'
 import type { Feedback, JudgementEvent } from './judgement-event.ts'
 import type { Action, Approvers, CompensatingTask, Field, GateType, Impact, Option, PlanDefinition } from './plan.ts'
 import type { Evidence, Failed, Failure, Result, Standing, Succeeded, Verdict } from './result.ts'
+import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
 export type Event =
@@ -47,7 +48,7 @@ export type Event =
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
   /** `stamp`: how the world stood then. */
   | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen'; readonly stamp?: Standing }
-  | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true }
+  | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
@@ -113,6 +114,8 @@ export type Event =
       readonly byUs?: true
       /** The last moment at which its processes are known to have lived, of a task that declares what it writes. */
       readonly lastSign?: Millis
+      /** It is certain that it did nothing: the machine lacked what it takes to begin. */
+      readonly begun?: false
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }

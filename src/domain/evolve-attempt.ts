@@ -55,6 +55,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.lost':
       if (event.byUs !== true) task.lost++
+      // What did not begin is no attempt that a cap counts.
+      if (event.begun === false && state.rules > 2) state.attempts--
       task.claim = null
       task.reason = event.reason
       if (event.byUs === true) endedAt(state, task, { how: 'interrupted', at: now })

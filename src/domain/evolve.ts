@@ -64,11 +64,13 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'paused'
       state.reason = event.reason
       state.halted = event.force === true
+      state.shortage = event.cause ?? null
       return
     case 'plan.resumed':
       state.status = 'active'
       state.reason = null
       state.halted = false
+      state.shortage = null
       return
     case 'plan.cancelled':
       state.status = 'active'

@@ -52,6 +52,7 @@ export function newState(): PlanState {
     questions: [],
     proposals: [],
     halted: false,
+    shortage: null,
     rounds: 0,
     rollsBack: false,
     setBack: false,
@@ -118,6 +119,7 @@ const LATER_KEYS = [
   'agent',
   'annotations',
   'restored',
+  'shortage',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

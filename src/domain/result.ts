@@ -5,6 +5,7 @@ import type { GitOperation } from './git-operation.ts'
 import type { Millis, Sha256 } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
+import type { ShortageKind } from './shortage.ts'
 
 export type Result = Succeeded | Failed
 
@@ -87,6 +88,8 @@ export interface Failure {
   readonly retryable: boolean
   /** What it was known by: `exit:75`, `signal:SIGKILL`, `timeout`, `http:429`, `errno:ENOSPC`, … */
   readonly code?: string
+  /** The engine's own work met it: what the machine lacks. Never said of what a task's own command met. */
+  readonly shortage?: ShortageKind
   /** Whoever said no asked for this much patience. */
   readonly retryAfterMs?: number
 }

@@ -10,6 +10,7 @@ import type { JsonObject } from './json.ts'
 import type { Consent, Feedback, Proposal, Question, Vote } from './judgement-event.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import type { Prepared, Result } from './result.ts'
+import type { Shortage } from './shortage.ts'
 import type { PlanStatus, TaskStatus } from './status.ts'
 
 export interface PlanState {
@@ -81,6 +82,8 @@ export interface PlanState {
   proposals: readonly (Proposal & { readonly since: Millis })[]
   /** Paused by force: nothing goes on to its end. */
   halted: boolean
+  /** What the engine lacks to go on, when it is paused for that. */
+  shortage: Shortage | null
   /** How often `converge` has judged the definition of done. */
   rounds: number
   /** It was aborted, and all files are to be taken back when it has ended. */

@@ -19,6 +19,7 @@ import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './c
 import { heldToEffects } from './effects.ts'
 import { lookAfter, lookApart, readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
+import { beforeBegun } from './shortage.ts'
 
 const ENGINE = 'engine' as Actor
 const TOLD_MAX = 20
@@ -48,17 +49,17 @@ export async function performApart(
   if (!mayWrite) {
     if (!looksAtFiles(definition, action.type)) return await work(rooms)
     const read = await reading(rooms, state, definition.id, work)
-    return read.ok ? read.value : { status: 'failed', failure: read.failure }
+    return read.ok ? read.value : beforeBegun(read.failure)
   }
   // The state is live: what it says is taken before the first wait.
   const about = aboutOf(rooms, state, task, options)
   if (!(await options.isHeld())) return GIVEN_UP
   const first = await guarded(rooms, () => begin(about, 'find', say))
-  if (!first.ok) return { status: 'failed', failure: first.failure }
+  if (!first.ok) return beforeBegun(first.failure)
   const earlier = 'result' in first.value ? await land(about, first.value, say) : null
   if (earlier !== null && earlier.status !== 'conflict') return earlier
   const begun = 'result' in first.value ? await guarded(rooms, () => begin(about, 'again', say)) : first
-  if (!begun.ok) return { status: 'failed', failure: begun.failure }
+  if (!begun.ok) return beforeBegun(begun.failure)
   if ('result' in begun.value) throw new Error('bug: what was to be begun anew was found')
   const { at, path, operations } = begun.value
   const look = await lookApart(at, state, options.action === undefined ? definition : null)

@@ -14,6 +14,7 @@ import type { AttendOptions, Driven, Worker } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import { listenForOrders } from './ordered-here.ts'
 import type { Rooms } from './rooms.ts'
+import { ShortageWatch } from './shortage-watch.ts'
 
 const MAX_DEFAULT = 16
 /** How long entries may gather before they are read. */
@@ -41,13 +42,17 @@ interface PutOff {
 
 type Hand = Pick<Worker, 'drive' | 'orphans' | 'tell'>
 
-export async function attend(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store'>, options: AttendOptions): Promise<void> {
+export async function attend(
+  hand: Hand,
+  rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>,
+  options: AttendOptions,
+): Promise<void> {
   await new Attendant(hand, rooms, options).run()
 }
 
 class Attendant {
   readonly #hand: Hand
-  readonly #rooms: Pick<Rooms, 'clock' | 'store'>
+  readonly #rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
   readonly #options: AttendOptions
   readonly #bell = new Bell()
   readonly #everyMs: number
@@ -66,14 +71,17 @@ class Attendant {
   readonly #later = new Map<PlanId, PutOff>()
   /** The version up to which everybody was told. */
   readonly #told = new Map<PlanId, number>()
+  /** Paused because we lacked something. */
+  readonly #shortages: ShortageWatch
 
-  constructor(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store'>, options: AttendOptions) {
+  constructor(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>, options: AttendOptions) {
     this.#hand = hand
     this.#rooms = rooms
     this.#options = options
     this.#everyMs = options.everyMs ?? ROUND_MS
     this.#max = Math.max(1, options.max ?? MAX_DEFAULT)
     this.#graceMs = options.graceMs ?? GRACE_MS
+    this.#shortages = new ShortageWatch(rooms, this.#everyMs)
     listenForOrders(rooms.store, plan => void this.#ordered.set(plan, rooms.clock.monotonic()))
   }
 
@@ -99,6 +107,7 @@ class Attendant {
         tidyAt = clock.monotonic() + TIDY_MS
       }
       this.#wakeDue()
+      if (clock.monotonic() >= this.#shortages.nextAt) await this.#tried(() => this.#shortages.resumeDue())
       await this.#lookAtMoved()
       this.#fill()
       if (this.#moved.size === 0 && !stop.aborted) await this.#bell.wait(clock, this.#untilNext(roundAt))
@@ -197,6 +206,7 @@ class Attendant {
     this.#wakes.delete(plan)
     if (state === null) return
     const { version } = state
+    this.#shortages.look(state)
     const next = nextActions(state, clock.now())
     const later = this.#later.get(plan)
     const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
@@ -237,7 +247,12 @@ class Attendant {
     if (works) {
       onDriving?.(1)
       const driven = await this.#hand
-        .drive(plan, { stop, patienceMs: PATIENCE_MS, ...(force === undefined ? {} : { force }) })
+        .drive(plan, {
+          stop,
+          patienceMs: PATIENCE_MS,
+          holdMs: Number.POSITIVE_INFINITY,
+          ...(force === undefined ? {} : { force }),
+        })
         .finally(() => onDriving?.(-1))
       onDriven?.(plan, driven)
       if (isElsewhere(driven)) return this.#putOff(plan, null)
@@ -258,7 +273,7 @@ class Attendant {
 
   #untilNext(roundAt: number): number {
     const { clock } = this.#rooms
-    let wait = roundAt - clock.monotonic()
+    let wait = Math.min(roundAt, this.#shortages.nextAt) - clock.monotonic()
     const now = clock.now()
     for (const at of this.#wakes.values()) wait = Math.min(wait, at - now)
     for (const [plan, { at }] of this.#later) if (!this.#isAtWork(plan)) wait = Math.min(wait, at - clock.monotonic())

@@ -8,6 +8,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
+import type { Shortage } from '../domain/shortage.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
@@ -307,6 +308,8 @@ export interface DriveOptions {
   readonly stay?: boolean
   /** Rest as `waiting` when nothing will happen for longer than this, though a retry is to come. */
   readonly patienceMs?: number
+  /** How long a known result is held that cannot be stored for want of space; five seconds when not said. */
+  readonly holdMs?: number
   /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
 }
@@ -318,3 +321,5 @@ export type Driven =
   /** Our lease is gone; whoever has it now drives on. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }
+  /** Our side lacks something, and a pause could not be written, or the plan is being undone: `resume` goes on. */
+  | { readonly status: 'short'; readonly shortage: Shortage }

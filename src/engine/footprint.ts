@@ -4,10 +4,11 @@
 import { isWatched, keepsToScope, scopeOf } from '../domain/effect.ts'
 import type { Sha256 } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
-import type { GitStanding, Prepared, Standing, Wrote } from '../domain/result.ts'
+import type { Failure, GitStanding, Prepared, Standing, Wrote } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { Rooms } from './rooms.ts'
+import { demandRoom, ShortageMet } from './shortage.ts'
 
 export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
 
@@ -20,13 +21,13 @@ export async function lookBefore(rooms: Rooms, state: PlanState, task: TaskState
 /** Before work in a place of its own: what a task declares, when it keeps to that, else everything. */
 export async function lookApart(rooms: Rooms, state: PlanState, definition: TaskDefinition | null): Promise<Look> {
   if (definition === null || !keepsToScope(state.definition, definition)) return await lookAtAll(rooms, state)
-  const captured = await rooms.workspace.capture(scopeOf(state.definition, definition) ?? [])
+  const captured = demandRoom(await rooms.workspace.capture(scopeOf(state.definition, definition) ?? []))
   return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
 }
 
 async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
   if (rooms.snapshots === undefined) return { unwatched: 'files are not looked at here' }
-  const taken = await rooms.snapshots.snapshot({ scopes: scopesOf(state) })
+  const taken = demandRoom(await rooms.snapshots.snapshot({ scopes: scopesOf(state) }))
   return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
 }
 
@@ -34,12 +35,19 @@ async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
 export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
   const { write } = task.definition
   if (!isWatched(state, task.definition)) return {}
-  if (write === undefined || write.length === 0) return await lookBefore(rooms, state, task)
+  if (write === undefined || write.length === 0) {
+    try {
+      return await lookBefore(rooms, state, task)
+    } catch (error) {
+      if (!(error instanceof ShortageMet)) throw error
+      return { unwatched: error.message }
+    }
+  }
   const captured = await rooms.workspace.capture(write)
   return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
 }
 
-/** What is different since; null when nobody looked before. */
+/** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
 export async function lookAfter(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
   const { preimage, before } = look ?? {}
   if (preimage === undefined && before === undefined) return null
@@ -48,8 +56,8 @@ export async function lookAfter(rooms: Rooms, state: PlanState, look: Look | nul
     gitStanding(rooms),
   ])
   // What cannot be looked at now is known when somebody asks: the snapshot before it is kept, and named in the journal.
-  if (!found.ok) return null
-  const { changes, left } = found
+  if (!demandRoom(found).ok) return null
+  const { changes, left } = found as Extract<typeof found, { ok: true }>
   return {
     changes: await keepChanges(rooms, changes),
     paths: changes.length,
@@ -78,12 +86,17 @@ export class MissingChanges extends Error {
   }
 }
 
-/** Everything a checkpoint holds besides the plan itself. */
-export async function standingNow(rooms: Rooms, state: PlanState): Promise<Standing> {
+/** Everything a checkpoint holds besides the plan itself. `short`: what to do when there is no room to store the files. */
+export async function standingNow(
+  rooms: Rooms,
+  state: PlanState,
+  short: 'say so' | 'throw' = 'say so',
+): Promise<Standing> {
   const [taken, git] = await Promise.all([
     rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
     gitStanding(rooms),
   ])
+  if (taken !== null && short === 'throw') demandRoom(taken)
   const files =
     taken === null
       ? { lacks: 'files are not looked at here' }
@@ -107,11 +120,15 @@ async function seenSince(
   { snapshots }: Rooms,
   state: PlanState,
   before: Sha256,
-): Promise<{ ok: true; changes: readonly Change[]; left: readonly LeftOut[]; snapshot: Sha256 } | { ok: false }> {
+): Promise<
+  | { ok: true; changes: readonly Change[]; left: readonly LeftOut[]; snapshot: Sha256 }
+  | { ok: false; failure?: Failure }
+> {
   const taken = await snapshots?.snapshot({ scopes: scopesOf(state) })
-  if (snapshots === undefined || taken?.ok !== true) return { ok: false }
+  if (snapshots === undefined || taken === undefined) return { ok: false }
+  if (!taken.ok) return { ok: false, failure: taken.failure }
   const found = await snapshots.diff(before, taken.manifest)
-  return found.ok ? { ok: true, changes: found.changes, left: found.left, snapshot: taken.manifest } : { ok: false }
+  return found.ok ? { ok: true, changes: found.changes, left: found.left, snapshot: taken.manifest } : found
 }
 
 export async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {

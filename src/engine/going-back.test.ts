@@ -272,9 +272,10 @@ describe('going back', () => {
     put('dist/mine', 'by hand\n')
     await driven
     expect(text('dist/mine')).toBe('by hand\n')
-    expect(await place.statuses()).toMatchObject({ build: 'failed' })
+    expect(await place.statuses()).toMatchObject({ build: 'waiting' })
     put('ok', '')
-    await place.submit({ type: 'retry', task: 'build' as TaskName })
+    const task = 'build' as TaskName
+    await place.submit({ type: 'decide', task, verdict: 'chosen', option: 'keep', rationale: 'it is mine' })
     await place.drive()
     expect(await place.statuses()).toMatchObject({ plan: 'completed' })
     expect(text('dist/mine')).toBe('by hand\n')

@@ -11,6 +11,7 @@ import type { Entry } from '../stores/store.ts'
 import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
+import { failureFor, isFailStop, shortageOf } from './shortage.ts'
 import { composeSince, entriesAfter, scopesIn, type Written } from './written.ts'
 
 const ENGINE = 'engine' as Actor
@@ -48,6 +49,9 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const hint = error instanceof MissingChanges ? 'run `planfold check --read-data`' : 'nothing was changed; try again'
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, 'Rolling back')
+    if (shortage !== null) return stopped(failureFor(shortage))
     return stopped({ class: 'resource', message: `cannot roll back: ${message}`, hint, retryable: false })
   }
 }

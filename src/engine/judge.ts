@@ -11,6 +11,7 @@ import type { Context, Evaluation } from '../format/expression.ts'
 import type { Attempt, Runner, RunnerTools } from '../runners/runner.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
+import { demandRoom } from './shortage.ts'
 import { stopBy } from './stopper.ts'
 
 export interface Court {
@@ -113,6 +114,8 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
   }
   const outcome = await court.run.attempt(attempt, tools, stopBy(court.signal))
   const said = heard.told()
+  // Not being able to ask says nothing about the answer.
+  if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
   if (outcome.type !== 'exited') {
     const evidence = outcome.type === 'failed' ? outcome.failure.message : outcome.type
     return { criterion: text, holds: false, evidence, ...said }

@@ -5,11 +5,16 @@ import { createHash, type Hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import type { Sha256 } from '../domain/id.ts'
 import { TASK_OUTPUT_MAX_BYTES } from '../domain/limits.ts'
+import type { Shortage } from '../domain/shortage.ts'
 import type { LogChunk, Logs } from '../stores/store.ts'
 import type { Clock } from './clock.ts'
+import { namedShortage } from './shortage.ts'
 
 const CHUNK_MAX_BYTES = 64 * 1024
 const CHUNK_MAX_MS = 250
+/** What could not be stored for want of space is tried again so often, this long after each try. */
+const TRIES_MAX = 60
+const TRY_AGAIN_MS = 1_000
 
 type Stream = LogChunk['stream']
 
@@ -18,6 +23,7 @@ export class Logbook {
   readonly #clock: Clock
   readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly #onOutput: (text: string) => void
+  readonly #onShortage: (shortage: Shortage) => void
   /** Made at the first byte: most attempts print nothing, and none should pay for it. */
   #hash: Hash | null = null
   #decoders: Map<Stream, StringDecoder> | null = null
@@ -25,17 +31,22 @@ export class Logbook {
   #pendingBytes = 0
   #bytes = 0
   #cancelTimer: (() => void) | null = null
+  /** Handed over and not taken, for want of space. */
+  #unstored: readonly LogChunk[] = []
+  #tries = 0
 
   constructor(
     logs: Logs,
     clock: Clock,
     where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>,
     onOutput: (text: string) => void,
+    onShortage: (shortage: Shortage) => void = () => {},
   ) {
     this.#logs = logs
     this.#clock = clock
     this.#where = where
     this.#onOutput = onOutput
+    this.#onShortage = onShortage
   }
 
   write(stream: Stream, chunk: Uint8Array): void {
@@ -76,11 +87,21 @@ export class Logbook {
   #flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = null
-    if (this.#pending.length === 0) return
-    const chunks = this.#pending
+    if (this.#pending.length === 0 && this.#unstored.length === 0) return
+    const chunks = [...this.#unstored, ...this.#pending]
+    this.#unstored = []
     this.#pending = []
     this.#pendingBytes = 0
     // A store that cannot take it will say so at the commit that settles the attempt; output alone fails no task.
-    this.#logs.append(chunks).catch(() => {})
+    this.#logs.append(chunks).catch(error => this.#keep(chunks, error))
+  }
+
+  /** Output that meets a full disk is kept for a while, bounded as all output of an attempt is. */
+  #keep(chunks: readonly LogChunk[], error: unknown): void {
+    const shortage = namedShortage(error, `Storing what '${this.#where.task}' prints`)
+    if (shortage === null || ++this.#tries > TRIES_MAX) return
+    this.#unstored = [...chunks, ...this.#unstored]
+    this.#onShortage(shortage)
+    this.#cancelTimer ??= this.#clock.after(TRY_AGAIN_MS, () => this.#flush())
   }
 }

@@ -2,6 +2,7 @@
 // said again, which is harmless: what is settled already stays settled.
 
 import type { Settlement, Turn } from '../domain/command.ts'
+import type { Shortage } from '../domain/shortage.ts'
 import type { Preparation } from './prepare.ts'
 
 type Told<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
@@ -14,6 +15,8 @@ export class News {
   rolledBack: Turn['rolledBack'] | null = null
   proposed: Told<'proposed'>[] = []
   notices: Told<'notices'>[] = []
+  /** What our side lacks to go on. */
+  shortage: Shortage | null = null
   /** Notices said in a turn of which nobody knows whether it was written: looked for there, since nobody is told twice. */
   unsure: Told<'notices'>[] = []
 
@@ -25,13 +28,14 @@ export class News {
       this.committed.length === 0 &&
       this.proposed.length === 0 &&
       this.notices.length === 0 &&
-      this.rolledBack === null
+      this.rolledBack === null &&
+      this.shortage === null
     )
   }
 
   /** As a turn of the loop tells it. */
   turn(stopping: boolean): Turn {
-    const { settled, prepared, compensated, committed, rolledBack, proposed, notices } = this
+    const { settled, prepared, compensated, committed, rolledBack, proposed, notices, shortage } = this
     // Filled in step by step: made for every step of a plan, and most tell only what ended.
     const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
     if (settled.length > 0) turn.settled = settled
@@ -41,6 +45,7 @@ export class News {
     if (rolledBack != null) turn.rolledBack = rolledBack
     if (proposed.length > 0) turn.proposed = proposed
     if (notices.length > 0) turn.notices = notices
+    if (shortage !== null) turn.shortage = shortage
     if (stopping) turn.start = false
     return turn
   }
@@ -52,12 +57,16 @@ export class News {
     this.compensated = [...taken.compensated, ...this.compensated]
     this.committed = [...taken.committed, ...this.committed]
     this.rolledBack ??= taken.rolledBack
+    this.shortage ??= taken.shortage
     this.proposed = [...taken.proposed, ...this.proposed]
     this.unsure = [...taken.unsure, ...taken.notices, ...this.unsure]
   }
 }
 
-function toldBy(preparations: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
+function toldBy(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
+  // Where we lacked something, nothing is known of the task.
+  const preparations = all.filter(({ shortage }) => shortage === undefined)
+  if (preparations.length === 0) return {}
   const prepared = preparations.map(({ task, visit, prepared }) => ({ task, visit, prepared }))
   const expanded = preparations.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
   const gates = preparations.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))

@@ -6,6 +6,7 @@ import { capturesFiles, effectOf, scopeOf, worksApart } from '../domain/effect.t
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, TaskDefinition } from '../domain/plan.ts'
 import type { Failed, Failure, Result } from '../domain/result.ts'
+import { shortageIn } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { traceparent } from '../domain/views/trace.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../runners/runner.ts'
@@ -22,8 +23,10 @@ import { objection } from './objecting.ts'
 import { collect } from './outputs.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
+import { type CutOff, cutOff, demandRoom, isFailStop, missingFolder, shortageOf, unusableFolder } from './shortage.ts'
+import { type HoldOptions, heldOrThrow, holdWhileShort } from './shortage-hold.ts'
 
-export interface PerformOptions {
+export interface PerformOptions extends HoldOptions {
   readonly owner: string
   readonly stop: Stop
   /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
@@ -42,15 +45,21 @@ export async function perform(
   const { definition } = task
   const began = rooms.clock.monotonic()
   const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
-  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? silently)
-  let result: Result | Interrupted
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? silently, options.onShortage)
+  let result: Result | Interrupted | CutOff
   try {
+    const missing = missingFolder(rooms)
+    if (missing !== null) return toldOf(options, cutOff(missing, false))
     result = worksApart(state.definition)
       ? await performApart(rooms, state, task, options, logbook)
       : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
+    result = ownedBy(rooms, result)
   } catch (error) {
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, `Carrying out '${definition.id}'`)
+    if (shortage !== null) return toldOf(options, cutOff(shortage))
     const message = error instanceof Error ? error.message : String(error)
     result = failed({
       class: 'unknown',
@@ -60,11 +69,26 @@ export async function perform(
     })
   }
   return result.status === 'interrupted'
-    ? result
+    ? toldOf(options, result)
     : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
 }
 
 const silently = () => {}
+
+/** Tells the loop what is lacking, and answers with what the journal shall say of the attempt. */
+function toldOf({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {
+  if (!('shortage' in ended)) return ended
+  const { shortage, ...interrupted } = ended
+  onShortage?.(shortage)
+  return interrupted
+}
+
+/** What failed for want of something on our side has not failed: it was cut off, and its effect class says what then. */
+function ownedBy(rooms: Rooms, result: Result | Interrupted | CutOff): Result | Interrupted | CutOff {
+  if (result.status !== 'failed' || (result.git?.length ?? 0) > 0) return result
+  const shortage = shortageIn(result.failure) ?? missingFolder(rooms)
+  return shortage === null ? result : cutOff(shortage)
+}
 
 async function performApart(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   const { performApart } = await late.apart()
@@ -87,7 +111,12 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
   const result = await carryOut(rooms, state, task, options, logbook)
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'
-  const whole = isSeen ? await withFootprint(rooms, state, task, look, result) : result
+  const seen = isSeen
+    ? await holdWhileShort(rooms, options, () => withFootprint(rooms, state, task, look, result))
+    : ({ ok: true, value: result } as const)
+  // A checkpoint is nothing but what is stored; of anything else it is known how it ended, and its files can be looked at later.
+  if (!seen.ok && task.definition.action.type === 'checkpoint') return cutOff(seen.shortage)
+  const whole = seen.ok ? seen.value : result
   if (action !== undefined || promisedBy(task.definition, whole) === undefined) return whole
   return await heldToEffects(rooms, state, task, whole)
 }
@@ -198,7 +227,7 @@ async function withFootprint(
   const wrote = await lookAfter(rooms, state, look)
   const whole = wrote === null ? result : { ...result, wrote }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
-  const checkpoint = await standingNow(rooms, state)
+  const checkpoint = await standingNow(rooms, state, 'throw')
   if (checkpoint.lacks === undefined) return { ...whole, checkpoint }
   return failed({
     class: 'resource',
@@ -218,7 +247,10 @@ function classify(
   outcome: Outcome,
 ): Result | Interrupted | Promise<Result | Interrupted> {
   if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
-  if (outcome.type === 'failed') return failed(outcome.failure)
+  if (outcome.type === 'failed') {
+    const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
+    return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
+  }
   const { definition } = attempt
   const own = options.action === undefined
   const exited = outcome.type === 'exited' ? outcome : null
@@ -255,10 +287,15 @@ async function judged(
   const seen = exit === undefined ? {} : { exit }
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
   if (definition.outputs !== undefined) {
-    const collected = await collect(
-      definition.outputs,
-      { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
-      { ...rooms, blobs: rooms.store.blobs },
+    const { outputs: declared } = definition
+    const collected = await heldOrThrow(rooms, options, async () =>
+      demandRoom(
+        await collect(
+          declared,
+          { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
+          { ...rooms, blobs: rooms.store.blobs },
+        ),
+      ),
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
@@ -286,7 +323,7 @@ async function judged(
   }
   const run = rooms.runners.get('run')
   const court = { state, attempt, context, run, tools, signal: options.stop.signal }
-  const verdicts = await judgeWork(definition, court)
+  const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)

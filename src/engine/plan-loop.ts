@@ -16,7 +16,9 @@ import { compensationEffect } from '../domain/decisions/compensating.ts'
 import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
 import { type NextActions, nextActions } from '../domain/next-actions.ts'
+import type { Failure } from '../domain/result.ts'
 import { scopesOverlap } from '../domain/scope.ts'
+import { type Shortage, shortageIn, shortageReason } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { CommitUnknown, type Lease } from '../stores/store.ts'
 import { Bell, heed } from './bell.ts'
@@ -25,6 +27,9 @@ import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
 import { PlanTime } from './plan-time.ts'
 import type { Rooms } from './rooms.ts'
+import { isFailStop, ShortageMet, shortageOf } from './shortage.ts'
+import { HOLD_MS } from './shortage-hold.ts'
+import { Standstill } from './standstill.ts'
 import { Stopper } from './stopper.ts'
 
 const ENGINE = 'engine' as Actor
@@ -62,6 +67,12 @@ export class PlanLoop {
   #writing = false
   /** By our last write: until then nobody else can have taken the plan. */
   #heldUntil = 0
+  /** Our own work lacks something: nothing new begins before it is tried again. */
+  readonly #standstill: Standstill
+  /** The journal cannot be written for want of space. */
+  readonly #unwritten: Standstill
+  /** After this the process must not write: the loop ends with it. */
+  #failStop: { readonly error: unknown } | null = null
   readonly #time: PlanTime
   readonly #hands: Hands
   readonly #notices: ReturnType<Hands['notices']>
@@ -73,6 +84,8 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
+    this.#standstill = new Standstill(rooms.clock, HOLD_MS)
+    this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
     this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
@@ -99,31 +112,55 @@ export class PlanLoop {
     let state = await this.#recover()
     for (;;) {
       if (lost.aborted) return { status: 'lost' }
+      if (this.#failStop !== null) throw this.#failStop.error
       if (this.#stale) state = await this.#read()
       const stopping = this.#options.stop.aborted
       if (stopping) this.#leaving.abort()
       const next = nextActions(state, this.#time.now())
-      this.#begin(state, next, stopping)
+      const waitMs = this.#unwritten.waitMs ?? this.#standstill.waitMs
+      if (waitMs === null) this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
       const resting = next.rest !== 'waiting' || this.#options.stay !== true ? next.rest : null
       const telling = this.#notices.look(state, this.#news, resting !== null)
-      if (!this.#news.isNone || (next.turn && !stopping)) {
+      if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping))) {
         state = await this.#turn(stopping)
         continue
       }
+      const given = this.#givenUp(state, stopping)
+      if (given !== null) return given
       if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
         if (stopping) return { status: 'stopped' }
         if (resting !== null) return { status: 'rested', rest: resting }
         if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return { status: 'rested', rest: 'waiting' }
       }
-      await this.#bell.wait(
-        this.#rooms.clock,
-        next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()),
-      )
+      const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
+      await this.#bell.wait(this.#rooms.clock, waitMs === null ? wakeMs : Math.min(waitMs, wakeMs ?? waitMs))
       // What came while we waited is told before anybody looks again: the plan itself has not moved.
-      const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale
+      const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
       if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
     }
+  }
+
+  /** What we lack has not come: nothing is in flight that could still be told, so the loop ends and `resume` goes on later. */
+  #givenUp(state: PlanState, stopping: boolean): Driven | null {
+    for (const flight of this.#flights.values()) if (!flight.ended) return null
+    if (this.#working > 0) return null
+    const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
+    const { shortage } = still
+    if (shortage === null || (!still.isHopeless && !stopping)) return null
+    const isTold = this.#news.isNone && state.status === 'paused'
+    return isTold ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
+  }
+
+  readonly #onShortage = (shortage: Shortage): void => {
+    this.#news.shortage = shortage
+    this.#standstill.meet(shortage)
+    this.#bell.ring()
+  }
+
+  readonly #onFailStop = (error: unknown): void => {
+    this.#failStop ??= { error }
+    this.#bell.ring()
   }
 
   /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
@@ -138,6 +175,7 @@ export class PlanLoop {
         },
       )
       if (known) return state
+      if (this.#unwritten.shortage !== null) throw new ShortageMet(this.#unwritten.shortage)
     }
   }
 
@@ -153,8 +191,9 @@ export class PlanLoop {
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
         this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
+        if (result.status !== 'interrupted') this.#standstill.pass()
         this.#end(flight)
-      })
+      }, this.#failing(flight))
     }
     if (stopping) return
     if (next.compensate !== null && !this.#flights.has(COMPENSATION)) {
@@ -165,15 +204,16 @@ export class PlanLoop {
         // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
         if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
         else this.#news.compensated.push({ task: task.definition.id, result })
+        if (result.status !== 'interrupted') this.#standstill.pass()
         this.#end(flight)
-      })
+      }, this.#failing(flight))
     }
     const { commit, propose, rollback } = next
     if (commit !== null)
       this.#doChore('commit', async () => {
         // Awaited first: a turn meanwhile begins a new list.
         const done = await this.#hands.commit(this.#rooms, state, commit)
-        this.#news.committed.push(done)
+        if (!this.#isShort('commit', done.failure)) this.#news.committed.push(done)
       })
     if (propose !== null)
       this.#doChore('propose', async () => {
@@ -185,7 +225,7 @@ export class PlanLoop {
       this.#doChore('rollback', async () => {
         if (!(await this.#isHeld())) return
         const outcome = await this.#hands.rollBack(this.#rooms, state)
-        this.#news.rolledBack = { id: rollback.id, outcome }
+        if (!this.#isShort('rollback', outcome.failure)) this.#news.rolledBack = { id: rollback.id, outcome }
       })
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
@@ -193,19 +233,42 @@ export class PlanLoop {
       this.#preparing.add(key)
       void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
         this.#news.prepared.push(preparation)
+        if (preparation.shortage === undefined) this.#standstill.pass()
+        else this.#onShortage(preparation.shortage)
         this.#bell.ring()
-      })
+      }, this.#onFailStop)
     }
   }
+
+  /** A chore that met a shortage is not told of: it is begun again. */
+  #isShort(chore: Chore, failure: Failure | undefined): boolean {
+    const shortage = failure === undefined ? null : shortageIn(failure)
+    if (shortage === null) {
+      this.#standstill.pass()
+      return false
+    }
+    this.#chores.delete(chore)
+    this.#onShortage(shortage)
+    return true
+  }
+
+  readonly #failing =
+    (flight: Flight) =>
+    (error: unknown): void => {
+      this.#end(flight)
+      this.#onFailStop(error)
+    }
 
   #doChore(chore: Chore, work: () => Promise<void>): void {
     if (this.#chores.has(chore)) return
     this.#chores.add(chore)
     this.#working++
-    void work().finally(() => {
-      this.#working--
-      this.#bell.ring()
-    })
+    void work()
+      .catch(this.#onFailStop)
+      .finally(() => {
+        this.#working--
+        this.#bell.ring()
+      })
   }
 
   /** Something given up has not ended yet, and would act beside this task or write the same files. Its end rings the bell. */
@@ -242,12 +305,15 @@ export class PlanLoop {
   }
 
   #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
-    const { onOutput } = this.#options
+    const { onOutput, holdMs } = this.#options
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: this.#isHeld,
       stop,
+      onShortage: this.#onShortage,
+      leaving: this.#leaving.signal,
+      ...(holdMs === undefined ? {} : { holdMs }),
       ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
       ...(action === undefined ? {} : { action }),
     })
@@ -255,7 +321,8 @@ export class PlanLoop {
 
   /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
   #interrupt(state: PlanState, stopping: boolean): void {
-    const pausing = stopping || state.status === 'paused'
+    // Paused because we lack something: what runs may go on to its end, and is not made again for it.
+    const pausing = stopping || (state.status === 'paused' && state.shortage === null)
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
       if (flight.ended || flight.stop.aborted) continue
@@ -312,10 +379,17 @@ export class PlanLoop {
       })
       if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
       this.#unknowns = 0
+      this.#unwritten.pass()
       this.#heldUntil = updated.heldUntil ?? 0
       this.#time.follow(updated.state.updatedAt)
       return updated.state
     } catch (error) {
+      const shortage = this.#shortageOf(error)
+      if (shortage !== null) {
+        onUnknown?.()
+        await this.#pauseUnwritten(shortage)
+        return await this.#read()
+      }
       // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.
       if (!(error instanceof CommitUnknown) || ++this.#unknowns > UNKNOWNS_MAX) throw error
       onUnknown?.()
@@ -323,6 +397,23 @@ export class PlanLoop {
     } finally {
       this.#writing = false
     }
+  }
+
+  #shortageOf(error: unknown): Shortage | null {
+    return error instanceof CommitUnknown || isFailStop(error)
+      ? null
+      : shortageOf(this.#rooms, error, 'Writing the journal')
+  }
+
+  /** Nothing was written. A pause is small, and may still have room; what is in flight is said again later. */
+  async #pauseUnwritten(cause: Shortage): Promise<void> {
+    const isFirst = this.#unwritten.shortage === null
+    this.#unwritten.meet(cause)
+    if (!isFirst) return
+    const pause = { type: 'pause', reason: shortageReason(cause), cause } as const
+    await this.#rooms.store.update(this.#plan, pause, { actor: ENGINE }).catch(error => {
+      if (this.#shortageOf(error) === null) throw error
+    })
   }
 
   async #read(): Promise<PlanState> {

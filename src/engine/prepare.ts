@@ -9,6 +9,7 @@ import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
+import { type Shortage, shortageIn } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
@@ -19,6 +20,7 @@ import { recognise } from './modes.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
 import { type RestoredFiles, restoreScope } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
+import { isFailStop, missingFolder, ShortageMet, shortageOf, unusableFolder } from './shortage.ts'
 
 export interface Preparation {
   readonly task: TaskName
@@ -28,6 +30,8 @@ export interface Preparation {
   readonly expanded?: Expanded
   /** The question a gate asks, made for the definition `from`. */
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** What our side lacked: nothing was prepared, and nothing is said of the task. */
+  readonly shortage?: Shortage
   readonly restored: RestoredFiles | null
 }
 
@@ -41,9 +45,16 @@ export async function prepare(
 ): Promise<Preparation> {
   const base = { task: task.definition.id, visit: task.visit }
   try {
+    const missing = missingFolder(rooms)
+    if (missing !== null) throw new ShortageMet(missing)
     const { prepared, ...rest } = await made(rooms, state, task, isHeld, signal)
+    const shortage = prepared.failure === undefined ? null : (shortageIn(prepared.failure) ?? unusableFolder(rooms))
+    if (shortage !== null) throw new ShortageMet(shortage)
     return { ...base, prepared: await named(state, task, prepared), ...rest }
   } catch (error) {
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, `Preparing '${base.task}'`)
+    if (shortage !== null) return { ...base, prepared: {}, shortage, restored: null }
     const message = error instanceof Error ? error.message : String(error)
     return {
       ...base,
@@ -129,7 +140,7 @@ async function made(
     if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
   }
   const due = dueBefore(state, task)
-  if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state) }
+  if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state, 'throw') }
   if (!capturesScope(state, task)) {
     const { snapshot } = judged.checkpoint ?? {}
     const isFirst = task.prepared?.before === undefined && task.attempt === 0

@@ -259,6 +259,7 @@ export class ReplayLoop {
       this.#news.notices.push(...turn.notices)
       this.#heard = turn
     }
+    if (turn.shortage !== undefined && this.#news !== null) this.#news.shortage = turn.shortage
     for (const made of turn.proposed ?? [])
       if (give(this.#proposals, `${made.task}/${made.base}`, made)) this.answered.proposals++
     for (const { task, visit, prepared } of turn.prepared ?? []) {

@@ -14,8 +14,9 @@ type Restored = NonNullable<Turn['restored']>
 /** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and what `before` told. */
 export function effective(state: PlanState, command: Command, before: Restored): Partial<Turn> {
   if (command.type !== 'turn') return {}
-  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, gates, proposed, ...rest } =
+  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, gates, proposed, ...others } =
     command
+  const { shortage, ...rest } = others
   const waits = (name: TaskName, visit: number): boolean => {
     const task = state.tasks.get(name)
     return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
@@ -59,6 +60,8 @@ export function effective(state: PlanState, command: Command, before: Restored):
       'committed',
       committed?.filter(one => state.uncommitted.some(({ task, visit }) => task === one.task && visit === one.visit)),
     ),
+    // It pauses a plan that moves, and changes no other.
+    ...(shortage !== undefined && maySomethingStart(state) && state.rollback === null ? { shortage } : {}),
     ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isClear(state) ? { rolledBack } : {}),
   }
 }

@@ -12,6 +12,7 @@ import { ensurePlace } from './placing.ts'
 import { PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import type { Rooms } from './rooms.ts'
+import { missingFolder, ShortageMet } from './shortage.ts'
 
 export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
@@ -180,10 +181,13 @@ export class WorkerLocal implements Worker {
     try {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
+      // Remembers where they are now.
+      missingFolder(rooms)
       const loop = new PlanLoop(rooms, plan, taken, options)
       return await this.#traced(plan, taken, () => loop.run(owner.lost))
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
+      if (error instanceof ShortageMet) return { status: 'short', shortage: error.shortage }
       throw error
     } finally {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})

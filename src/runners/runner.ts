@@ -104,7 +104,13 @@ export type Outcome =
       /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
     }
-  | { readonly type: 'failed'; readonly failure: Failure; readonly git?: readonly GitOperation[] }
+  | {
+      readonly type: 'failed'
+      readonly failure: Failure
+      readonly git?: readonly GitOperation[]
+      /** It is certain that nothing was begun. */
+      readonly begun?: false
+    }
   /** Ended because `stop` fired. */
   | { readonly type: 'interrupted' }
 

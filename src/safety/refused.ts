@@ -2,6 +2,7 @@
 // into a value at the door of every room. Only refusals and answers of the operating system are turned; a bug stays loud.
 
 import type { Failure, FailureClass } from '../domain/result.ts'
+import { shortageKindOf } from '../domain/shortage.ts'
 
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
@@ -44,7 +45,12 @@ export function failureOf(doing: string, error: unknown): Failure | null {
     `the operating system said ${code}`,
     'Look at the file and try again.',
   ]
-  return { ...failure(kind, `${doing}: ${what}.`, hint), code: `errno:${code}` }
+  const shortage = shortageKindOf(code)
+  return {
+    ...failure(kind, `${doing}: ${what}.`, hint),
+    code: `errno:${code}`,
+    ...(shortage === null ? {} : { shortage }),
+  }
 }
 
 /** The error code of the operating system, such as ENOENT; null for any other error. */
@@ -63,6 +69,7 @@ export async function ignoring<T>(codes: readonly string[], work: () => Promise<
 }
 
 const FREE = 'Free some and try again.'
+const BACK = 'Mount it again.'
 const MEANINGS: { readonly [code: string]: readonly [FailureClass, string, string] } = {
   ENOSPC: ['resource', 'the disk is full', FREE],
   EDQUOT: ['resource', 'the disk quota is used up', FREE],
@@ -73,6 +80,9 @@ const MEANINGS: { readonly [code: string]: readonly [FailureClass, string, strin
   EBUSY: ['transient', 'it is in use', 'Try again when nothing uses it.'],
   ETXTBSY: ['transient', 'it is a program that runs right now', 'Try again when it has ended.'],
   EIO: ['resource', 'the disk did not answer properly', 'Check the disk.'],
+  ESTALE: ['resource', 'the file system under it is gone', BACK],
+  ENOTCONN: ['resource', 'the file system under it is gone', BACK],
+  ENODEV: ['resource', 'the device under it is gone', BACK],
   EROFS: ['logic', 'the file system is read-only', 'Choose a writable place.'],
   EACCES: ['policy', 'permission denied', 'Check owner and mode.'],
   EPERM: ['policy', 'not permitted', 'Check owner, mode and attributes.'],

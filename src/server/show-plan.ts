@@ -75,6 +75,7 @@ export function planBody(summary: Summary, definition: PlanDefinition): PlanBody
     completed_at: isoOrNull(summary.endedAt),
     client: clientTimes(client),
     reason: summary.reason,
+    ...(summary.shortage === undefined ? {} : { shortage: { ...summary.shortage } }),
     origin: summary.origin,
     progress: showProgress(progress),
     extra: { ...extra, ...kept } as PlanBody['extra'],

@@ -77,6 +77,7 @@ test('everything a turn tells comes back, whatever stands beside it', () => {
       },
     ],
     notices: [{ id: '7.0', kind: 'waiting', to: 'hook', task: name('g') }],
+    shortage: { kind: 'disk-full', code: 'ENOSPC', message: 'the disk is full', hint: 'Free some space.' },
     start: false,
   }
   roundTrip(every, [{ type: 'attempt.succeeded', ...of, result }])

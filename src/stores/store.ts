@@ -173,6 +173,10 @@ export class ChainBroken extends StoreDamaged {
 export class StoreFull extends Error {
   override readonly name = 'StoreFull'
 }
+/** Thrown when a file of ours could not be synced: what was written may be lost, and a later sync would not tell. */
+export class SyncFailed extends Error {
+  override readonly name = 'SyncFailed'
+}
 /** Thrown when another process kept the write lock for too long. Nothing was written: try again. */
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy'

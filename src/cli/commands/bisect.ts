@@ -24,6 +24,7 @@ import {
 import { type Context, withState } from '../context.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
 import { submit } from '../order.ts'
+import { shortEnd } from '../shortage-words.ts'
 
 export interface BisectOptions {
   readonly good?: string
@@ -261,6 +262,8 @@ class Search {
         throw held(name, driven.holder.pid)
       case 'lost':
         throw new Complaint(EXIT.refused, 'lease-lost', `the lease on '${name}' was lost`, 'run the same command again')
+      case 'short':
+        throw shortEnd(name, driven.shortage)
       default:
         return driven satisfies never
     }

@@ -15,6 +15,7 @@ import { meantPlan, openPlans } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
 import { rollbackLine, stoppedRollback } from '../rollback-words.ts'
+import { shortageLines } from '../shortage-words.ts'
 import { troubleLines } from '../trouble-words.ts'
 import { waitingLines } from '../waiting.ts'
 
@@ -59,6 +60,7 @@ function statusLines(context: Context, summary: Held): readonly string[] {
   for (const failed of summary.failed.slice(0, 5))
     lines.push(`  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}`)
   lines.push(...setBackLines(summary, paint))
+  lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)

@@ -10,6 +10,7 @@ import type { TaskName } from '../id.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { isUnsealed } from '../sealed.ts'
+import { type Shortage, shortageReason } from '../shortage.ts'
 import type { PlanState } from '../state.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { suggest } from '../suggest.ts'
@@ -86,12 +87,23 @@ export function start(draft: Draft, command: CommandOf<'start'>): Refusal | unde
 
 export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
   const force = command.force === true
-  if (draft.state.status === 'paused' && (!force || draft.state.halted)) return undefined
+  const { cause } = command
+  // Paused for want of something, it goes on by itself; who pauses it wants it to stay.
+  const isToStay = draft.state.shortage !== null && cause === undefined
+  if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen || draft.state.compensating !== null)
     return illegal(draft.state, 'pause', 'only an active plan can be paused')
-  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...(force ? { force } : {}) })
+  const said = { ...(force ? { force } : {}), ...(cause === undefined ? {} : { cause }) }
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
   return undefined
+}
+
+/** The engine lacks what it takes to go on. What is being undone, or has ended, is left to whoever drives it. */
+export function pauseForShortage(draft: Draft, cause: Shortage): void {
+  const { status, compensating, rollback } = draft.state
+  if (status === 'active' && compensating === null && rollback === null)
+    emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
 export function resume(draft: Draft): Refusal | undefined {

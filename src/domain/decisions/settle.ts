@@ -20,9 +20,15 @@ import { abort, reckon, takeUp, tellEnd } from './recovering.ts'
 import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
 
 export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
-  if (result.status === 'interrupted') lose(draft, task, result.reason, 'by us')
+  if (result.status === 'interrupted') loseByUs(draft, task, result)
   else if (result.status === 'succeeded') succeed(draft, task, result)
   else fail(draft, task, result)
+}
+
+function loseByUs(draft: Draft, task: TaskState, { reason, begun }: Interrupted): void {
+  if (begun !== false) return lose(draft, task, reason, 'by us')
+  // It did nothing, so whatever its effect class it may be tried again.
+  emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
 }
 
 /** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */

@@ -15,6 +15,7 @@ import { expandFound } from './expanding.ts'
 import { raiseDue } from './gate-alarms.ts'
 import type { Asking } from './gate-opening.ts'
 import { finishRollback } from './going-back.ts'
+import { pauseForShortage } from './lifecycle.ts'
 import { carryOn } from './recovered.ts'
 import { abort } from './recovering.ts'
 import { proposeByRule } from './replanning.ts'
@@ -40,6 +41,7 @@ export function turn(draft: Draft, command: Turn): void {
   if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
   carryOn(draft)
   for (const proposed of command.proposed ?? []) proposeByRule(draft, proposed)
+  if (command.shortage !== undefined) pauseForShortage(draft, command.shortage)
   readyDue(draft)
   raiseDue(draft)
   endWornOut(draft)

@@ -26,7 +26,7 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
     case 'paused':
       return {
         why: `it is paused${state.reason === null ? '' : `: ${state.reason}`}`,
-        next: [`planfold resume ${name}`],
+        next: [...(state.shortage === null ? [] : [state.shortage.hint]), `planfold resume ${name}`],
       }
     case 'cancelled':
       return { why: `it was cancelled: ${state.reason ?? ''}`.replace(/: $/, ''), next: ['run its document again'] }

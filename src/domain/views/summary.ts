@@ -6,6 +6,7 @@ import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Vote } from '../judgement-event.ts'
 import type { Verdict } from '../result.ts'
+import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
@@ -54,6 +55,8 @@ export interface Summary {
   readonly stopped?: Stopped
   /** Files that were set back before tasks were tried again, oldest first; absent when there are none. */
   readonly restored?: readonly SetBack[]
+  /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
+  readonly shortage?: Shortage
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
@@ -166,7 +169,7 @@ function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'a
   return asked.length === 0 || endedAt !== null ? {} : { asked }
 }
 
-function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped'> {
+function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped' | 'shortage'> {
   const recovering = state.order.flatMap(task => {
     const how = recoveryLine(state, task)
     return how === null ? [] : [{ task: task.definition.id, how }]
@@ -179,6 +182,7 @@ function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | '
     ...(recovering.length === 0 ? {} : { recovering }),
     ...(breakers.length === 0 ? {} : { breakers }),
     ...(stopped === null ? {} : { stopped }),
+    ...(state.status === 'paused' && state.shortage !== null ? { shortage: state.shortage } : {}),
   }
 }
 

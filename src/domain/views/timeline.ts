@@ -47,7 +47,7 @@ export function sentence(event: Event): string {
     case 'plan.started':
       return 'plan started'
     case 'plan.paused':
-      return `plan paused: ${event.reason}`
+      return `plan paused: ${event.reason}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed by it`}`
     case 'plan.resumed':
       return 'plan resumed'
     case 'plan.cancelled':

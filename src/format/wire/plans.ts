@@ -144,6 +144,17 @@ const one = z.strictObject({
     .strictObject({ started_at: z.string().nullable(), completed_at: z.string().nullable() })
     .meta({ description: 'What clients said; the times beside it are ours.' }),
   reason: z.string().nullable(),
+  shortage: z
+    .strictObject({
+      kind: z.enum(['disk-full', 'open-files', 'processes', 'unavailable']),
+      code: z.string().meta({ description: 'As the operating system says it, such as ENOSPC.' }),
+      message: z.string(),
+      hint: z.string(),
+    })
+    .optional()
+    .meta({
+      description: 'It is paused because the engine lacks this; no task failed by it, and it goes on by itself.',
+    }),
   origin: z.string().nullable().meta({ description: 'The plan it was made from.' }),
   progress,
   extra: part.map.meta({ description: 'Whatever else was sent.' }),

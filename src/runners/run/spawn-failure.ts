@@ -25,6 +25,16 @@ function tell(error: Error, argv: readonly string[]): Failure {
     case 'ERR_INVALID_ARG_VALUE':
     case 'ERR_INVALID_ARG_TYPE':
       return failure('logic', `The command ${name} holds an empty name or a NUL byte.`, 'Correct the arguments.')
+    case 'EAGAIN':
+    case 'ENOMEM':
+      return {
+        ...failure(
+          'resource',
+          `Starting ${name}: the system is short of processes or memory.`,
+          'Free some and try again.',
+        ),
+        shortage: 'processes',
+      }
     default:
       return failureOf(`Starting ${name}`, error) ?? failure('unknown', `${name}: ${error.message}`)
   }

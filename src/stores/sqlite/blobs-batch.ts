@@ -75,7 +75,7 @@ export class BatchPacks implements Batch {
     if (this.#pack.members.length > 0) this.#flush()
     while (this.#writing.size > 0) await Promise.all(this.#writing)
     this.#demand()
-    if (this.#own.size > 0) await this.#room.syncFolder(this.#room.packs.folder)
+    if (this.#own.size > 0) await this.#room.syncFolder(this.#room.packs.folder).catch(this.#named)
     this.#demand()
   }
 
@@ -95,6 +95,10 @@ export class BatchPacks implements Batch {
         this.#writing.delete(work)
       })
     this.#writing.add(work)
+  }
+
+  readonly #named = (error: unknown): never => {
+    throw this.#room.full(error)
   }
 
   #demand(): void {

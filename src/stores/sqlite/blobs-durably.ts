@@ -1,7 +1,7 @@
 // Writing files and folders so that they outlive a power cut.
 
 import { closeSync, fsyncSync, futimesSync, openSync, writeSync } from 'node:fs'
-import { StoreFull } from '../store.ts'
+import { StoreFull, SyncFailed } from '../store.ts'
 
 export function writeDurably(path: string, bytes: Uint8Array, seconds: number): void {
   const file = openSync(path, 'wx', 0o600)
@@ -23,9 +23,14 @@ export function syncFolderNow(folder: string): void {
   }
 }
 
-/** A full disk gets its own name. */
+/** A full disk gets its own name, and so does a sync that failed: whoever meets that must stop. */
 export function full(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall === 'fsync' || syscall === 'fdatasync')
+    return new SyncFailed(`the disk failed while a file was synced (${code}); what was written may be lost`, {
+      cause: error,
+    })
+  return code === 'ENOSPC' || code === 'EDQUOT'
     ? new StoreFull('the disk is full; nothing was written', { cause: error })
     : error
 }

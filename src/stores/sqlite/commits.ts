@@ -234,6 +234,7 @@ export class Commits implements Transactions {
 
 /** A full disk gets its own name, whoever met it: SQLite or the blobs. */
 function named(error: unknown): Error {
-  const full = sqliteCode(error) === SQLITE_FULL || (error as NodeJS.ErrnoException).code === 'ENOSPC'
+  const { code } = error as NodeJS.ErrnoException
+  const full = sqliteCode(error) === SQLITE_FULL || code === 'ENOSPC' || code === 'EDQUOT'
   return full ? new StoreFull('the disk is full; nothing was written', { cause: error }) : (error as Error)
 }
