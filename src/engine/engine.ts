@@ -30,6 +30,7 @@ import type {
   PlanRow,
   Position,
   Pruned,
+  ScopeHolder,
   Store,
   StoredLog,
   TaskQuery,
@@ -303,12 +304,34 @@ export interface DriveOptions {
   readonly patienceMs?: number
   /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
+  /** Called when tasks begin or cease to wait for files that other plans hold; with all that wait now. */
+  readonly onWaiting?: (waits: readonly ScopeWait[]) => void
 }
 
 export type Driven =
-  | { readonly status: 'rested'; readonly rest: 'ended' | 'paused' | 'draft' | 'waiting' }
+  | {
+      readonly status: 'rested'
+      readonly rest: 'ended' | 'paused' | 'draft' | 'waiting'
+      /** Tasks that wait because other plans hold their files. */
+      readonly held?: readonly ScopeWait[]
+    }
   /** Another process drives it. */
   | { readonly status: 'held'; readonly holder: Holder }
   /** Our lease is gone; whoever has it now drives on. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }
+
+/** A task that could begin if other plans did not hold its files. */
+export interface ScopeWait {
+  readonly task: TaskName
+  readonly visit: number
+  /** Where it works, relative to the state folder, and what it would write there. */
+  readonly root: string
+  readonly paths: readonly string[]
+  readonly by: readonly ScopeBlocker[]
+}
+
+/** Who holds them. `driven`: a living process drives that plan; else somebody must resume or cancel it. */
+export interface ScopeBlocker extends ScopeHolder {
+  readonly driven: boolean
+}

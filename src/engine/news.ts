@@ -2,6 +2,7 @@
 // said again, which is harmless: what is settled already stays settled.
 
 import type { Settlement, Turn } from '../domain/command.ts'
+import type { TaskName } from '../domain/id.ts'
 import type { Preparation } from './prepare.ts'
 
 type Told<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
@@ -30,7 +31,7 @@ export class News {
   }
 
   /** As a turn of the loop tells it. */
-  turn(stopping: boolean): Turn {
+  turn(stopping: boolean, held: ReadonlySet<TaskName> = new Set()): Turn {
     const { settled, prepared, compensated, committed, rolledBack, proposed, notices } = this
     // Filled in step by step: made for every step of a plan, and most tell only what ended.
     const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
@@ -41,6 +42,7 @@ export class News {
     if (rolledBack != null) turn.rolledBack = rolledBack
     if (proposed.length > 0) turn.proposed = proposed
     if (notices.length > 0) turn.notices = notices
+    if (held.size > 0) turn.held = [...held]
     if (stopping) turn.start = false
     return turn
   }

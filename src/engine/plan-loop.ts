@@ -65,6 +65,7 @@ export class PlanLoop {
   readonly #time: PlanTime
   readonly #hands: Hands
   readonly #notices: ReturnType<Hands['notices']>
+  readonly #scopes: ReturnType<Hands['scopeWaits']>
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
     this.#hands = hands
@@ -74,6 +75,7 @@ export class PlanLoop {
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
     const { signal: leaving } = this.#leaving
+    this.#scopes = hands.scopeWaits(rooms, options.onWaiting)
     this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
 
@@ -81,6 +83,7 @@ export class PlanLoop {
     const ring = () => this.#bell.ring()
     const unlisten = this.#rooms.store.onChange(origin => {
       if (origin === 'elsewhere') this.#stale = true
+      this.#scopes.changed()
       // Our own turn is no news: the loop looks again as soon as it is written.
       if (origin === 'elsewhere' || !this.#writing) ring()
     })
@@ -102,10 +105,11 @@ export class PlanLoop {
       if (this.#stale) state = await this.#read()
       const stopping = this.#options.stop.aborted
       if (stopping) this.#leaving.abort()
-      const next = nextActions(state, this.#time.now())
+      if (this.#scopes.lookMs !== null) await this.#scopes.look(state)
+      const next = nextActions(state, this.#time.now(), this.#scopes.names)
       this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
-      const resting = next.rest !== 'waiting' || this.#options.stay !== true ? next.rest : null
+      const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
       const telling = this.#notices.look(state, this.#news, resting !== null)
       if (!this.#news.isNone || (next.turn && !stopping)) {
         state = await this.#turn(stopping)
@@ -113,17 +117,26 @@ export class PlanLoop {
       }
       if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
         if (stopping) return { status: 'stopped' }
-        if (resting !== null) return { status: 'rested', rest: resting }
-        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return { status: 'rested', rest: 'waiting' }
+        if (resting !== null) return this.#rested(resting)
+        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return this.#rested('waiting')
       }
-      await this.#bell.wait(
-        this.#rooms.clock,
-        next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now()),
-      )
+      const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
+      const { lookMs } = this.#scopes
+      await this.#bell.wait(this.#rooms.clock, lookMs === null ? wakeMs : Math.min(lookMs, wakeMs ?? lookMs))
       // What came while we waited is told before anybody looks again: the plan itself has not moved.
       const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale
       if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
     }
+  }
+
+  /** Nothing is left to do here: does it stay for what others do? For a plan that somebody drives, unless others want our place. */
+  #stays(patienceMs: number): boolean {
+    return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
+  }
+
+  #rested(rest: NonNullable<NextActions['rest']>): Driven {
+    const held = this.#scopes.list
+    return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
   }
 
   /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
@@ -186,7 +199,11 @@ export class PlanLoop {
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
       void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
-        this.#news.prepared.push(preparation)
+        if (preparation.waits === undefined) this.#news.prepared.push(preparation)
+        else {
+          this.#scopes.add(preparation.waits)
+          this.#preparing.delete(key)
+        }
         this.#bell.ring()
       })
     }
@@ -277,7 +294,7 @@ export class PlanLoop {
       for (const flight of this.#flights.values()) if (flight.ended) ended.push(flight)
       taken = this.#news
       this.#news = new News()
-      return taken.turn(stopping)
+      return taken.turn(stopping, this.#scopes.names)
     }
     const state = await this.#submit(gather, () => {
       this.#news.again(taken)

@@ -10,6 +10,7 @@ import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import type { ScopeWait } from './engine.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
 import { makeQuestion } from './gate-preparing.ts'
@@ -18,6 +19,7 @@ import { late } from './late.ts'
 import { recognise } from './modes.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
 import type { Rooms } from './rooms.ts'
+import { reserveScope } from './scope-reservation.ts'
 import { editedSince } from './written.ts'
 
 /** So many files are named when they are set back; the manifest holds them all. */
@@ -31,6 +33,8 @@ export interface Preparation {
   readonly expanded?: Expanded
   /** The question a gate asks, made for the definition `from`. */
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** Other plans hold its files: nothing was prepared, and it waits. */
+  readonly waits?: ScopeWait
   readonly restored: { readonly to: Sha256; readonly saved: Sha256; readonly files: readonly string[] } | null
 }
 
@@ -97,7 +101,7 @@ async function made(
   task: TaskState,
   isHeld: () => true | Promise<boolean>,
   signal: AbortSignal,
-): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate'>> {
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate' | 'waits'>> {
   const { when } = task.definition
   let judged: Prepared = {}
   if (when !== undefined && task.prepared?.when === undefined) {
@@ -142,6 +146,11 @@ async function made(
     judged = { ...judged, consent }
     // Here too somebody is asked first.
     if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
+  }
+  if (task.definition.action.type !== 'external') {
+    const { waits, reserves } = await reserveScope(rooms, state, task)
+    if (waits !== undefined) return { prepared: judged, restored: null, waits }
+    if (reserves !== undefined) judged = { ...judged, reserves }
   }
   const due = dueBefore(state, task)
   if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state) }

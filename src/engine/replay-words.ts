@@ -48,6 +48,7 @@ const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
   gates: true,
   proposed: true,
   notices: true,
+  held: true,
   start: true,
 }
 
