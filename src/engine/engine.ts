@@ -183,6 +183,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
     answer: {
       readonly ready: readonly Card[]
       readonly explained: readonly { readonly task: TaskName; readonly why: string }[]
+      /** Those that could begin if other plans did not hold their files. */
+      readonly held: readonly ScopeWait[]
     } | null
   }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
@@ -331,7 +333,10 @@ export interface ScopeWait {
   readonly by: readonly ScopeBlocker[]
 }
 
-/** Who holds them. `driven`: a living process drives that plan; else somebody must resume or cancel it. */
+/** Who holds them. */
 export interface ScopeBlocker extends ScopeHolder {
+  /** A living process drives that plan. */
   readonly driven: boolean
+  /** The orders that end the wait where nobody drives it. */
+  readonly orders: readonly ('resume' | 'cancel')[]
 }

@@ -83,7 +83,10 @@ async function waitFor(
   holders: readonly ScopeHolder[],
 ): Promise<ScopeWait> {
   const by = await Promise.all(
-    holders.map(async holder => ({ ...holder, driven: (await store.leases.holder(holder.plan))?.alive === true })),
+    holders.map(async holder => {
+      const driven = (await store.leases.holder(holder.plan))?.alive === true
+      return { ...holder, driven, orders: driven ? [] : (['resume', 'cancel'] as const) }
+    }),
   )
   return { task: definition.id, visit, root, paths, by }
 }
