@@ -1,7 +1,7 @@
 // Two plans of one workspace that write the same files, and the one that holds them is killed: the other waits, names it and both
 // commands, and no completed file is ever taken back.
 
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { endAll, makeFolder, Real, until } from './harness.ts'
@@ -136,3 +136,50 @@ describe('two plans with one scope, in one service', () => {
     await said('check')
   })
 })
+
+describe('a task without a scope beside one with a scope', () => {
+  const mixed = (effect: string) => `planfold: 1
+name: mixed
+concurrency: 3
+policy: { on_failure: rollback }
+tasks:
+  - id: loose
+    ${effect}
+    run: |
+      echo loose >> begun; while [ ! -e go ]; do sleep 0.05; done
+  - id: scoped
+    write: [w/**]
+    network: []
+    run: |
+      mkdir -p w; echo "$PLANFOLD_ATTEMPT" > w/f; echo scoped >> begun
+      while [ ! -e go ]; do sleep 0.05; done; sleep 1
+  - id: fails
+    needs: [loose, scoped]
+    effect: pure
+    run: exit 1
+`
+  for (const [kind, effect] of [
+    ['idempotent', 'effect: idempotent'],
+    ['probed', 'effect: probed\n    probe: test -e never'],
+  ] as const)
+    test(`both killed and resumed, then rolled back: nobody is asked about files of the plan (${kind})`, async () => {
+      const { folder, planfold, there, put } = ground()
+      // What it notes for the test lies outside what is looked at.
+      writeFileSync(
+        join(folder, 'mixed.yaml'),
+        mixed(effect).replaceAll('begun', '.planfold/begun').replaceAll('go ]', '.planfold/go ]'),
+      )
+      const first = planfold('run', 'mixed.yaml')
+      await until('both have begun', () => there('.planfold/begun') && there('w/f') && lines(folder) === 2)
+      first.kill('SIGKILL')
+      await first.end()
+      put('.planfold/go')
+      const resumed = await planfold('resume', 'mixed').end()
+      expect(`${resumed.out}${resumed.err}`).not.toMatch(/worked on/i)
+      expect(there('w/f')).toBe(false)
+      expect((await planfold('status', 'mixed').end()).out).toMatch(/failed/)
+    })
+})
+
+const lines = (folder: string): number =>
+  readFileSync(join(folder, '.planfold/begun'), 'utf8').trim().split('\n').length
