@@ -96,7 +96,7 @@ describe('files reserved across plans', () => {
   })
 
   it('tasks behind one that waits go first, also where only one may run at a time', async () => {
-    const { begin, go, there, release } = await scene()
+    const { begin, go, there, release, engine } = await scene()
     const p = await begin('p', [scoped('a', `echo p > sc/p; ${untilThere('go')}`)])
     const first = go(p)
     await until(() => there('sc/p'))
@@ -108,7 +108,35 @@ describe('files reserved across plans', () => {
     release('go')
     expect(await second.driven).toMatchObject({ rest: 'ended' })
     await first.driven
+    for (const plan of ['p', 'q']) expect(await engine.ask({ type: 'replay', plan })).toMatchObject({ ok: true })
   })
+
+  it('a long-lived process gives the place of a plan that waits to others, and wakes it when the files are free', async () => {
+    const { begin, there, release, status, worker } = await scene()
+    const stop = new AbortController()
+    const rests: string[] = []
+    const attending = worker.attend({
+      stop: stop.signal,
+      max: 2,
+      // Nothing but what others write may wake it in time.
+      everyMs: 60_000,
+      onDriven: (plan, driven) => void (driven.status === 'rested' && driven.held && rests.push(plan)),
+    })
+    const p = await begin('p', [scoped('a', `echo p > sc/p; ${untilThere('go')}`)])
+    await until(() => there('sc/p'))
+    const waiting = [await begin('q', [scoped('b', 'echo q > sc/q')]), await begin('r', [scoped('c', 'echo r > sc/r')])]
+    await until(() => waiting.every(plan => rests.includes(plan)))
+    const other = await begin('other', [scoped('d', 'echo o > o', ['o'])])
+    await expect.poll(() => status(other), { timeout: 5_000 }).toBe('completed')
+    expect(await status(p)).toBe('active')
+    release('go')
+    for (const plan of [p, ...waiting]) await expect.poll(() => status(plan), { timeout: 10_000 }).toBe('completed')
+    // It is not driven over and over while it waits.
+    expect(rests.length).toBeLessThan(8)
+    stop.abort()
+    await attending
+    expect([there('sc/q'), there('sc/r')]).toEqual([true, true])
+  }, 30_000)
 
   it('stay reserved between two attempts of a visit, though nobody drives the plan, until it is cancelled', async () => {
     const { begin, go, status, submit, rooms } = await scene()
