@@ -29,6 +29,7 @@ import { checkAll } from '../src/stores/check.ts'
 import { GENESIS, openEntry } from '../src/stores/entry.ts'
 import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
 import { memoryIndex, memoryOnce } from '../src/stores/memory/memory-index.ts'
+import { memoryReservations } from '../src/stores/memory/memory-reservations.ts'
 import {
   memoryClaims,
   memoryLogs,
@@ -792,6 +793,7 @@ export class Invariants implements Watcher {
       projections: new MemoryProjections(disk),
       owners: memoryOwners(disk),
       claims: memoryClaims(disk),
+      reservations: memoryReservations(disk),
       logs: memoryLogs(disk),
       streams: memoryStreams(disk),
       once: memoryOnce(disk),

@@ -17,6 +17,7 @@ import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
 import { NoticeWait } from './notice-wait.ts'
 import { type Ended, isRollbackEnd } from './rollback-words.ts'
+import { scopeWaitLine } from './scope-wait-lines.ts'
 import { shortEnd, thrownShort } from './shortage-words.ts'
 
 export interface DriveTask {
@@ -118,6 +119,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
         force: force.signal,
         stay: isStaying,
         onOutput: (name, text) => reporter.output(name, text),
+        onWaiting: waits => reporter.say(scopeWaitLine(waits)),
       })
       if (driven.status !== 'held') break
       if (!reporter.asks) throw heldBy(driven.holder, name)
@@ -149,10 +151,17 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const status =
     task.brief === true
       ? ((await composed.engine.ask({ type: 'summary', plan }))?.status ?? 'draft')
-      : await tellEnd(context, composed, plan, { interrupted, left, rollback: whyStopped(rolledBack) })
+      : await tellEnd(context, composed, plan, {
+          interrupted,
+          left,
+          held: heldOf(driven),
+          rollback: whyStopped(rolledBack),
+        })
   const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }
+
+const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])
 
 /** Asked apart: it is set where the compiler does not look. */
 const isStopped = (ended: Ended | null): boolean => ended?.type === 'rollback.stopped'

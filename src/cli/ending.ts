@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import type { ScopeWait } from '../engine/engine.ts'
 import type { Holder } from '../stores/store.ts'
 import { envelope } from './answer.ts'
 import { brief } from './brief.ts'
@@ -13,6 +14,7 @@ import type { Context, StopSignal } from './context.ts'
 import { setBackLines } from './edited-paths.ts'
 import { elapsed } from './elapsed.ts'
 import { type Paint, symbol, tint } from './paint.ts'
+import { scopeWaitLines } from './scope-wait-lines.ts'
 import { shortageLines } from './shortage-words.ts'
 import { waitingLines } from './waiting.ts'
 
@@ -20,6 +22,8 @@ export interface EndingOf {
   readonly interrupted: StopSignal | null
   /** Another process drives it on. */
   readonly left: Holder | null
+  /** Tasks that wait because other plans hold their files. */
+  readonly held?: readonly ScopeWait[]
   /** The rollback that was stopped while we drove it: why. */
   readonly rollback?: string | null
 }
@@ -32,7 +36,9 @@ export async function tellEnd(context: Context, composed: Composed, plan: PlanId
     const retried = board
       .filter(isRetried)
       .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visit }))
-    context.stdout.write(envelope({ data: { type: 'summary', summary, retried, next: nextCommand(summary, how) } }))
+    context.stdout.write(
+      envelope({ data: { type: 'summary', summary, retried, held: how.held ?? [], next: nextCommand(summary, how) } }),
+    )
   } else context.stdout.write(`${endingLines(summary, board, how, context.now(), context.paint).join('\n')}\n`)
   return summary.status
 }
@@ -53,7 +59,7 @@ export function endingLines(
       ? ''
       : paint.dim(` (${brief(summary.reason)})`)
   const lines = [
-    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary))}${took}${reason}`,
+    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary, how))}${took}${reason}`,
   ]
   lines.push(`  tasks    ${counted(summary)}`)
   const retried = board.filter(isRetried)
@@ -73,7 +79,7 @@ export function endingLines(
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
   lines.push(...shortageLines(summary, paint))
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
-  if (summary.endedAt === null) lines.push(...waitingLines(summary, paint))
+  if (summary.endedAt === null) lines.push(...waitingLines(summary, paint), ...scopeWaitLines(how.held ?? [], paint))
   else lines.push(`  handoff  planfold handoff ${summary.name}`)
   const next = nextCommand(summary, how)
   if (how.left !== null)
@@ -109,7 +115,8 @@ export function nextCommand(summary: Summary, how: EndingOf): string | null {
   return summary.endedAt === null ? `planfold resume ${summary.name}` : null
 }
 
-function wordFor({ status, waiting, claimable }: Summary): string {
+function wordFor({ status, waiting, claimable }: Summary, { held = [] }: EndingOf): string {
+  if (held.length > 0 && waiting.length === 0 && status === 'active') return 'waits for another plan'
   if (waiting.length > 0 && (status === 'active' || status === 'blocked')) return 'waits for a person'
   return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : status
 }

@@ -81,7 +81,7 @@ export type Command =
       /** Only while no other task of the plan is running. */
       readonly alone?: true
       /** What was captured before the agent begins. */
-      readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
+      readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched' | 'reserves'>
     }
   | {
       readonly type: 'report'
@@ -253,6 +253,8 @@ export interface Turn {
   }[]
   /** What the engine itself lacks to go on: the plan is paused. */
   readonly shortage?: Shortage
+  /** Tasks whose files another plan has reserved: others in line go before them. */
+  readonly held?: readonly TaskName[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
 }

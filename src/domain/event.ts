@@ -9,7 +9,7 @@ import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { Feedback, JudgementEvent } from './judgement-event.ts'
 import type { Action, Approvers, CompensatingTask, Field, GateType, Impact, Option, PlanDefinition } from './plan.ts'
-import type { Evidence, Failed, Failure, Result, Standing, Succeeded, Verdict } from './result.ts'
+import type { Evidence, Failed, Failure, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
@@ -89,6 +89,8 @@ export type Event =
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
+      /** The files this visit keeps to itself until it is over. */
+      readonly reserves?: Reserves
     }
   | {
       readonly type: 'attempt.succeeded'

@@ -22,11 +22,17 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
       if (state.rules > 2) state.attempts++
       task.claim = event.claim ?? null
-      if (event.preimage !== undefined || event.before !== undefined || event.inputHash !== undefined) {
+      if (
+        event.preimage !== undefined ||
+        event.before !== undefined ||
+        event.inputHash !== undefined ||
+        event.reserves !== undefined
+      ) {
         // What was chosen about edits, and how the attempt before it ended, is used up.
         const { chosen: _, ended: __, ...kept } = task.prepared ?? {}
         task.prepared = {
           ...kept,
+          ...(event.reserves === undefined ? {} : { reserves: event.reserves }),
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
           ...(event.before === undefined ? {} : { before: event.before }),
           ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),

@@ -6,7 +6,7 @@ import { attemptsUsedUp } from './caps.ts'
 import { isClear } from './decisions/going-back.ts'
 import { awaitsProposal } from './decisions/replanning.ts'
 import { askable, lineOf, needsPreparing, wantsAttempt } from './decisions/starting.ts'
-import type { Millis } from './id.ts'
+import type { Millis, TaskName } from './id.ts'
 import type { Action } from './plan.ts'
 import type { PlanState, TaskState } from './state.ts'
 import { PLAN_ENDED } from './status.ts'
@@ -33,8 +33,9 @@ export interface NextActions {
   readonly rest: 'ended' | 'paused' | 'draft' | 'waiting' | null
 }
 
-export function nextActions(state: PlanState, now: Millis): NextActions {
-  const { line, heldAt } = lineOf(state, now)
+/** `held`: tasks whose files another plan has reserved; others in line go before them. */
+export function nextActions(state: PlanState, now: Millis, held?: ReadonlySet<TaskName>): NextActions {
+  const { line, heldAt } = lineOf(state, now, held)
   const asking = askable(state)
   const prepare = line.length === 0 ? line : line.filter(task => needsPreparing(state, task))
   const timer = state.status === 'active' ? state.timers.peek(isTimed) : undefined

@@ -2,7 +2,7 @@
 
 import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
-import type { Millis, Sha256 } from './id.ts'
+import type { Millis, PlanId, Sha256 } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
 import type { ShortageKind } from './shortage.ts'
@@ -143,6 +143,8 @@ export interface Prepared {
   readonly before?: Sha256
   /** Why nobody looked at the files before, although somebody should have. */
   readonly unwatched?: string
+  /** The files that this visit keeps to itself. */
+  readonly reserves?: Reserves
   /** A checkpoint was due before this task. */
   readonly checkpoint?: Standing
   /** A person's edits that would be set back; nothing was. `shown` is the stored list of all of them. */
@@ -155,6 +157,18 @@ export interface Prepared {
   readonly inputHash?: Sha256
   /** What it would do now, of a task that somebody must agree to. */
   readonly consent?: Found
+}
+
+/** The files a visit keeps to itself, so that no task of another plan writes there meanwhile. */
+export interface Reserves {
+  /** The folder it works in, by its real path, relative to the state folder. */
+  readonly root: string
+  /** Patterns below `root`: those it declares, and where links lead, their real paths; absolute when they lead out of `root`. */
+  readonly paths: readonly string[]
+  /** How far the journal of all plans went when nobody else held them, before its files were captured. */
+  readonly seen: number
+  /** Plans one of whose tasks runs the process that drives this one, innermost first: what they hold is not in the way. */
+  readonly within?: readonly PlanId[]
 }
 
 /** What a task would do, as it was found right before it begins. */

@@ -12,6 +12,7 @@ import { board, card } from '../domain/views/board.ts'
 import { briefing } from '../domain/views/briefing.ts'
 import { explain } from '../domain/views/explain.ts'
 import type { Removed } from '../domain/views/removed.ts'
+import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
@@ -21,6 +22,7 @@ import { isGone, roomsOf } from './places.ts'
 import { records } from './record-answers.ts'
 import { resolveAttempt, resolveInputs } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
+import { scopeWaits } from './scope-reservation.ts'
 
 /** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
 const BLOBS_STAY_MS = 60 * 60_000
@@ -69,14 +71,18 @@ const answerers: Answerer = {
     if (found !== null) await sweepClaims(rooms.store, found.plan)
     const state = await tendedState(rooms, plan)
     if (state === null) return null
-    const ready = [...state.order.filter(isClaimable), ...inLine(state, rooms.clock.now())].map(task =>
-      card(state, task),
-    )
-    const explained =
-      wanted === true
-        ? state.order.map(task => ({ task: task.definition.id, why: explain(state, task, rooms.clock.now()) }))
-        : []
-    return { ready, explained }
+    const held = await scopeWaits(roomsOf(rooms, state), state)
+    const waits = new Map(held.map(wait => [wait.task, wait]))
+    const now = rooms.clock.now()
+    const ready = [...state.order.filter(isClaimable), ...inLine(state, now, waits)]
+      .filter(task => !waits.has(task.definition.id))
+      .map(task => card(state, task))
+    const why = (task: TaskState): string => {
+      const wait = waits.get(task.definition.id)
+      return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
+    }
+    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
+    return { ready, explained, held }
   },
   record: async (rooms, { plan, since }) => {
     const state = await tendedState(rooms, plan)

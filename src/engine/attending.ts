@@ -10,7 +10,7 @@ import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Entry, Position } from '../stores/store.ts'
 import { Bell } from './bell.ts'
-import type { AttendOptions, Driven, Worker } from './engine.ts'
+import type { AttendOptions, Driven, ScopeWait, Worker } from './engine.ts'
 import { sweepClaims } from './janitor.ts'
 import { listenForOrders } from './ordered-here.ts'
 import type { Rooms } from './rooms.ts'
@@ -69,6 +69,8 @@ class Attendant {
   readonly #wakes = new Map<PlanId, number>()
   /** Others hold them, or nothing came of driving them at this version: not before then, on the monotonic clock. */
   readonly #later = new Map<PlanId, PutOff>()
+  /** Waiting for files that other plans hold: they take nobody's place, and are woken when one of those plans moves. */
+  readonly #scopes = new Map<PlanId, readonly ScopeWait[]>()
   /** The version up to which everybody was told. */
   readonly #told = new Map<PlanId, number>()
   /** Paused because we lacked something. */
@@ -143,6 +145,11 @@ class Attendant {
   }
 
   #hear(entry: Entry): void {
+    for (const [plan, waits] of this.#scopes) {
+      if (!waits.some(({ by }) => by.some(holder => holder.plan === entry.plan))) continue
+      this.#moved.add(plan)
+      this.#bell.ring()
+    }
     // Whoever drives it looks for itself, and it is looked at again afterwards.
     if (this.#driving.has(entry.plan)) return
     const isHeld = this.#later.get(entry.plan)?.version === null
@@ -211,9 +218,22 @@ class Attendant {
     const later = this.#later.get(plan)
     const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
     const isWanted = hasWork(next) || this.#hasNews(state)
+    if (isWanted && isPutOff && this.#scopes.has(plan)) return await this.#lookAtScopes(state)
     if (isWanted && !isPutOff) this.#line.add(plan)
     if (!isWanted) this.#later.delete(plan)
     if (!isWanted && next.wakeAt !== null) this.#wakes.set(plan, next.wakeAt)
+  }
+
+  /** Have the plans that hold its files let go of them? */
+  async #lookAtScopes({ id }: PlanState): Promise<void> {
+    for (const { root, paths } of this.#scopes.get(id) ?? []) {
+      const { holders } = await this.#rooms.store.reservations.holders(id, { root, paths })
+      if (holders.length > 0) continue
+      this.#scopes.delete(id)
+      this.#later.delete(id)
+      this.#line.add(id)
+      return
+    }
   }
 
   /** Is there somebody whom the plan says to tell of what happened? */
@@ -255,11 +275,15 @@ class Attendant {
         })
         .finally(() => onDriving?.(-1))
       onDriven?.(plan, driven)
+      const held = driven.status === 'rested' ? (driven.held ?? []) : []
+      if (held.length > 0) this.#scopes.set(plan, held)
+      else this.#scopes.delete(plan)
       if (isElsewhere(driven)) return this.#putOff(plan, null)
     } else await this.#hand.tell(plan, { stop })
     const after = (await store.state(plan))?.version ?? 0
     this.#told.set(plan, after)
-    if (!works || after !== version) this.#later.delete(plan)
+    if (this.#scopes.has(plan)) this.#putOff(plan, after)
+    else if (!works || after !== version) this.#later.delete(plan)
   }
 
   /** Longer each time nothing comes of it. */

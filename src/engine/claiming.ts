@@ -4,16 +4,18 @@
 import { notHeld } from '../domain/decisions/people.ts'
 import type { PlanId } from '../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
-import type { Result } from '../domain/result.ts'
-import type { PlanState } from '../domain/state.ts'
+import { reservedBy } from '../domain/reservation.ts'
+import type { Prepared, Result } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { heldToEffects } from './effects.ts'
-import type { Order, Submitted } from './engine.ts'
+import type { Order, ScopeWait, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
 import { roomsOf } from './places.ts'
 import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
+import { reserveScope } from './scope-reservation.ts'
 import { type Writing, write } from './submitting.ts'
 
 const CLAIM_TRIES_MAX = 20
@@ -30,8 +32,16 @@ export async function claim(
   const { store } = rooms
   await sweepClaims(store, plan)
   const state = await store.state(plan)
-  const wanted = order.task === undefined ? state?.claimable.peek(isClaimable) : state?.tasks.get(order.task)
-  const look = state === null || wanted === undefined ? {} : await lookBeforeClaim(roomsOf(rooms, state), state, wanted)
+  const chosen = state === null ? undefined : await choose(rooms, state, order)
+  if (chosen?.waits !== undefined) {
+    const [holder] = chosen.waits.by
+    return { ok: false, refusal: reservedBy(chosen.waits.task, holder!) }
+  }
+  const wanted = chosen?.task
+  const look =
+    state === null || wanted === undefined
+      ? {}
+      : { ...(await lookBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
   // Files are looked at for one task; when another is faster, the next try looks again.
   const task = order.task ?? (Object.keys(look).length === 0 ? undefined : wanted?.definition.id)
   const updated = await write(
@@ -50,6 +60,25 @@ export async function claim(
   if (!updated.ok && order.task === undefined && task !== undefined && tries < CLAIM_TRIES_MAX)
     return await claim(rooms, plan, order, writing, tries + 1)
   return await withClaim(rooms, order, updated)
+}
+
+/** The task that is asked for, or the first whose files no other plan holds, with what it reserves; else who holds them. */
+async function choose(
+  rooms: Rooms,
+  state: PlanState,
+  order: OrderOf<'claim'>,
+): Promise<{ readonly task?: TaskState; readonly prepared?: Pick<Prepared, 'reserves'>; readonly waits?: ScopeWait }> {
+  const first = order.task === undefined ? state.claimable.peek(isClaimable) : state.tasks.get(order.task)
+  if (first?.definition.action.type !== 'external') return first === undefined ? {} : { task: first }
+  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(task)) : []
+  let waits: ScopeWait | undefined
+  for (const task of [first, ...others]) {
+    const reserved = await reserveScope(roomsOf(rooms, state), state, task)
+    if (reserved.waits === undefined)
+      return { task, prepared: reserved.reserves === undefined ? {} : { reserves: reserved.reserves } }
+    waits ??= reserved.waits
+  }
+  return waits === undefined ? {} : { waits }
 }
 
 /** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */

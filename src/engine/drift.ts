@@ -150,17 +150,34 @@ async function movedFiles(
       const lacks = then?.lacks ?? 'the revision was not stamped with its files'
       const now = await nowAt(rooms, [...left.keys()])
       const moved = written.changes.map(change => ({ ...change, after: now.get(change.path) ?? null }))
-      return { files: moved.filter(isMoved).map(told), basis: 'written', lacks }
+      const undone = undoneOf(written.changes, now)
+      return { files: [...moved.filter(isMoved), ...undone].map(told), basis: 'written', lacks }
     }
     const found = await rooms.snapshots.diff(then.snapshot, 'now')
     if (!found.ok) return { ...NONE, lacks: found.failure.message }
     const lacks = found.left.length === 0 ? null : `${found.left.length} paths could not be looked into`
-    return { files: found.changes.filter(isMoved).map(told), basis: 'whole', lacks }
+    // What the plan wrote and the comparison does not show stands as it stood before: somebody has taken it back.
+    const shown = new Set(found.changes.map(({ path }) => path))
+    const missing = written.changes.filter(({ path, before, after }) => !shown.has(path) && !isSame(before, after))
+    const now = await nowAt(
+      rooms,
+      missing.map(({ path }) => path),
+    )
+    const undone = undoneOf(missing, now)
+    return { files: [...found.changes.filter(isMoved), ...undone].map(told), basis: 'whole', lacks }
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error
     return { ...NONE, lacks: error.message }
   }
 }
+
+/** Changes of the plan that are gone: what stands there now stood there before it. */
+const undoneOf = (written: readonly Change[], now: ReadonlyMap<string, TreeEntry | null>): readonly Change[] =>
+  written.flatMap(({ path, before, after }) => {
+    const stands = now.get(path) ?? null
+    const change = { path, before: after, after: stands }
+    return isSame(stands, before) && isMoved(change) ? [change] : []
+  })
 
 /** A folder that comes or goes with its files says nothing of its own. */
 const isMoved = ({ before, after }: Change): boolean =>

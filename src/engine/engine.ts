@@ -31,6 +31,7 @@ import type {
   PlanRow,
   Position,
   Pruned,
+  ScopeHolder,
   Store,
   StoredLog,
   TaskQuery,
@@ -187,6 +188,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
     answer: {
       readonly ready: readonly Card[]
       readonly explained: readonly { readonly task: TaskName; readonly why: string }[]
+      /** Those that could begin if other plans did not hold their files. */
+      readonly held: readonly ScopeWait[]
     } | null
   }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
@@ -312,10 +315,17 @@ export interface DriveOptions {
   readonly holdMs?: number
   /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
+  /** Called when tasks begin or cease to wait for files that other plans hold; with all that wait now. */
+  readonly onWaiting?: (waits: readonly ScopeWait[]) => void
 }
 
 export type Driven =
-  | { readonly status: 'rested'; readonly rest: 'ended' | 'paused' | 'draft' | 'waiting' }
+  | {
+      readonly status: 'rested'
+      readonly rest: 'ended' | 'paused' | 'draft' | 'waiting'
+      /** Tasks that wait because other plans hold their files. */
+      readonly held?: readonly ScopeWait[]
+    }
   /** Another process drives it. */
   | { readonly status: 'held'; readonly holder: Holder }
   /** Our lease is gone; whoever has it now drives on. */
@@ -323,3 +333,21 @@ export type Driven =
   | { readonly status: 'stopped' }
   /** Our side lacks something, and a pause could not be written, or the plan is being undone: `resume` goes on. */
   | { readonly status: 'short'; readonly shortage: Shortage }
+
+/** A task that could begin if other plans did not hold its files. */
+export interface ScopeWait {
+  readonly task: TaskName
+  readonly visit: number
+  /** Where it works, relative to the state folder, and what it would write there. */
+  readonly root: string
+  readonly paths: readonly string[]
+  readonly by: readonly ScopeBlocker[]
+}
+
+/** Who holds them. */
+export interface ScopeBlocker extends ScopeHolder {
+  /** A living process drives that plan. */
+  readonly driven: boolean
+  /** The orders that end the wait where nobody drives it. */
+  readonly orders: readonly ('resume' | 'cancel')[]
+}

@@ -1,6 +1,7 @@
 // What the loop touches the world with: carrying out, preparing, committing, going back.
 
 import type { commit } from './committing.ts'
+import type { ScopeWait } from './engine.ts'
 import type { rollBack } from './going-back.ts'
 import { late } from './late.ts'
 import { type Notices, Notifier, type NotifierOptions } from './notifying.ts'
@@ -8,6 +9,7 @@ import { perform } from './perform.ts'
 import { prepare } from './prepare.ts'
 import type { propose } from './proposing.ts'
 import type { Rooms } from './rooms.ts'
+import { type ScopeWaits, ScopeWaitsLocal } from './scope-waits.ts'
 
 /** A replay brings hands that hold nothing but what was recorded. */
 export interface Hands {
@@ -19,6 +21,8 @@ export interface Hands {
   readonly rollBack: typeof rollBack
   /** Makes the revision that a rule asks for. */
   readonly propose: typeof propose
+  /** Which tasks wait for files that other plans hold. */
+  readonly scopeWaits: (rooms: Rooms, tell: ((waits: readonly ScopeWait[]) => void) | undefined) => ScopeWaits
   /** Tells people, beside the loop. */
   readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices
 }
@@ -28,6 +32,7 @@ export const HANDS: Hands = {
   prepare,
   commit: async (...args) => await (await late.committing()).commit(...args),
   rollBack: async (...args) => await (await late.goingBack()).rollBack(...args),
+  scopeWaits: (rooms, tell) => new ScopeWaitsLocal(rooms, tell),
   notices: (rooms, options) => new Notifier(rooms, options),
   propose: async (...args) => await (await late.proposing()).propose(...args),
 }

@@ -2,6 +2,7 @@
 // said again, which is harmless: what is settled already stays settled.
 
 import type { Settlement, Turn } from '../domain/command.ts'
+import type { TaskName } from '../domain/id.ts'
 import type { Shortage } from '../domain/shortage.ts'
 import type { Preparation } from './prepare.ts'
 
@@ -34,7 +35,7 @@ export class News {
   }
 
   /** As a turn of the loop tells it. */
-  turn(stopping: boolean): Turn {
+  turn(stopping: boolean, held: ReadonlySet<TaskName> = new Set()): Turn {
     const { settled, prepared, compensated, committed, rolledBack, proposed, notices, shortage } = this
     // Filled in step by step: made for every step of a plan, and most tell only what ended.
     const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
@@ -46,6 +47,7 @@ export class News {
     if (proposed.length > 0) turn.proposed = proposed
     if (notices.length > 0) turn.notices = notices
     if (shortage !== null) turn.shortage = shortage
+    if (held.size > 0) turn.held = [...held]
     if (stopping) turn.start = false
     return turn
   }

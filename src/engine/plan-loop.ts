@@ -76,6 +76,7 @@ export class PlanLoop {
   readonly #time: PlanTime
   readonly #hands: Hands
   readonly #notices: ReturnType<Hands['notices']>
+  readonly #scopes: ReturnType<Hands['scopeWaits']>
 
   constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
     this.#hands = hands
@@ -87,6 +88,7 @@ export class PlanLoop {
     this.#standstill = new Standstill(rooms.clock, HOLD_MS)
     this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
+    this.#scopes = hands.scopeWaits(rooms, options.onWaiting)
     this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
 
@@ -94,6 +96,7 @@ export class PlanLoop {
     const ring = () => this.#bell.ring()
     const unlisten = this.#rooms.store.onChange(origin => {
       if (origin === 'elsewhere') this.#stale = true
+      this.#scopes.changed()
       // Our own turn is no news: the loop looks again as soon as it is written.
       if (origin === 'elsewhere' || !this.#writing) ring()
     })
@@ -116,11 +119,12 @@ export class PlanLoop {
       if (this.#stale) state = await this.#read()
       const stopping = this.#options.stop.aborted
       if (stopping) this.#leaving.abort()
-      const next = nextActions(state, this.#time.now())
+      if (this.#scopes.lookMs !== null) await this.#scopes.look(state)
+      const next = nextActions(state, this.#time.now(), this.#scopes.names)
       const waitMs = this.#unwritten.waitMs ?? this.#standstill.waitMs
       if (waitMs === null) this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
-      const resting = next.rest !== 'waiting' || this.#options.stay !== true ? next.rest : null
+      const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
       const telling = this.#notices.look(state, this.#news, resting !== null)
       if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping))) {
         state = await this.#turn(stopping)
@@ -130,11 +134,12 @@ export class PlanLoop {
       if (given !== null) return given
       if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
         if (stopping) return { status: 'stopped' }
-        if (resting !== null) return { status: 'rested', rest: resting }
-        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return { status: 'rested', rest: 'waiting' }
+        if (resting !== null) return this.#rested(resting)
+        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return this.#rested('waiting')
       }
       const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
-      await this.#bell.wait(this.#rooms.clock, waitMs === null ? wakeMs : Math.min(waitMs, wakeMs ?? waitMs))
+      const soon = [waitMs, this.#scopes.lookMs, wakeMs].filter(ms => ms !== null)
+      await this.#bell.wait(this.#rooms.clock, soon.length === 0 ? null : Math.min(...soon))
       // What came while we waited is told before anybody looks again: the plan itself has not moved.
       const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
       if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
@@ -161,6 +166,16 @@ export class PlanLoop {
   readonly #onFailStop = (error: unknown): void => {
     this.#failStop ??= { error }
     this.#bell.ring()
+  }
+
+  /** Nothing is left to do here: does it stay for what others do? For a plan that somebody drives, unless others want our place. */
+  #stays(patienceMs: number): boolean {
+    return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
+  }
+
+  #rested(rest: NonNullable<NextActions['rest']>): Driven {
+    const held = this.#scopes.list
+    return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
   }
 
   /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
@@ -232,7 +247,11 @@ export class PlanLoop {
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
       void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
-        this.#news.prepared.push(preparation)
+        if (preparation.waits === undefined) this.#news.prepared.push(preparation)
+        else {
+          this.#scopes.add(preparation.waits)
+          this.#preparing.delete(key)
+        }
         if (preparation.shortage === undefined) this.#standstill.pass()
         else this.#onShortage(preparation.shortage)
         this.#bell.ring()
@@ -350,7 +369,7 @@ export class PlanLoop {
       for (const flight of this.#flights.values()) if (flight.ended) ended.push(flight)
       taken = this.#news
       this.#news = new News()
-      return taken.turn(stopping)
+      return taken.turn(stopping, this.#scopes.names)
     }
     const state = await this.#submit(gather, () => {
       this.#news.again(taken)

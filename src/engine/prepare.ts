@@ -11,6 +11,7 @@ import type { TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import { type Shortage, shortageIn } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import type { ScopeWait } from './engine.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
 import { makeQuestion } from './gate-preparing.ts'
@@ -20,6 +21,7 @@ import { recognise } from './modes.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
 import { type RestoredFiles, restoreScope } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
+import { reserveScope } from './scope-reservation.ts'
 import { isFailStop, missingFolder, ShortageMet, shortageOf, unusableFolder } from './shortage.ts'
 
 export interface Preparation {
@@ -30,6 +32,8 @@ export interface Preparation {
   readonly expanded?: Expanded
   /** The question a gate asks, made for the definition `from`. */
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** Other plans hold its files: nothing was prepared, and it waits. */
+  readonly waits?: ScopeWait
   /** What our side lacked: nothing was prepared, and nothing is said of the task. */
   readonly shortage?: Shortage
   readonly restored: RestoredFiles | null
@@ -93,7 +97,7 @@ async function made(
   task: TaskState,
   isHeld: () => true | Promise<boolean>,
   signal: AbortSignal,
-): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate'>> {
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate' | 'waits'>> {
   const { when } = task.definition
   let judged: Prepared = {}
   if (when !== undefined && task.prepared?.when === undefined) {
@@ -138,6 +142,11 @@ async function made(
     judged = { ...judged, consent }
     // Here too somebody is asked first.
     if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
+  }
+  if (task.definition.action.type !== 'external') {
+    const { waits, reserves } = await reserveScope(rooms, state, task)
+    if (waits !== undefined) return { prepared: judged, restored: null, waits }
+    if (reserves !== undefined) judged = { ...judged, reserves }
   }
   const due = dueBefore(state, task)
   if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state, 'throw') }

@@ -47,6 +47,8 @@ export class ReplayLoop {
   readonly #commits = new Map<string, Pending<Committed>>()
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   readonly #proposals = new Map<string, Pending<Proposed>>()
+  /** The tasks that were passed over in the turn that is met. */
+  readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
   /** Where the loop hears who was told, and of which turn it has heard that. */
   #news: News | null = null
   #heard: Turn | null = null
@@ -108,6 +110,7 @@ export class ReplayLoop {
   /** One look at a loop that is on its way: null when it may still come. */
   async #turn(turn: Turn): Promise<'asked' | (Mismatch & { readonly final: boolean }) | null> {
     if (turn.start === false) this.#stop.abort()
+    this.#scopes.names = new Set(turn.held)
     // What the record tells of and the loop has not begun may stand behind something it gave up, whose end left no entry.
     if (this.#misses(turn) && this.#releaseAborted(turn) > 0 && this.#asked === null) return null
     const delivered = this.#deliver(turn)
@@ -211,6 +214,8 @@ export class ReplayLoop {
         lost.aborted
           ? Promise.resolve(NOTHING)
           : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
+      // Whose files other plans held is known from the record as well.
+      scopeWaits: () => this.#scopes,
       // Who was told is heard from the record; until then the loop stays, since somebody may be told of its end.
       notices: () => ({
         look: ({ definition }, news) => {
@@ -317,6 +322,7 @@ export class ReplayLoop {
   }
 }
 
+const NOBODY_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
 /** What is not given up in the middle. */

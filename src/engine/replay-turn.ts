@@ -70,7 +70,7 @@ export function effective(state: PlanState, command: Command, before: Restored):
 export const maySomethingStart = ({ status, compensating }: PlanState): boolean =>
   status === 'active' && compensating === null
 
-export function isIdle({ type: _, start: __, ...news }: Partial<Turn>): boolean {
+export function isIdle({ type: _, start: __, held: ___, ...news }: Partial<Turn>): boolean {
   return Object.keys(news).length === 0
 }
 

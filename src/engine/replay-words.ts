@@ -49,6 +49,7 @@ const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
   proposed: true,
   notices: true,
   shortage: true,
+  held: true,
   start: true,
 }
 

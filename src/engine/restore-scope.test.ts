@@ -25,7 +25,11 @@ beforeEach(async () => {
   const blobs = new BlobsMemory(new Map(), { now: () => Date.now(), monotonic: () => 0 })
   const workspace = openWorkspace({ root, stateDir: join(root, '.planfold'), blobs })
   journal = new Journal()
-  const store = { blobs, read: async (_: unknown, { after }: { after: number }) => journal.entries.slice(after) }
+  const store = {
+    blobs,
+    read: async (_: unknown, { after }: { after: number }) => journal.entries.slice(after),
+    since: async () => [],
+  }
   rooms = { workspace, store, root } as unknown as Rooms
   const captured = await workspace.capture(['src/**'])
   if (!captured.ok) throw new Error(captured.failure.message)

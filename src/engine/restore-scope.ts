@@ -16,6 +16,7 @@ import type { Change, TreeEntry } from '../workspace/workspace.ts'
 import { readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 import { isSame } from './written.ts'
+import { type WrittenByOther, writtenByOthers } from './written-by-others.ts'
 
 /** So many paths are named in the journal; the manifests hold them all. */
 const PATHS_TOLD_MAX = 100
@@ -44,16 +45,23 @@ export async function restoreScope(
   if (!found.ok) return { status: 'failed', failure: found.failure }
   const cutOff = cutOffRestore(rooms, state, task, preimage)
   const judge = await attemptJudge(rooms, task, found.changedAt, cutOff)
-  const edits = found.changes.filter(change => judge.isPersons(change))
+  const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
+  // Only what the other task declared is surely its work: where all files were compared, it may have seen ours.
+  const isOthers = ({ path, after }: Change): boolean => {
+    const other = others.get(path)
+    return other?.declared === true && isSame(other.entry, after)
+  }
+  const edits = found.changes.filter(change => !isOthers(change) && judge.isPersons(change))
   const waits = state.definition.recovery?.edits !== 'set-back'
   const decided = waits ? await decide(rooms, task, edits, judge) : NOTHING_KEPT
   if (decided.undecided.length > 0) {
     const { undecided, unmerged } = decided
     return { status: 'asked', edits: await askedAbout(rooms, undecided, unmerged) }
   }
+  const keep = new Set([...decided.keep, ...found.changes.filter(isOthers).map(({ path }) => path)])
   const name = noteName(state.id, task)
   const restored = await rooms.workspace.restore(preimage, {
-    keep: decided.keep,
+    keep,
     write: decided.write,
     ...(judge.endedAt === undefined ? {} : { after: judge.endedAt }),
     ...(cutOff === null ? {} : { earlier: cutOff.saved }),
@@ -64,7 +72,7 @@ export async function restoreScope(
   })
   if (!restored.ok) return { status: 'failed', failure: restored.failure }
   const changed = cutOff === null ? restored.changed : await changedInAll(rooms, restored.saved, restored.manifest)
-  const kept = [...decided.keep, ...decided.write.keys()]
+  const kept = [...keep, ...decided.write.keys()]
   const files = {
     to: restored.manifest,
     saved: restored.saved,
@@ -78,6 +86,8 @@ export async function restoreScope(
     restored: changed.length === 0 && kept.length === 0 ? null : files,
   }
 }
+
+const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
 
 /** Says of each path that differs from the pre-image whose work it is, and what the last attempt left there. */
 interface AttemptJudge {

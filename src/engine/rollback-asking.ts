@@ -26,6 +26,8 @@ export type Worked = Extract<RollbackPreview, { ok: true }> & {
   readonly command: Omit<Rollback, 'id' | 'at'>
   /** Whose compensation was begun and nobody knows how it ended. */
   readonly unsure: readonly TaskName[]
+  /** Tasks that cannot be told apart from those that are asked for. */
+  readonly shared: readonly TaskName[]
   /** The version all this was worked out from. */
   readonly version: number
 }
@@ -92,6 +94,7 @@ export async function workOut(
       kept: written.kept,
       command,
       unsure,
+      shared: written.shared,
       version,
     }
   } catch (error) {
@@ -105,6 +108,16 @@ export async function workOut(
 
 /** Why it may not be done as asked; null when it may. */
 export function objection(worked: Worked, plan: string): Refusal | null {
+  const { shared, command: asked } = worked
+  if (shared.length > 0 && asked.force !== true) {
+    const named = [...(asked.tasks ?? []), ...shared]
+    return refuse(
+      'conflict',
+      `${named.map(task => `'${task}'`).join(' and ')} ran at the same time and declare no write scope, so their changes cannot be told apart`,
+      `roll them back together: planfold rollback ${plan} --tasks ${named.join(' ')}`,
+      shared,
+    )
+  }
   const undecided = worked.files.filter(
     ({ path, conflict }) => conflict !== undefined && choiceFor(worked.command, path) === undefined,
   )

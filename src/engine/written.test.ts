@@ -29,7 +29,7 @@ async function scene(differs: readonly Change[], ...events: readonly (Event | re
     const by = { until: all.slice(0, to), scopeOf: () => ['**'] }
     return (await composeSince(rooms as unknown as Rooms, all.slice(to), by)).changes
   }
-  return { since, told, rooms }
+  return { since, told, rooms, all }
 }
 
 const started = (task: string, look: { preimage?: Sha256; before?: Sha256 }): Event => ({
@@ -92,5 +92,40 @@ describe('what a plan wrote since an entry', () => {
     expect(await forth.since(0)).toEqual([{ path: 'f', before: X, after: Z }])
     // Undoing the rollback itself brings back what stood there, byte for byte.
     expect(await back.since(2)).toEqual([{ path: 'f', before: Z, after: X }])
+  })
+
+  it('is credited to the task whose scope holds it, although a task without one was lost, tried again and saw it first', async () => {
+    const half = [{ path: 'w/f', before: null, after: X }]
+    const whole = [{ path: 'w/f', before: null, after: Y }]
+    const { since, told } = await scene(
+      [],
+      started('loose', { before: BEFORE }),
+      started('scoped', { preimage: BEFORE }),
+      lost('loose'),
+      lost('scoped'),
+      { ...started('loose', {}), attempt: 2 } as Event,
+      await succeeded('loose', half),
+      await succeeded('scoped', whole),
+    )
+    await told(half)
+    await told(whole)
+    // As a person's edit it would be `after: null`, and the rollback would stop there.
+    expect(await since(0)).toEqual([{ path: 'w/f', before: null, after: Y }])
+  })
+
+  it('of two tasks without a scope that ran at the same time is told as that of one writer', async () => {
+    const both = [{ path: 'f', before: null, after: X }]
+    const { told, rooms, all } = await scene(
+      [],
+      started('a', { before: BEFORE }),
+      started('b', { before: BEFORE }),
+      await succeeded('a', both),
+      await succeeded('b', both),
+    )
+    await told(both)
+    const one = await composeSince(rooms as unknown as Rooms, all, { tasks: [name('a')] })
+    expect(one.shared).toEqual(['b'])
+    const together = await composeSince(rooms as unknown as Rooms, all, { tasks: [name('a'), name('b')] })
+    expect(together).toMatchObject({ shared: [], changes: [{ path: 'f', before: null, after: X }] })
   })
 })

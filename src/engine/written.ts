@@ -8,6 +8,7 @@ import type { PlanState } from '../domain/state.ts'
 import { covers, inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow, Store } from '../stores/store.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
+import { ChangeCredit } from './change-credit.ts'
 import { readChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -15,6 +16,8 @@ export interface Written {
   readonly changes: readonly Change[]
   /** Versions that stood between two changes of the plan and were not of its making. */
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+  /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
+  readonly shared: readonly TaskName[]
 }
 
 export interface WrittenBy {
@@ -46,6 +49,9 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const visits = new Map<string, Visit>()
   const told: Sha256[] = []
   begunIn(by, visits, told)
+  const since = [...entries]
+  const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
+  const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
   const others: Change[] = []
   const unsure = new Set<string>()
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
@@ -67,7 +73,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     seen.changes.push(change)
     if (!seen.isBroken) seen.left = after
   }
-  for (const { events } of entries) {
+  for (const { events } of since) {
     for (const event of events) {
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
@@ -79,6 +85,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         await readChanges(rooms, changes),
         await leftBy(rooms, told.slice(visit?.from ?? told.length)),
       )) {
+        if (credit.isOthers(event, change.path)) continue
         if (isOurs) add(change, event.type === 'rollback.finished')
         else others.push(change)
         if (visit?.isUnsure === true) unsure.add(change.path)
@@ -99,7 +106,11 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     if (one !== undefined) one.left = one.target
   }
   keepFoldersOf(known, kept)
-  return { changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })), kept }
+  return {
+    changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
+    kept,
+    shared,
+  }
 }
 
 /** What somebody put into a folder the plan had made, and the plan then took away with it, comes back: so the folder stays. */

@@ -8,6 +8,7 @@ import type { Asking } from './ordering.ts'
 export interface Ready {
   readonly records: readonly TaskRecord[]
   readonly explained: NonNullable<AnswerOf<'next'>>['explained']
+  readonly held: NonNullable<AnswerOf<'next'>>['held']
 }
 
 /** Null when there is no such plan. */
@@ -29,5 +30,5 @@ export async function readyTasks({ rooms }: Asking, plan: PlanId, explain = fals
     const [[high, first], [low, second]] = [rank(a), rank(b)]
     return high - low || first - second
   })
-  return { records, explained: next.explained }
+  return { records, explained: next.explained, held: next.held }
 }

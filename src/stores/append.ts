@@ -13,6 +13,7 @@ import { type BodyBlobs, sealEntry } from './entry.ts'
 import type { Clock, Host } from './host.ts'
 import { answerAgain, remember, usedFor } from './once.ts'
 import { doneCount, planRecord, project } from './projection.ts'
+import { followReservations, granted } from './reservations.ts'
 import { emptyKept, type Kept, type States } from './states.ts'
 import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions } from './store.ts'
 import type { Head, Tables } from './tables.ts'
@@ -98,7 +99,8 @@ export function updatePlan(
     return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
   }
   const kept = room.states.at(tables, plan, head)
-  const command = typeof asked === 'function' ? asked() : asked
+  const command = granted(tables, head.no, typeof asked === 'function' ? asked() : asked)
+  if ('code' in command) return { ok: false, refusal: command }
   if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {
     const taken = tables.journal.named(command.definition.name)
     if (taken !== null)
@@ -194,6 +196,7 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
       tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
     }
   }
+  followReservations(tables, kept.no, state, { events, position, now })
   if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state, heldUntil }
 }

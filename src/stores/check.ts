@@ -7,6 +7,7 @@ import type { Event } from '../domain/event.ts'
 import { packFold } from '../domain/fold.ts'
 import { isSha256, type PlanId, type Sha256 } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { reservationsIn } from '../domain/reservation.ts'
 import { type BodyBlobs, openEntry } from './entry.ts'
 import { PlanIndexing } from './indexing.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
@@ -19,6 +20,8 @@ const PAGE = 500
 const RESTORE = 'restore the state folder from a copy; do not run this plan'
 const INDEX =
   'nothing is lost: search and steps are made again from the journal by `tidy({ rebuild: true })` of the store'
+const RESERVED =
+  'nothing is lost: reservations are written again from the journal by `tidy({ rebuild: true })` of the store'
 const REBUILD = 'the journal is whole, its query rows are not: restore the state folder from a copy'
 
 type Fault = CheckReport['faults'][number]
@@ -132,6 +135,14 @@ function checkPlan(
     fault(`the row of plan ${plan} is not what its journal says`, REBUILD)
   compare('task', rows.tasks, state.order.map(taskRecord), record => String(record.ordinal).padStart(10, '0'), fault)
   compare('attempt', rows.attempts, expected, attemptKey, fault)
+  compare(
+    'reservation',
+    tables.reservations.of(no).map(({ ordinal, visit, reserves }) => ({ ordinal, visit, reserves })),
+    reservationsIn(state),
+    ({ ordinal }) => String(ordinal).padStart(10, '0'),
+    fault,
+    RESERVED,
+  )
   const again = indexing.all()
   compare('text', tables.index.docs(no), again.docs, doc => doc.task ?? '(plan)', fault, INDEX)
   compare(

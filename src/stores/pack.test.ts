@@ -42,6 +42,7 @@ test('everything a start says comes back', () => {
     { ...started, unwatched: 'no room' },
     { ...started, inputHash: numberedSha(3) },
     { ...started, claim: { token: 't', by: 'ana' } },
+    { ...started, reserves: { root: '..', paths: ['src/**'], seen: 7 } },
   ]
   roundTrip(turn, all)
 })
@@ -78,6 +79,7 @@ test('everything a turn tells comes back, whatever stands beside it', () => {
     ],
     notices: [{ id: '7.0', kind: 'waiting', to: 'hook', task: name('g') }],
     shortage: { kind: 'disk-full', code: 'ENOSPC', message: 'the disk is full', hint: 'Free some space.' },
+    held: [name('i')],
     start: false,
   }
   roundTrip(every, [{ type: 'attempt.succeeded', ...of, result }])

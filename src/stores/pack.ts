@@ -38,10 +38,11 @@ type PackedEvent =
 function packEvent(event: Event): PackedEvent {
   switch (event.type) {
     case 'attempt.started': {
-      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim } = event
-      const more = { preimage, before, unwatched, inputHash, claim } satisfies Record<StartedMore, unknown>
+      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim, reserves } = event
+      const more = { preimage, before, unwatched, inputHash, claim, reserves } satisfies Record<StartedMore, unknown>
       // By far the most events are these four words; taking an object apart by `...rest` costs more than writing it.
-      const isPlain = preimage === undefined && before === undefined && unwatched === undefined
+      const isPlain =
+        preimage === undefined && before === undefined && unwatched === undefined && reserves === undefined
       if (isPlain && inputHash === undefined && claim === undefined) return [type, task, visit, attempt]
       return [type, task, visit, attempt, more]
     }

@@ -19,6 +19,7 @@ import { logsOn } from './logs.ts'
 import { answerAgain, forgetKeys, usedFor } from './once.ts'
 import { type PruneBlobs, prune } from './prune.ts'
 import type { Recent } from './recent.ts'
+import { rebuildAllReservations, reservationsOn } from './reservations.ts'
 import { search } from './searching.ts'
 import { foldText, type Kept, packStored, type States } from './states.ts'
 import { sumSteps } from './steps.ts'
@@ -55,6 +56,7 @@ const READ_MAX = 10_000
 export class StoreOnTables implements door.Store {
   readonly leases: LeasesOnTables
   readonly claims: door.Claims
+  readonly reservations: door.Reservations
   readonly logs: door.Logs
   readonly blobs: ContentStore
   readonly sessions: door.Store['sessions']
@@ -80,6 +82,7 @@ export class StoreOnTables implements door.Store {
     this.#catchingUp = new CatchingUp(parts)
     this.#glances = new Glances(transactions.moment?.bind(transactions), parts.states)
     this.claims = claimsOn(parts)
+    this.reservations = reservationsOn(parts)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs
     this.sessions = streamsOn('session', foldSession, parts)
@@ -196,8 +199,11 @@ export class StoreOnTables implements door.Store {
   }
 
   tidy: door.Store['tidy'] = async options => {
-    const { transactions, clock } = this.#parts
-    if (options?.rebuild === true) await transactions.write(tables => tables.index.clear())
+    const { transactions, clock, states } = this.#parts
+    if (options?.rebuild === true) {
+      await transactions.write(tables => tables.index.clear())
+      await rebuildAllReservations(transactions, states)
+    }
     await this.#catchingUp.run()
     await forgetKeys(transactions, clock.now())
   }

@@ -9,6 +9,7 @@ import { listsContract } from './contract/lists.contract.ts'
 import { onceContract } from './contract/once.contract.ts'
 import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
+import { reservationsContract } from './contract/reservations.contract.ts'
 import { searchContract } from './contract/search.contract.ts'
 import { stepsContract } from './contract/steps.contract.ts'
 import { strangeTextContract } from './contract/strange-text.contract.ts'
@@ -22,6 +23,7 @@ export function storeContract(what: string, setup: Setup): void {
   queriesContract(what, setup)
   leasesContract(what, setup)
   besideContract(what, setup)
+  reservationsContract(what, setup)
   feedingContract(what, setup)
   upkeepContract(what, setup)
   onceContract(what, setup)

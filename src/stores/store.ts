@@ -7,6 +7,7 @@ import type { Event } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Reserves } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import type {
@@ -72,6 +73,7 @@ export interface Store {
 
   readonly leases: Leases
   readonly claims: Claims
+  readonly reservations: Reservations
   readonly logs: Logs
   readonly blobs: SnapshotBlobs
   readonly sessions: Streams<SessionEvent, SessionRow, Pick<Partial<SessionRow>, 'status'>>
@@ -83,7 +85,10 @@ export interface Store {
    * `blobsBefore` stays: somebody may be about to name it.
    */
   prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
-  /** Duties nobody waits for: catches up search and steps, from the beginning with `rebuild`; forgets keys of long ago. */
+  /**
+   * Duties nobody waits for: catches up search and steps, from the beginning with `rebuild`, which also writes the reservations
+   * again; forgets keys of long ago.
+   */
   tidy(options?: { readonly rebuild?: true }): Promise<void>
   close(): Promise<void>
 }
@@ -257,6 +262,29 @@ export interface Claims {
   touch(plan: PlanId, task: TaskName, token: string, leaseMs?: number): Promise<number | null>
   lapsed(plan?: PlanId): Promise<readonly { readonly plan: PlanId; readonly task: TaskName; readonly token: string }[]>
   drop(plan: PlanId, task: TaskName): Promise<void>
+}
+
+// ── reservations: which files a visit of a task keeps to itself, across all plans ──────────────────────────────────
+
+/** Reserved by `attempt.started` and let go by the entry that ends the visit; here they are only asked about. */
+export interface Reservations {
+  /** Who of other plans holds files that overlap these, and how far the journal went at that moment. */
+  holders(
+    plan: PlanId,
+    wanted: Omit<Reserves, 'seen'>,
+  ): Promise<{ readonly holders: readonly ScopeHolder[]; readonly seen: Position }>
+  /** What a plan holds. */
+  held(plan: PlanId): Promise<readonly ScopeHolder[]>
+}
+
+export interface ScopeHolder {
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly task: TaskName
+  readonly visit: number
+  /** Those of its patterns that overlap. */
+  readonly paths: readonly string[]
+  readonly since: Millis
 }
 
 // ── task output: durable, in chunks, beside the journal, never state ───────────────────────────────────────────────

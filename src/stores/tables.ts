@@ -3,6 +3,7 @@
 // and does not wait.
 
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
+import type { Reservation } from '../domain/reservation.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { StoredEntry } from './entry.ts'
 import type { IndexTable } from './index-table.ts'
@@ -28,6 +29,7 @@ export interface Tables {
   readonly projections: ProjectionTables
   readonly owners: OwnerTable
   readonly claims: ClaimTable
+  readonly reservations: ReservationTable
   readonly logs: LogTable
   readonly streams: StreamTable
   readonly once: OnceTable
@@ -153,6 +155,34 @@ export interface ClaimTable {
   lease(no: number, ordinal: number): number | null
   all(no: number | null): readonly (ClaimRecord & { readonly plan: PlanId; readonly no: number })[]
   remove(no: number, ordinal: number): void
+}
+
+// ── files reserved across plans ────────────────────────────────────────────────────────────────────────────────────
+
+export interface ReservationRecord extends Reservation {
+  /** The position of the entry that reserved them, and when that was. */
+  readonly since: Position
+  readonly at: Millis
+}
+
+export interface ReservationRow extends ReservationRecord {
+  readonly no: number
+  /** Null when the plan has no such task any more. */
+  readonly task: TaskName | null
+}
+
+export interface ReservationTable {
+  /** One for each task: takes the place of what an earlier visit left. */
+  put(no: number, record: ReservationRecord): void
+  end(no: number, ordinal: number, position: Position): void
+  /** Held by a plan now, by ordinal. */
+  of(no: number): readonly ReservationRow[]
+  /** Held by anybody now, below this root. */
+  active(root: string): readonly ReservationRow[]
+  /** Taken and let go behind a position. */
+  endedSince(position: Position): readonly ReservationRow[]
+  /** Ended before a position. */
+  forget(before: Position): void
 }
 
 // ── task output ────────────────────────────────────────────────────────────────────────────────────────────────────

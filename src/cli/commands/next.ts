@@ -9,6 +9,7 @@ import { type Context, withState } from '../context.ts'
 import { EXIT } from '../exit.ts'
 import { meantPlanAndTask } from '../meant.ts'
 import { symbol } from '../paint.ts'
+import { scopeWaitLines } from '../scope-wait-lines.ts'
 
 /** Of how many external tasks it tells what is to be done; `show` and `claim` tell it of each. */
 const BRIEFED_MAX = 20
@@ -32,9 +33,11 @@ export async function next(
     }
     const briefed = (of: TaskName): readonly string[] =>
       briefings.filter(each => each.task === of).flatMap(each => briefingLines(each, context.paint))
-    answer(context, { ready, briefings, ...(explain ? { explained } : {}) }, () => {
+    const held = (found?.held ?? []).filter(wait => task === null || wait.task === task)
+    answer(context, { ready, briefings, held, ...(explain ? { explained } : {}) }, () => {
       if (explain)
         return explained.flatMap(each => [escapeForTerminal(each.why), ...(task === null ? [] : briefed(each.task))])
+      if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
       if (ready.length === 0) return [`nothing is ready; planfold next ${name} --explain says why`]
       return ready.flatMap(card => {
         const how = card.action === 'external' ? `planfold claim ${name} ${card.name}` : `${card.action}, by the engine`

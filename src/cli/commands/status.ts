@@ -15,6 +15,7 @@ import { meantPlan, openPlans } from '../meant.ts'
 import { symbol, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
 import { rollbackLine, stoppedRollback } from '../rollback-words.ts'
+import { scopeWaitLines } from '../scope-wait-lines.ts'
 import { shortageLines } from '../shortage-words.ts'
 import { troubleLines } from '../trouble-words.ts'
 import { waitingLines } from '../waiting.ts'
@@ -34,8 +35,10 @@ export async function status(context: Context, word: string | undefined): Promis
     const summary = await engine.ask({ type: 'summary', plan })
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
-    const more = [stopped, moved].filter(line => line !== null)
-    answer(context, word === undefined ? { items: [summary] } : summary, () =>
+    const held = summary === null ? [] : ((await engine.ask({ type: 'next', plan }))?.held ?? [])
+    const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
+    const told = summary === null ? null : { ...summary, held }
+    answer(context, word === undefined ? { items: [told] } : told, () =>
       summary === null ? [] : [...statusLines(context, summary), ...more],
     )
     return EXIT.done

@@ -5,10 +5,11 @@
 import { heldBack, isTriedIn } from '../breaker.ts'
 import { attemptsUsedUp } from '../caps.ts'
 import { capturesFiles, heldScope, isWatched } from '../effect.ts'
-import type { Millis } from '../id.ts'
+import type { Millis, TaskName } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
 import { TIMEBOX } from '../recovery.ts'
+import { needsReservation } from '../reservation.ts'
 import type { Failure, Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
@@ -23,16 +24,22 @@ import { settle } from './settle.ts'
 /** How far down the line to look past tasks that must wait for an overlapping one. */
 const LOOK_PAST_MAX = 64
 
-/** How far to look past tasks that a breaker holds back: there may be many, and others must not wait for it. */
+/** How far to look past tasks that a breaker or another plan holds back: there may be many, and others must not wait for it. */
 const LOOK_PAST_HELD_MAX = 1_024
 
 /** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
-export const inLine = (state: PlanState, now: Millis): readonly TaskState[] => lineOf(state, now).line
+export const inLine = (state: PlanState, now: Millis, held: Held = NOBODY_HELD): readonly TaskState[] =>
+  lineOf(state, now, held).line
+
+/** Tasks whose files another plan has reserved. */
+type Held = { has(task: TaskName): boolean }
+const NOBODY_HELD: Held = new Set()
 
 /** Those in line, and when the first that a breaker holds back may begin. */
 export function lineOf(
   state: PlanState,
   now: Millis,
+  passOver: Held = NOBODY_HELD,
 ): { readonly line: readonly TaskState[]; readonly heldAt: Millis | null } {
   let free = concurrencyOf(state.definition) - state.running.size
   if (state.status !== 'active' || state.compensating !== null || free <= 0) return NOBODY_IN_LINE
@@ -47,6 +54,10 @@ export function lineOf(
     // It may stand there twice, and then one right behind the other.
     if (looked.at(-1) === task) continue
     looked.push(task)
+    if (passOver.has(task.definition.id)) {
+      if (++held >= LOOK_PAST_HELD_MAX) break
+      continue
+    }
     const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
     if (breaker !== null) {
       // One whose time has come waits for whoever tries it, not for a time.
@@ -93,7 +104,8 @@ export function needsPreparing(state: PlanState, task: TaskState): boolean {
     capturesScope(state, task) ||
     needsLook(state, task) ||
     dueBefore(state, task) !== null ||
-    needsConsent(state, task)
+    needsConsent(state, task) ||
+    (state.rules > 3 && (action.type === 'run' || action.type === 'edit') && needsReservation(state, task))
   )
 }
 
@@ -112,9 +124,10 @@ export function startInLine(
   draft: Draft,
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
+  held: Held = NOBODY_HELD,
 ): void {
   openAsked(draft, prepared, asking)
-  startEach(draft, inLine(draft.state, draft.now), prepared, asking)
+  startEach(draft, inLine(draft.state, draft.now, held), prepared, asking)
 }
 
 /** Opens the gates whose question is made. Nothing is carried out for it, so it happens also while the engine is stopping. */
@@ -220,16 +233,16 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
     return
   }
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
-  const { preimage, before, unwatched } = prepared
-  if (preimage === undefined && prepared.inputHash === undefined && before === undefined && unwatched === undefined)
-    emit(draft, begun)
+  const { preimage, before, unwatched, inputHash, reserves } = prepared
+  if ([preimage, inputHash, before, unwatched, reserves].every(one => one === undefined)) emit(draft, begun)
   else
     emit(draft, {
       ...begun,
       ...(preimage === undefined ? {} : { preimage }),
       ...(before === undefined ? {} : { before }),
       ...(unwatched === undefined ? {} : { unwatched }),
-      ...(prepared.inputHash === undefined ? {} : { inputHash: prepared.inputHash }),
+      ...(inputHash === undefined ? {} : { inputHash }),
+      ...(reserves === undefined ? {} : { reserves }),
     })
   const { failure = outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return

@@ -45,15 +45,16 @@ export function turn(draft: Draft, command: Turn): void {
   readyDue(draft)
   raiseDue(draft)
   endWornOut(draft)
+  const held = new Set(command.held)
   if (command.start !== false) {
     expandFound(draft, command.expanded ?? [])
-    startInLine(draft, preparedFor(draft, command), askingFor(draft, command))
+    startInLine(draft, preparedFor(draft, command), askingFor(draft, command), held)
     compensateNext(draft)
   } else openAsked(draft, preparedFor(draft, command), askingFor(draft, command))
   const before = draft.events.length
   conclude(draft)
   // Concluding may have made the last task ready.
-  if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE)
+  if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE, held)
 }
 
 export function recover(draft: Draft, command: CommandOf<'recover'>): void {

@@ -109,6 +109,29 @@ export const next = wire(
   z.strictObject({
     items: z.array(taskShape),
     explained: z.array(z.strictObject({ task: z.string(), why: z.string() })),
+    held: z
+      .array(
+        z.strictObject({
+          task: z.string(),
+          paths: z.array(z.string()),
+          by: z.array(
+            z.strictObject({
+              plan: z.string(),
+              name: z.string(),
+              task: z.string(),
+              paths: z.array(z.string()),
+              since: z.string(),
+              driven: z.boolean().meta({ description: 'A living process drives that plan.' }),
+              orders: z
+                .array(z.enum(['resume', 'cancel']))
+                .meta({
+                  description: 'What ends the wait: give that plan one of these orders. Empty while it is driven.',
+                }),
+            }),
+          ),
+        }),
+      )
+      .meta({ description: 'Tasks that wait because tasks of other plans have reserved their files.' }),
   }),
 )
 

@@ -3,10 +3,11 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Failure, Result } from '../../domain/result.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { Order, ScopeWait } from '../../engine/engine.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { claimNext, claimTask } from '../claiming.ts'
 import type { FoundTask } from '../look-up.ts'
+import { iso } from '../on-wire.ts'
 import { type Asking, gone, movedOf, order, withPlan, withTask } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { readyTasks } from '../ready-tasks.ts'
@@ -128,7 +129,9 @@ export const claimRoutes: readonly AnyRoute[] = [
         if (ready === null) return gone()
         const names = ready.records.map(({ card }) => card.name)
         const shown = await showTasks(call, plan, names)
-        return shown === null ? gone() : ok({ items: shown.bodies, explained: ready.explained }, shown.version)
+        return shown === null
+          ? gone()
+          : ok({ items: shown.bodies, explained: ready.explained, held: ready.held.map(heldOnWire) }, shown.version)
       }),
   }),
 ]
@@ -178,3 +181,9 @@ function failureOf(error: NonNullable<wire.ReportBody['error']>): Failure {
     ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1_000 }),
   }
 }
+
+const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
+  task,
+  paths,
+  by: by.map(({ visit: _, since, ...holder }) => ({ ...holder, since: iso(since) })),
+})

@@ -5,7 +5,15 @@ import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { StoredEntry } from '../entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../projection.ts'
 import type { StoredLog } from '../store.ts'
-import type { ClaimRecord, OnceRecord, OwnerRecord, StoredFold, StreamEntry, StreamKind } from '../tables.ts'
+import type {
+  ClaimRecord,
+  OnceRecord,
+  OwnerRecord,
+  ReservationRecord,
+  StoredFold,
+  StreamEntry,
+  StreamKind,
+} from '../tables.ts'
 import type { MemoryBlobs, MemoryPins } from './blobs-memory.ts'
 import { MemoryIndex } from './memory-index.ts'
 
@@ -24,6 +32,7 @@ export interface MemoryPlan {
   readonly tasks: Map<number, TaskRecord>
   readonly attempts: Map<string, AttemptRecord>
   readonly claims: Map<number, ClaimRecord>
+  readonly reservations: Map<number, ReservationRecord & { readonly ended: number | null }>
   readonly logs: (StoredLog & { readonly ordinal: number })[]
 }
 

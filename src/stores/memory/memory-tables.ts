@@ -91,6 +91,7 @@ export class MemoryJournal implements JournalTable {
       tasks: new Map(),
       attempts: new Map(),
       claims: new Map(),
+      reservations: new Map(),
       logs: [],
     })
     return no

@@ -12,6 +12,7 @@ import { type Request, rejectAll, runGroup } from '../transact.ts'
 import { BlobsMemory } from './blobs-memory.ts'
 import type { MemoryDisk } from './memory-disk.ts'
 import { memoryIndex, memoryOnce } from './memory-index.ts'
+import { memoryReservations } from './memory-reservations.ts'
 import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from './memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from './memory-tables.ts'
 
@@ -71,6 +72,7 @@ function tablesOf(disk: MemoryDisk): Tables {
     projections: new MemoryProjections(disk),
     owners: memoryOwners(disk),
     claims: memoryClaims(disk),
+    reservations: memoryReservations(disk),
     logs: memoryLogs(disk),
     streams: memoryStreams(disk),
     once: memoryOnce(disk),

@@ -5,6 +5,8 @@ CREATE INDEX plans_by_agent ON plans (agent, status, archived) WHERE agent IS NO
 CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL;
 CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL;
 CREATE INDEX plans_by_status ON plans (status, archived);
+CREATE INDEX reservations_ended ON reservations (ended) WHERE ended IS NOT NULL;
+CREATE INDEX reservations_held ON reservations (root) WHERE ended IS NULL;
 CREATE INDEX steps_by_agent ON steps (agent, ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX steps_by_plan ON steps (plan_no) WHERE ended_at IS NOT NULL;
 CREATE INDEX steps_by_time ON steps (ended_at) WHERE ended_at IS NOT NULL;
@@ -40,6 +42,7 @@ CREATE TABLE once ( actor TEXT NOT NULL, key TEXT NOT NULL, hash BLOB NOT NULL, 
 CREATE TABLE owners ( owner_no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, host TEXT NOT NULL, boot TEXT NOT NULL, pids TEXT NOT NULL, pid INTEGER NOT NULL, start_time TEXT NOT NULL, expires INTEGER NOT NULL ) STRICT;
 CREATE TABLE plans ( plan_no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, title TEXT, goal_text TEXT, goal TEXT, session TEXT, status TEXT NOT NULL CHECK (instr('|draft|active|paused|completed|failed|cancelled|', '|' || status || '|') > 0), revision INTEGER NOT NULL, tasks INTEGER NOT NULL, archived INTEGER NOT NULL CHECK (archived IN (0, 1)), created_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER , agent TEXT) STRICT;
 CREATE TABLE pruned ( plan_id TEXT PRIMARY KEY, name TEXT NOT NULL, entries INTEGER NOT NULL, last_hash BLOB NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL ) STRICT;
+CREATE TABLE reservations ( plan_no INTEGER NOT NULL REFERENCES plans, ordinal INTEGER NOT NULL, visit INTEGER NOT NULL, root TEXT NOT NULL, reserves TEXT NOT NULL, since INTEGER NOT NULL, at INTEGER NOT NULL, ended INTEGER, PRIMARY KEY (plan_no, ordinal) ) WITHOUT ROWID, STRICT;
 CREATE TABLE sqlite_sequence(name,seq);
 CREATE TABLE steps ( step_no INTEGER PRIMARY KEY AUTOINCREMENT, plan_no INTEGER NOT NULL REFERENCES plans, task TEXT NOT NULL, visit INTEGER NOT NULL, attempt INTEGER NOT NULL, started_at INTEGER NOT NULL, agent TEXT NOT NULL, kind TEXT, capabilities TEXT NOT NULL, ended_at INTEGER, ms INTEGER, outcome TEXT CHECK (instr('|succeeded|failed|lost|', '|' || outcome || '|') > 0), files INTEGER, bytes INTEGER, tokens_in INTEGER, tokens_out INTEGER, tokens INTEGER, cost REAL, tools TEXT, UNIQUE (plan_no, task, visit, attempt) ) STRICT;
 CREATE TABLE stream_entries ( stream_no INTEGER NOT NULL REFERENCES streams, version INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (stream_no, version) ) WITHOUT ROWID, STRICT;

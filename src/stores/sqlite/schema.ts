@@ -339,6 +339,25 @@ export const MIGRATIONS: readonly Migration[] = [
           ON e.position = ${lastPosition('p.plan_no')}`,
     ],
   },
+  {
+    number: 4,
+    name: 'files reserved across plans',
+    statements: [
+      `CREATE TABLE reservations (
+        plan_no INTEGER NOT NULL REFERENCES plans,
+        ordinal INTEGER NOT NULL,
+        visit INTEGER NOT NULL,
+        root TEXT NOT NULL,
+        reserves TEXT NOT NULL,
+        since INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        ended INTEGER,
+        PRIMARY KEY (plan_no, ordinal)
+      ) WITHOUT ROWID, STRICT`,
+      'CREATE INDEX reservations_held ON reservations (root) WHERE ended IS NULL',
+      'CREATE INDEX reservations_ended ON reservations (ended) WHERE ended IS NOT NULL',
+    ],
+  },
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

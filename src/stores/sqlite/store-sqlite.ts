@@ -29,6 +29,7 @@ import { migrate, refuseWhileDriven } from './migrate.ts'
 import { NotingJournal } from './noting-journal.ts'
 import { sqliteOnce } from './once-table.ts'
 import { SqliteQueries } from './query-tables.ts'
+import { sqliteReservations } from './reservation-table.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
 import { sqliteClaims, sqliteLogs, sqliteOwners } from './side-tables.ts'
 import { sqliteStreams } from './stream-tables.ts'
@@ -146,6 +147,7 @@ export function tablesOn(connection: Connection, recent?: Recent): Tables & { re
       journal.forget()
     }),
     claims: sqliteClaims(connection, wrote),
+    reservations: sqliteReservations(connection, wrote),
     logs: sqliteLogs(connection, wrote),
     streams: sqliteStreams(connection, wrote),
     once: sqliteOnce(connection, wrote),

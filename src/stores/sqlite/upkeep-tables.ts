@@ -11,6 +11,7 @@ const OF_A_PLAN = [
   'log_docs',
   'steps',
   'task_claims',
+  'reservations',
   'task_logs',
   'earlier_attempts',
   'tasks',

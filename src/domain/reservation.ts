@@ -1,0 +1,68 @@
+// Which files a visit of a task keeps to itself, across all plans of a workspace. A visit reserves its whole scope at once, when
+// its first attempt starts, and keeps it until the visit is over. Between two attempts it stays reserved, because the next
+// attempt restores these files first. A task that has not started reserves nothing, so nobody ever holds one scope while it
+// waits for another, and two plans cannot wait for each other for ever.
+
+import { heldScope, worksApart } from './effect.ts'
+import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { type Refusal, refuse } from './refusal.ts'
+import type { Reserves } from './result.ts'
+import type { PlanState, TaskState } from './state.ts'
+
+/** The patterns a task reserves when it starts; empty when it declares nothing, or works in a worktree of its own. */
+export function reservedScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
+  if (worksApart(plan)) return []
+  return task.action.type === 'external' ? (task.write ?? []) : heldScope(plan, task)
+}
+
+/** Must its files be reserved before it starts? Not when this visit holds them already. */
+export const needsReservation = (state: PlanState, task: TaskState): boolean =>
+  !holdsReservation(task) && reservedScope(state.definition, task.definition).length > 0
+
+/** Does this visit hold what it reserved? */
+export function holdsReservation({ prepared, attempt, status, gate, definition }: TaskState): boolean {
+  if (prepared?.reserves === undefined || attempt === 0) return false
+  switch (status) {
+    case 'running':
+      return true
+    // An agent whose claim lapsed has nothing to restore; whoever claims the task next reserves its files anew.
+    case 'ready':
+      return definition.action.type !== 'external'
+    // While other tasks mend the failure, or the plan is revised for it, the files must be free for them.
+    case 'waiting':
+      return gate?.asks.type !== 'recovery' && gate?.asks.type !== 'replan'
+    default:
+      return false
+  }
+}
+
+export interface Reservation {
+  readonly ordinal: number
+  readonly visit: number
+  readonly reserves: Reserves
+}
+
+/** Everything a plan holds now, by the ordinals of its tasks. */
+export const reservationsIn = (state: PlanState): readonly Reservation[] =>
+  state.order.flatMap(task => reservationOf(task) ?? []).sort((a, b) => a.ordinal - b.ordinal)
+
+export function reservationOf(task: TaskState): Reservation | null {
+  const { ordinal, visit, prepared } = task
+  return prepared?.reserves === undefined || !holdsReservation(task)
+    ? null
+    : { ordinal, visit, reserves: prepared.reserves }
+}
+
+/** A task cannot be claimed, because another plan holds its files. */
+export function reservedBy(
+  task: string | null,
+  holder: { readonly name: string; readonly task: string; readonly paths: readonly string[] },
+): Refusal {
+  const what = task === null ? 'the files of the task' : `the files of task '${task}'`
+  const { name, paths } = holder
+  return refuse(
+    'not-ready',
+    `${what} are reserved by task '${holder.task}' of plan '${name}' (${paths.slice(0, 5).join(', ')})`,
+    `wait until it has ended; if nobody drives that plan, \`planfold resume ${name}\` continues it and \`planfold cancel ${name}\` gives it up`,
+  )
+}

@@ -1,0 +1,38 @@
+// Why a task waits for another plan, as a sentence that names the plan, the task and the files, and what ends the wait.
+
+export interface ScopeWaitFacts {
+  readonly task: string
+  readonly by: readonly {
+    readonly name: string
+    readonly task: string
+    readonly paths: readonly string[]
+    /** A living process drives that plan. */
+    readonly driven: boolean
+  }[]
+}
+
+const SHOWN_MAX = 3
+
+/** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files. */
+export function scopeHolders({ by }: ScopeWaitFacts): string {
+  const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {
+    const more = paths.length > SHOWN_MAX ? ` and ${paths.length - SHOWN_MAX} more` : ''
+    return `task '${task}' of plan '${name}' holds ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`
+  })
+  return by.length > SHOWN_MAX ? `${shown.join('; ')}; and ${by.length - SHOWN_MAX} more` : shown.join('; ')
+}
+
+/** The plans that nobody drives: each must be resumed or cancelled before its files are free. */
+export const stalledPlans = (waits: readonly ScopeWaitFacts[]): readonly string[] => [
+  ...new Set(waits.flatMap(({ by }) => by.filter(({ driven }) => !driven).map(({ name }) => name))),
+]
+
+export function explainScopeWait(wait: ScopeWaitFacts): string {
+  const stalled = stalledPlans([wait])
+  const ways = stalled.map(
+    name =>
+      `nobody drives '${name}': \`planfold resume ${name}\` continues it, \`planfold cancel ${name}\` gives it up`,
+  )
+  const end = ways.length === 0 ? 'it begins when that has ended' : ways.join('; ')
+  return `'${wait.task}' is ready, but waits for its files: ${scopeHolders(wait)}; ${end}`
+}
