@@ -69,8 +69,8 @@ const answerers: Answerer = {
     if (found !== null) await sweepClaims(rooms.store, found.plan)
     const state = await tendedState(rooms, plan)
     if (state === null) return null
-    const ready = [...state.order.filter(isClaimable), ...inLine(state, rooms.clock.now())].map(task =>
-      card(state, task),
+    const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, rooms.clock.now())].map(
+      task => card(state, task),
     )
     const explained =
       wanted === true

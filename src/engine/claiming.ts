@@ -2,19 +2,21 @@
 // around their work as around our own.
 
 import { notHeld } from '../domain/decisions/people.ts'
-import type { PlanId } from '../domain/id.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
-import type { Result } from '../domain/result.ts'
-import type { PlanState } from '../domain/state.ts'
-import { isClaimable } from '../domain/task-graph.ts'
+import type { Found, Result } from '../domain/result.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
+import { asksBeforeClaim, isClaimable } from '../domain/task-graph.ts'
 import { heldToEffects } from './effects.ts'
 import type { Order, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { late } from './late.ts'
 import { roomsOf } from './places.ts'
 import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
 import { type Writing, write } from './submitting.ts'
+import { tend } from './tending.ts'
 
 const CLAIM_TRIES_MAX = 20
 
@@ -29,11 +31,15 @@ export async function claim(
 ): Promise<Submitted> {
   const { store } = rooms
   await sweepClaims(store, plan)
+  await tend(rooms, plan)
   const state = await store.state(plan)
-  const wanted = order.task === undefined ? state?.claimable.peek(isClaimable) : state?.tasks.get(order.task)
+  const wanted = state === null ? undefined : wantedBy(state, order)
+  const found = state === null || wanted === undefined ? null : await foundFor(rooms, state, wanted)
+  if (found === 'asked' && tries < CLAIM_TRIES_MAX) return await claim(rooms, plan, order, writing, tries + 1)
   const look = state === null || wanted === undefined ? {} : await lookBeforeClaim(roomsOf(rooms, state), state, wanted)
   // Files are looked at for one task; when another is faster, the next try looks again.
-  const task = order.task ?? (Object.keys(look).length === 0 ? undefined : wanted?.definition.id)
+  const isBound = Object.keys(look).length > 0 || (found !== null && found !== 'asked')
+  const task = order.task ?? (isBound ? wanted?.definition.id : undefined)
   const updated = await write(
     rooms,
     plan,
@@ -44,6 +50,7 @@ export async function claim(
       ...(task === undefined ? {} : { task }),
       ...(order.alone === true ? { alone: true } : {}),
       ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
+      ...(found === null || found === 'asked' ? {} : { consent: found }),
     },
     writing,
   )
@@ -51,6 +58,27 @@ export async function claim(
     return await claim(rooms, plan, order, writing, tries + 1)
   return await withClaim(rooms, order, updated)
 }
+
+const wantedBy = (state: PlanState, { task }: OrderOf<'claim'>): TaskState | undefined =>
+  task === undefined ? state.claimable.peek(one => isClaimable(state, one)) : state.tasks.get(task)
+
+/**
+ * What whoever claims it would do, of a task before which somebody must agree; null for every other, and for one that asks already.
+ * When that is not what was approved, the approval is void and the question is asked again: 'asked'.
+ */
+async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
+  const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
+  if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
+  const { findConsent, isCovered } = await late.consent()
+  const found = await findConsent(roomsOf(rooms, state), state, task)
+  if (isCovered(task, found, rooms.clock.now())) return found
+  const prepared = { task: task.definition.id, visit: task.visit, prepared: { consent: found } }
+  const turn = { type: 'turn', start: false, prepared: [prepared] } as const
+  await rooms.store.update(state.id, turn, { actor: ENGINE, expectedVersion: state.version })
+  return 'asked'
+}
+
+const ENGINE = 'engine' as Actor
 
 /** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */
 export async function withClaim(rooms: Rooms, order: OrderOf<'claim'>, made: Submitted): Promise<Submitted> {
@@ -96,7 +124,10 @@ export async function report(
   const state = await rooms.store.state(plan)
   const result = state === null ? order.result : await reported(rooms, state, order)
   const held = order.token === undefined ? {} : { held: true as const }
-  return await write(rooms, plan, { ...order, ...held, by: writing.actor, result }, writing)
+  const task = state?.tasks.get(order.task)
+  const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
+  const consent = found === null || found === 'asked' ? {} : { consent: found }
+  return await write(rooms, plan, { ...order, ...held, ...consent, by: writing.actor, result }, writing)
 }
 
 /** Judged like an attempt of ours, and what was written since the claim is seen. */
