@@ -169,7 +169,7 @@ describe('what somebody agrees to', () => {
       const waits = [{ task: 'ship' as TaskName, for: names('other-gate', 'build') }]
       const held = await tell(gate, false, { begins: names('note'), waits, more: 0 })
       expect(held.slice(0, 3)).toEqual([
-        'approving it agrees to this task as well, exactly so; it does not begin yet:',
+        'approving it agrees to this task, exactly so; it does not begin yet:',
         '  ship (visit 2, effect unsafe, deploys)',
         '    also waits for other-gate, build',
       ])

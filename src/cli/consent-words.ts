@@ -58,7 +58,7 @@ async function gateWords(shown: ShownGate, options: Telling): Promise<readonly s
   for (const one of alone) lines.push(...(await told(one)))
   if (held.length > 0)
     lines.push(
-      `approving it agrees to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`} as well, exactly so; ${held.length === 1 ? 'it does' : 'they do'} not begin yet:`,
+      `approving it ${alone.length === 0 ? '' : 'also '}agrees to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}, exactly so; ${held.length === 1 ? 'it does' : 'they do'} not begin yet:`,
     )
   for (const one of held) lines.push(...(await told(one)))
   const shownWhole = new Set<string>([...tasks.map(({ task }) => task), ...later])
