@@ -129,7 +129,7 @@ export class People {
   /** Claims an external task, works for a while, reports; sometimes dies, sometimes comes too late, sometimes says it twice. */
   #work(): void {
     const { mirror } = this.#town.truth
-    const open = mirror.order.filter(isClaimable)
+    const open = mirror.order.filter(task => isClaimable(mirror, task))
     const lapsing = mirror.order.some(task => task.claim !== null)
     if (open.length === 0 && !lapsing) return
     const named = open.length > 0 && this.#luck.chance(0.5) ? { task: this.#luck.pick(open).definition.id } : {}

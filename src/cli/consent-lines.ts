@@ -2,6 +2,7 @@
 
 import type { Shown } from '../domain/consent.ts'
 import type { Sha256 } from '../domain/id.ts'
+import type { Releases } from '../domain/views/releases.ts'
 import type { Engine } from '../engine/engine.ts'
 import { visible } from '../safety/visible.ts'
 import { consentWords } from './consent-words.ts'
@@ -12,7 +13,7 @@ import { width } from './width.ts'
 export async function consentLines(
   { paint }: Pick<Context, 'paint'>,
   engine: Pick<Engine, 'ask'>,
-  { shown }: { readonly shown?: Sha256 | null },
+  { shown, releases = null }: { readonly shown?: Sha256 | null; readonly releases?: Releases | null },
   { all = false, short = !all }: { readonly all?: boolean; readonly short?: boolean } = {},
 ): Promise<readonly string[]> {
   if (shown === null || shown === undefined) return []
@@ -20,7 +21,7 @@ export async function consentLines(
   const bytes = await content(shown)
   if (bytes === null) return [paint.red(`what it asks about is gone from the store (${shown.slice(0, 12)})`)]
   const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
-  const lines = await consentWords(told, { paint, all, content })
+  const lines = await consentWords(told, { paint, all, content, releases })
   const whole = `planfold show ${visible(told.name)} ${visible(told.task)} --all`
   return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`as ${shown.slice(0, 12)}`)]
 }

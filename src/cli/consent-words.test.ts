@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { ShownGate, ShownTask } from '../domain/consent.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Releases } from '../domain/views/releases.ts'
 import { wrapped } from './consent-lines.ts'
 import { consentWords } from './consent-words.ts'
 import { paint } from './paint.ts'
@@ -15,8 +16,12 @@ const keep = (text: string): Sha256 => {
   stored.set(hash, bytes)
   return hash as Sha256
 }
-const tell = async (shown: ShownTask | ShownGate, all = false): Promise<readonly string[]> =>
-  await consentWords(shown, { paint: paint(false), all, content: async hash => stored.get(hash) ?? null })
+const tell = async (
+  shown: ShownTask | ShownGate,
+  all = false,
+  releases: Releases | null = null,
+): Promise<readonly string[]> =>
+  await consentWords(shown, { paint: paint(false), all, content: async hash => stored.get(hash) ?? null, releases })
 
 const HASH = 'a'.repeat(64) as Sha256
 const TASK: ShownTask = {
@@ -121,6 +126,71 @@ describe('what somebody agrees to', () => {
     expect(lines).toContain('asked about again, each when its turn comes: publish')
     // The way to see all leads to the gate that asks, not to the task behind it.
     expect(lines).toContain('              what stands in them: planfold show release ok --all')
+  })
+
+  it('says of what only reads that it writes nothing, and of an edit that it reaches nobody', async () => {
+    const argv = { type: 'argv', argv: ['ls'], stdin: null } as const
+    const reads = await tell({ ...TASK, effect: 'pure', write: null, network: null, does: argv })
+    expect(reads).toContain('  writes    nothing: it is declared to only read')
+    expect(reads).toContain('  network   it does not say: anything')
+    const edits = await tell({ ...TASK, effect: 'workspace', network: null, does: { type: 'edit', diff: '+a' } })
+    expect(edits).toContain('  network   none')
+  })
+
+  it('shows what whoever claims a task is told, behind a bar', async () => {
+    const lines = await tell({ ...TASK, does: { type: 'external', instruction: 'ship\u202e it' } })
+    expect(lines.slice(1, 4)).toEqual([
+      '  is done by whoever claims it, an agent or a person, in their own way',
+      '  they are told:',
+      '    │ ship\\u{202e} it',
+    ])
+  })
+
+  describe('at a gate', () => {
+    const gate: ShownGate = {
+      type: 'gate',
+      plan: 'p' as PlanId,
+      name: 'release',
+      definition: HASH,
+      policy: HASH,
+      approvers: null,
+      gate: 'approval',
+      task: 'ok' as TaskName,
+      visit: 1,
+      show: [],
+      tasks: [TASK],
+      later: [],
+      reviewed: null,
+      words: {},
+    }
+    const names = (...all: readonly string[]) => all as readonly TaskName[]
+
+    it('is released only what waits for nobody else', async () => {
+      const waits = [{ task: 'ship' as TaskName, for: names('other-gate', 'build') }]
+      const held = await tell(gate, false, { begins: names('note'), waits, more: 0 })
+      expect(held.slice(0, 3)).toEqual([
+        'approving it agrees to this task, exactly so; it does not begin yet:',
+        '  ship (visit 2, effect unsafe, deploys)',
+        '    also waits for other-gate, build',
+      ])
+      expect(held).toContain('it lets begin: note')
+      const alone = await tell(gate, false, { begins: names('ship'), waits: [], more: 0 })
+      expect(alone[0]).toBe('approving it lets this task begin, exactly so:')
+      expect(alone.join('\n')).not.toContain('also waits')
+    })
+
+    it('with a question is told what begins, and what does not yet', async () => {
+      const question: ShownGate = { ...gate, gate: 'question', tasks: [] }
+      const waits = [{ task: 'b' as TaskName, for: names('g2') }]
+      expect(await tell(question, false, { begins: names('a', 'z\u202e'), waits, more: 3 })).toEqual([
+        'answering it lets begin: a, z\\u{202e}',
+        'b also waits for g2',
+        'and 3 more stand behind it',
+      ])
+      expect(await tell(question, false, { begins: [], waits: [], more: 0 })).toEqual([
+        'nothing begins right behind it',
+      ])
+    })
   })
 
   it('goes on in the next line where a line is too long', () => {

@@ -5,6 +5,7 @@
 import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../domain/consent.ts'
 import type { Sha256 } from '../domain/id.ts'
 import { IMPACT_WORDS } from '../domain/impact.ts'
+import type { Releases } from '../domain/views/releases.ts'
 import { quotedWord, strangers, visible, visibleLines } from '../safety/visible.ts'
 import type { Paint } from './paint.ts'
 import { patchOf } from './patch.ts'
@@ -15,6 +16,8 @@ export interface ConsentOptions {
   readonly all: boolean
   /** Stored bytes by their hash; null where there are none. */
   readonly content: (sha256: Sha256) => Promise<Uint8Array | null>
+  /** What the gate holds back as the plan stands now; null when that is not known, as in a question of the past. */
+  readonly releases?: Releases | null
 }
 
 /** So many lines of one text are shown when not all are asked for. */
@@ -38,17 +41,63 @@ async function gateWords(shown: ShownGate, options: Telling): Promise<readonly s
   if (reviewed !== null) lines.push(...(await reviewWords(reviewed, options)))
   for (const { outcome, to } of leads ?? [])
     lines.push(`choosing ${visible(outcome)} leads to ${listOf(to, 'nothing more')}`)
-  if (tasks.length > 0 && leads !== undefined) lines.push('what the options lead to begins exactly so:')
-  else if (tasks.length > 0)
-    lines.push(`approving it lets ${tasks.length === 1 ? 'this task' : `${tasks.length} tasks`} begin, exactly so:`)
+  const { releases = null } = options
+  const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
   // What was reviewed is shown once.
-  for (const one of tasks)
-    lines.push(...(await taskWords({ ...one, reviewed: null }, options)).map(line => `  ${line}`))
+  const told = async (one: ShownTask): Promise<readonly string[]> => {
+    const [first = '', ...rest] = await taskWords({ ...one, reviewed: null }, options)
+    const others = waits.get(one.task)
+    const also = others === undefined ? [] : [`  ${paint.yellow(alsoWaits(others))}`]
+    return [first, ...also, ...rest].map(line => `  ${line}`)
+  }
+  const alone = tasks.filter(({ task }) => !waits.has(task))
+  const held = tasks.filter(({ task }) => waits.has(task))
+  if (alone.length > 0 && leads !== undefined) lines.push('what the options lead to begins exactly so:')
+  else if (alone.length > 0)
+    lines.push(`approving it lets ${alone.length === 1 ? 'this task' : `${alone.length} tasks`} begin, exactly so:`)
+  for (const one of alone) lines.push(...(await told(one)))
+  if (held.length > 0)
+    lines.push(
+      `approving it ${alone.length === 0 ? '' : 'also '}agrees to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}, exactly so; ${held.length === 1 ? 'it does' : 'they do'} not begin yet:`,
+    )
+  for (const one of held) lines.push(...(await told(one)))
+  const shownWhole = new Set<string>([...tasks.map(({ task }) => task), ...later])
+  lines.push(...otherwiseWords(shown, releases, shownWhole, paint))
   if (later.length > 0)
     lines.push(paint.dim(`asked about again, each when its turn comes: ${later.map(visible).join(', ')}`))
-  if (tasks.length === 0 && later.length === 0 && reviewed === null && leads === undefined)
+  const isNothing = releases === null || (releases.begins.length === 0 && releases.waits.length === 0)
+  if (tasks.length === 0 && later.length === 0 && reviewed === null && leads === undefined && isNothing)
     lines.push('nothing begins right behind it')
   return [...lines, ...authorWords(words, paint)]
+}
+
+const NAMES_MAX = 20
+
+const alsoWaits = (others: readonly string[]): string => `also waits for ${namesOf(others)}`
+
+const namesOf = (names: readonly string[]): string => {
+  const more = names.length - NAMES_MAX
+  return `${names.slice(0, NAMES_MAX).map(visible).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** What stands behind the gate and is not shown as it would be done: it is named, with what else it waits for. */
+function otherwiseWords(
+  { gate }: ShownGate,
+  releases: Releases | null,
+  shownWhole: ReadonlySet<string>,
+  paint: Paint,
+): readonly string[] {
+  if (releases === null) return []
+  const begins = releases.begins.filter(task => !shownWhole.has(task))
+  const waits = releases.waits.filter(({ task }) => !shownWhole.has(task))
+  const verb = gate === 'question' ? 'answering it lets' : gate === 'decision' ? 'whatever is chosen lets' : 'it lets'
+  const more = releases.more > 0 ? [`and ${releases.more} more stand behind it`] : []
+  return [
+    ...(begins.length === 0 ? [] : [`${verb} begin: ${namesOf(begins)}`]),
+    ...waits.slice(0, NAMES_MAX).map(each => `${visible(each.task)} ${alsoWaits(each.for)}`),
+    ...(waits.length > NAMES_MAX ? [`… and ${waits.length - NAMES_MAX} more wait for others as well`] : []),
+    ...more,
+  ].map(line => paint.dim(line))
 }
 
 async function taskWords(shown: ShownTask, options: Telling): Promise<readonly string[]> {
@@ -77,6 +126,10 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
       break
     case 'git':
       lines.push(field('git', visible(JSON.stringify(does.git))))
+      break
+    case 'external':
+      lines.push('  is done by whoever claims it, an agent or a person, in their own way')
+      if (does.instruction !== null) lines.push('  they are told:', ...block(does.instruction))
       break
     default:
       does satisfies never
@@ -112,13 +165,25 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     lines.push(
       field('hook', `${visible(hook.path)} ${paint.dim(`sha256 ${hook.sha256.slice(0, 12)}, ${hook.bytes} bytes`)}`),
     )
-  lines.push(field('writes', shown.write === null ? 'it does not say: anything' : listOf(shown.write, 'nothing')))
-  lines.push(field('network', shown.network === null ? 'it does not say: anything' : listOf(shown.network, 'none')))
+  lines.push(field('writes', writesOf(shown)))
+  lines.push(field('network', networkOf(shown)))
   lines.push(field('hosts', listOf(shown.hosts, 'none is named')))
   lines.push(field('cost', visible(shown.cost)))
   for (const command of shown.besides) lines.push(field('also runs', visible(command)))
   if (shown.reviewed !== null) lines.push(...(await reviewWords(shown.reviewed, options)))
   return [...lines, ...authorWords(words, paint).map(line => `  ${line}`)]
+}
+
+/** What only reads says so by its effect; that is the author's word, as a list would be. */
+function writesOf({ write, effect }: ShownTask): string {
+  if (effect === 'pure' && (write ?? []).length === 0) return 'nothing: it is declared to only read'
+  return write === null ? 'it does not say: anything' : listOf(write, 'nothing')
+}
+
+/** We carry out edits and git actions ourselves, and neither reaches out. */
+function networkOf({ network, does }: ShownTask): string {
+  if (does.type === 'edit' || does.type === 'git') return 'none'
+  return network === null ? 'it does not say: anything' : listOf(network, 'none')
 }
 
 const listOf = (words: readonly string[], none: string): string =>

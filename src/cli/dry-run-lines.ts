@@ -53,11 +53,14 @@ function task(each: Would, paint: Paint): readonly string[] {
   ]
 }
 
-function inWords({ action, asks, gate, releases, needs, task: name }: Would): string {
+function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }: Would): string {
   const who = asks.join(', ')
   switch (action) {
     case 'gate':
-      return `${gate ?? ''}${releases.length === 0 ? '' : `, which releases ${releases.join(', ')}`}`
+      return [
+        `${gate ?? ''}${releases.length === 0 ? '' : `, which releases ${releases.join(', ')}`}`,
+        ...alsoWaits.map(each => `${each.task} also waits for ${each.for.join(', ')}`),
+      ].join('; ')
     case 'external':
       return `waits for ${who === '' ? 'an agent or a person' : who} to claim it`
     case 'group':

@@ -168,13 +168,13 @@ tasks:
   expect(stdout).toBe(`── wave 1: 4 tasks ──
 sound gate, pure
     checks: $ npm test
-    goes on when its checks hold, which releases go
+    goes on when its checks hold; go also waits for shape
 
 shape gate, pure
-    checks that a.json follows b.json, which releases go
+    checks that a.json follows b.json; go also waits for sound
 
 size gate, pure
-    asks a person to choose: small, large, which releases push
+    asks a person to choose: small, large; push also waits for go
 
 port gate, pure
     asks a person: Which\\u{202e} port?

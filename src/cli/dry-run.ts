@@ -11,7 +11,7 @@ import { ledFrom } from '../domain/decisions/consenting.ts'
 import { effectOf } from '../domain/effect.ts'
 import { expandTasks } from '../domain/expand.ts'
 import type { TaskName } from '../domain/id.ts'
-import { gatedImpact, isActing } from '../domain/impact.ts'
+import { gatedImpact, isAskedAbout } from '../domain/impact.ts'
 import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
@@ -42,8 +42,10 @@ export interface Would {
   readonly preview: string | null
   /** Who is asked by a gate, or expected to do it; empty for the engine. */
   readonly asks: readonly string[]
-  /** What the answer of a gate releases. */
+  /** What the answer of a gate alone releases. */
   readonly releases: readonly TaskName[]
+  /** What stands behind a gate and waits for others as well that do not come before the gate. */
+  readonly alsoWaits: readonly AlsoWaits[]
   /** What a gate does; null for all others. */
   readonly gate: string | null
   /** What it does that is hard to take back, so that somebody is asked right before it begins. */
@@ -100,9 +102,9 @@ async function show(context: Context, composed: Composed, plan: string): Promise
       conditional,
       preview: preview?.text ?? (task.action.type === 'decide' ? `decides by ${task.action.expression}` : null),
       asks: askedBy(definition, task),
-      releases: task.action.type === 'gate' ? releasedBy(definition, task.id) : [],
+      ...(task.action.type === 'gate' ? releasedBy(definition, task.id) : { releases: [], alsoWaits: [] }),
       gate: task.action.type === 'gate' ? gateWords(task.action, askedBy(definition, task).join(', ')) : null,
-      gated: isActing(task) ? gatedImpact(definition, task) : null,
+      gated: isAskedAbout(task) ? gatedImpact(definition, task) : null,
       preconditions: task.preconditions ?? [],
       checks: task.action.type === 'gate' ? (task.action.checks ?? []) : [],
       accept: task.accept ?? [],
@@ -152,9 +154,23 @@ function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly str
   ]
 }
 
-function releasedBy(definition: PlanDefinition, gate: TaskName): readonly TaskName[] {
+function releasedBy(definition: PlanDefinition, gate: TaskName): Pick<Would, 'releases' | 'alsoWaits'> {
   const tasks = expandTasks(definition)
-  const own = tasks.find(({ id }) => id === gate)
+  const byName = new Map(tasks.map(task => [task.id, task]))
+  const own = byName.get(gate)
   const led = new Set(own === undefined ? [] : ledFrom(own).flatMap(({ to }) => to))
-  return tasks.flatMap(task => (task.needs?.includes(gate) || led.has(task.id) ? [task.id] : []))
+  // When the gate asks, all of these have ended.
+  const before = new Set<TaskName>([gate])
+  for (const name of before) for (const need of byName.get(name)?.needs ?? []) before.add(need)
+  const behind = tasks.filter(task => task.needs?.includes(gate) === true || led.has(task.id))
+  const waits = behind.map(({ id, needs = [] }) => ({ task: id, for: needs.filter(need => !before.has(need)) }))
+  return {
+    releases: waits.filter(each => each.for.length === 0).map(({ task }) => task),
+    alsoWaits: waits.filter(each => each.for.length > 0),
+  }
+}
+
+interface AlsoWaits {
+  readonly task: TaskName
+  readonly for: readonly TaskName[]
 }

@@ -8,7 +8,7 @@ import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Proposal, Question } from './judgement-event.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
-import type { Failure, Prepared, Result, Standing, Verdict } from './result.ts'
+import type { Failure, Found, Prepared, Result, Standing, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
 export type Command =
@@ -82,6 +82,8 @@ export type Command =
       readonly alone?: true
       /** What was captured before the agent begins. */
       readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched' | 'reserves'>
+      /** What whoever claims it would do, of a task before which somebody must agree. */
+      readonly consent?: Found
     }
   | {
       readonly type: 'report'
@@ -91,6 +93,8 @@ export type Command =
       readonly held?: true
       readonly by: string
       readonly result: Result
+      /** As with a claim, when nobody has claimed it. */
+      readonly consent?: Found
     }
   | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
   | Decide
@@ -112,7 +116,14 @@ export type Command =
   /** The definition of done as it was judged in a round of `converge`. */
   | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
   /** `by`, of these: who asks; absent in journals from before it was said. */
-  | { readonly type: 'retry'; readonly task: TaskName; readonly reason?: string; readonly by?: string }
+  | {
+      readonly type: 'retry'
+      readonly task: TaskName
+      readonly reason?: string
+      readonly by?: string
+      /** Completed tasks whose effect is unsafe are done a second time on purpose. */
+      readonly repeat?: true
+    }
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
   /** Files that had been set back were brought back. */
   | ({ readonly type: 'restore' } & Omit<EventOf<'files.restored'>, 'type'>)

@@ -64,6 +64,8 @@ export type ShownAction =
   | { readonly type: 'script'; readonly script: string; readonly stdin: string | null }
   | { readonly type: 'edit'; readonly diff: string }
   | { readonly type: 'git'; readonly git: GitAction }
+  /** Done by whoever claims it, an agent or a person; nobody can bind them to the words. */
+  | { readonly type: 'external'; readonly instruction: string | null }
 
 export interface ShownFile {
   /** As it was named. */

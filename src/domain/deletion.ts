@@ -26,6 +26,11 @@ const wordsFrom = (rest: string): readonly string[] =>
     .map(word => word.replace(/["'`]/g, ''))
     .filter(word => word !== '')
 
+/** The words of one command, without quotes, without what stands before it. */
+export function deletesMuch(command: string, words: readonly string[]): boolean {
+  return /^(rm|find|git|terraform|tofu)$/.test(command) && deletes(command, words)
+}
+
 function deletes(command: string, words: readonly string[]): boolean {
   const options = words.filter(word => word.startsWith('-'))
   const names = words.filter(word => !word.startsWith('-'))

@@ -6,7 +6,7 @@ import type { Millis } from './id.ts'
 import type { JudgementEvent } from './judgement-event.ts'
 import type { OpenGate, PlanState, TaskState } from './state.ts'
 import { ENDED } from './status.ts'
-import { setStatus } from './task-graph.ts'
+import { index, setStatus } from './task-graph.ts'
 import { complete, end } from './visit.ts'
 
 type Find = (state: PlanState, name: TaskState['definition']['id']) => TaskState
@@ -71,9 +71,13 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       if (task.gate !== null) task.gate = { ...task.gate, votes: [...(task.gate.votes ?? []), { by, rationale }] }
       return
     }
-    case 'consent.voided':
-      find(state, event.task).consent = null
+    case 'consent.voided': {
+      const task = find(state, event.task)
+      task.consent = null
+      // One that waits to be claimed asks first again.
+      if (task.status === 'ready') index(state, task)
       return
+    }
     case 'question.asked': {
       const { type: _, ...question } = event
       state.questions = [...state.questions, { ...question, since: now }]
@@ -122,7 +126,9 @@ export function closeGate(
   // Agreed to now and found to be something else later, it is asked about again.
   for (const [name, hash] of Object.entries(binds)) {
     const bound = state.tasks.get(name as never)
-    if (bound !== undefined && until !== undefined) bound.consent = { hash, until, by, gate: event.task }
+    if (bound === undefined || until === undefined) continue
+    bound.consent = { hash, until, by, gate: event.task }
+    if (bound.status === 'ready') index(state, bound)
   }
   switch (verdict) {
     case 'approved':

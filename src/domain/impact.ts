@@ -1,8 +1,10 @@
-// What is hard or impossible to take back, told from what a task says of itself: its kind, its labels, and the beginnings of
-// well-known commands. The lint warns by it, and nothing of it begins before a person has agreed. What a script hides nobody can
-// tell from here: `kind` is for that.
+// What is hard or impossible to take back, told from what a task says of itself: its kind, its labels, and well-known commands.
+// The lint warns by it, and nothing of it begins before a person has agreed. What a script hides nobody can tell from here: `kind`
+// is for that.
 
+import { commandImpact } from './command-impact.ts'
 import { isDeleting } from './deletion.ts'
+import { effectOf } from './effect.ts'
 import type { Json } from './json.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from './plan.ts'
 
@@ -12,40 +14,65 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   deploy: 'deploys',
   delete: 'deletes data',
   migrate: 'migrates data',
+  spend: 'spends money',
   outside: "may write outside the workspace or the plan's policy.write",
+  unknown: 'runs code that cannot be read from the plan',
 }
+
+/** Plans under older rules are told by the words their journals were written with, see decision 0015. */
+const RULES_OF_WORDS = 4
 
 interface Remembered {
   readonly plan: PlanDefinition
+  readonly rules: number
   readonly impact: Impact | null
 }
 
 /** A definition never changes, so each is looked at once. */
 const remembered = new WeakMap<TaskDefinition, Remembered>()
 
-export function impactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null {
+export function impactOf(plan: PlanDefinition, task: TaskDefinition, rules = RULES_OF_WORDS): Impact | null {
   const known = remembered.get(task)
-  if (known?.plan === plan) return known.impact
-  const impact = dangerOf(task) ?? (isBeyond(plan, task) ? 'outside' : null)
-  remembered.set(task, { plan, impact })
+  if (known?.plan === plan && known.rules === rules) return known.impact
+  const impact = rules < RULES_OF_WORDS ? oldImpactOf(plan, task) : newImpactOf(plan, task)
+  remembered.set(task, { plan, rules, impact })
   return impact
 }
 
+const oldImpactOf = (plan: PlanDefinition, task: TaskDefinition): Impact | null =>
+  beginningsOf(task) ?? (isBeyond(plan, task) ? 'outside' : null)
+
+function newImpactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null {
+  const danger = dangerOf(task) ?? (demandsGate(plan.extra) ? productionOf(task) : null)
+  if (danger !== null) return danger
+  if (isBeyond(plan, task)) return 'outside'
+  return isUnreadable(task) && effectOf(plan, task) === 'unsafe' ? 'unknown' : null
+}
+
 /** The impact before which a person is asked, by the plan's policy; null when nobody is. */
-export function gatedImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
-  const impact = impactOf(plan, task)
+export function gatedImpact(plan: PlanDefinition, task: TaskDefinition, rules = RULES_OF_WORDS): Impact | null {
+  const impact = impactOf(plan, task, rules)
   return impact === null || !isGated(plan, impact) ? null : impact
 }
 
-/** Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. */
+/**
+ * Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. Code that
+ * cannot be read is let through, unless the policy says otherwise.
+ */
 export function isGated({ policy, extra }: PlanDefinition, impact: Impact): boolean {
-  const before = policy?.gates?.before
+  const { before, unknown } = policy?.gates ?? {}
+  if (impact === 'unknown') return unknown === undefined ? demandsGate(extra) : unknown === 'ask'
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
 
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
   return type === 'run' || type === 'edit' || type === 'git'
+}
+
+/** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
+export function isAskedAbout(task: TaskDefinition): boolean {
+  return isActing(task) || task.action.type === 'external'
 }
 
 const BY_KIND: readonly (readonly [RegExp, Impact])[] = [
@@ -86,18 +113,79 @@ function at(command: string): RegExp {
   return new RegExp(`(^|[\\s;&|(/])${command}\\b`)
 }
 
+export type Danger = Exclude<Impact, 'outside' | 'unknown'>
+
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
-export function dangerOf(task: TaskDefinition): Exclude<Impact, 'outside'> | null {
+export function dangerOf(task: TaskDefinition): Danger | null {
+  if (task.action.type === 'gate') return null
+  const told = saidOf(task)
+  if (told !== null) return told
+  const command = task.action.type === 'run' ? commandImpact(task.action.command) : null
+  return command === null || command === 'unknown' ? beginningsOf(task) : command
+}
+
+/** By its kind, then by its labels. */
+function saidOf({ kind, labels = [] }: TaskDefinition): Danger | null {
+  const byKind = kind === undefined ? null : firstOf([...BY_KIND, SPENDING], kind)
+  if (byKind !== null) return byKind
+  for (const label of labels) {
+    const impact = BY_LABEL.get(label.toLowerCase())
+    if (impact !== undefined) return impact
+  }
+  return null
+}
+
+const SPENDING = [/^(spend|pay|purchase|buy)/i, 'spend'] as const
+
+/** A label is one of many words about a task, so only these say what it does. */
+const BY_LABEL: ReadonlyMap<string, Danger> = new Map<string, Danger>([
+  ['destructive', 'delete'],
+  ['delete', 'delete'],
+  ['deletes', 'delete'],
+  ['deploy', 'deploy'],
+  ['deploys', 'deploy'],
+  ['push', 'push'],
+  ['pushes', 'push'],
+  ['migrate', 'migrate'],
+  ['migrates', 'migrate'],
+  ['migration', 'migrate'],
+  ['spend', 'spend'],
+  ['spends', 'spend'],
+])
+
+/**
+ * Of a plan that demands a gate before production, in a format whose tasks have no kind: what its name, its title or its labels say of
+ * production. Titles are nobody's promise, so elsewhere they say nothing.
+ */
+function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinition): Danger | null {
+  if (action.type === 'gate') return null
+  if (labels.some(label => /^prod(uction)?$/i.test(label))) return 'deploy'
+  if (kind !== undefined) return null
+  const name = id.split('/').at(-1) ?? id
+  const byName = firstOf(BY_KIND, name) ?? firstOf(BY_KIND, title)
+  if (byName !== null) return byName
+  return /(^|[^a-z])prod(uction)?([^a-z]|$)/i.test(`${name} ${title}`) ? 'deploy' : null
+}
+
+const isUnreadable = ({ action }: TaskDefinition): boolean =>
+  action.type === 'run' && commandImpact(action.command) === 'unknown'
+
+function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string): Danger | null {
+  for (const [pattern, impact] of patterns) if (pattern.test(text)) return impact as Danger
+  return null
+}
+
+/** As plans were told before rules 4: the beginnings of commands anywhere in the line. */
+function beginningsOf(task: TaskDefinition): Danger | null {
   if (task.action.type === 'gate') return null
   const { kind } = task
-  if (kind !== undefined)
-    for (const [pattern, impact] of BY_KIND) if (pattern.test(kind)) return impact as Exclude<Impact, 'outside'>
+  if (kind !== undefined) for (const [pattern, impact] of BY_KIND) if (pattern.test(kind)) return impact as Danger
   if (task.labels?.includes('destructive')) return 'delete'
   const line = commandOf(task)
   if (line === null) return null
   if (isDeleting(line)) return 'delete'
   if (!ANY_COMMAND.test(line)) return null
-  for (const [pattern, impact] of BY_COMMAND) if (pattern.test(line)) return impact as Exclude<Impact, 'outside'>
+  for (const [pattern, impact] of BY_COMMAND) if (pattern.test(line)) return impact as Danger
   return null
 }
 

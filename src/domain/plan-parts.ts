@@ -55,14 +55,19 @@ export type Edit = { readonly sha256?: string } & (
 
 export interface GatePolicy {
   /** High-impact work that is gated; all kinds of it when absent, none when empty. */
-  readonly before?: readonly Impact[]
+  readonly before?: readonly GatedImpact[]
+  /** Is somebody asked before an unsafe task whose code cannot be read? Not unless `requireGateForProd` is said elsewhere. */
+  readonly unknown?: 'ask' | 'allow'
   readonly approvers?: Approvers
   /** How long an approval holds; a day when not said. */
   readonly validMs?: number
 }
 
-/** What is hard or impossible to take back. */
-export type Impact = 'push' | 'deploy' | 'delete' | 'migrate' | 'outside'
+/** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
+export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside'
+
+/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. */
+export type Impact = GatedImpact | 'unknown'
 
 /** The classes of failures, as a definition may name them; see result.ts. */
 export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'

@@ -8,6 +8,7 @@ import { expandTasks } from './expand.ts'
 import { DONE_TASK } from './graph.ts'
 import { Heap } from './heap.ts'
 import type { Millis, TaskName } from './id.ts'
+import { gatedImpact } from './impact.ts'
 import type { JsonObject } from './json.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { remediesOf } from './remedy.ts'
@@ -167,14 +168,28 @@ function place(state: PlanState, task: TaskState): void {
   indexAlarms(state, task)
 }
 
-/** Is a gate reached whose question must be made first: its checks judged, what it would release looked at? */
-const isAsking = ({ rules }: PlanState, { definition, status, retryAt }: TaskState): boolean =>
-  definition.action.type === 'gate' && rules > 2 && status === 'ready' && retryAt === null
+/**
+ * Must its question be made first? That of a gate: its checks judged, what it would release looked at. That of an external task
+ * before which somebody must agree: what whoever claims it would do.
+ */
+function isAsking(state: PlanState, task: TaskState): boolean {
+  if (task.status !== 'ready' || task.retryAt !== null || state.rules < 3) return false
+  return task.definition.action.type === 'gate' || isUnapproved(state, task)
+}
+
+/** Must somebody agree before anybody may claim it? Asked once its condition and its preconditions are judged. */
+export const asksBeforeClaim = (state: PlanState, { definition }: TaskState): boolean =>
+  state.rules > 3 &&
+  definition.action.type === 'external' &&
+  gatedImpact(state.definition, definition, state.rules) !== null
+
+const isUnapproved = (state: PlanState, task: TaskState): boolean =>
+  task.consent === null && !isEngines(task) && asksBeforeClaim(state, task)
 
 export const isStartable = (task: TaskState): boolean =>
   task.status === 'ready' && task.retryAt === null && isEngines(task)
-export const isClaimable = (task: TaskState): boolean =>
-  task.status === 'ready' && task.retryAt === null && !isEngines(task)
+export const isClaimable = (state: PlanState, task: TaskState): boolean =>
+  task.status === 'ready' && task.retryAt === null && !isEngines(task) && !isUnapproved(state, task)
 export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
 /** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */

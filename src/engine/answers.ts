@@ -74,7 +74,7 @@ const answerers: Answerer = {
     const held = await scopeWaits(roomsOf(rooms, state), state)
     const waits = new Map(held.map(wait => [wait.task, wait]))
     const now = rooms.clock.now()
-    const ready = [...state.order.filter(isClaimable), ...inLine(state, now, waits)]
+    const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, now, waits)]
       .filter(task => !waits.has(task.definition.id))
       .map(task => card(state, task))
     const why = (task: TaskState): string => {

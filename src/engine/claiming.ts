@@ -2,21 +2,23 @@
 // around their work as around our own.
 
 import { notHeld } from '../domain/decisions/people.ts'
-import type { PlanId } from '../domain/id.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
 import { reservedBy } from '../domain/reservation.ts'
-import type { Prepared, Result } from '../domain/result.ts'
+import type { Found, Prepared, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import { isClaimable } from '../domain/task-graph.ts'
+import { asksBeforeClaim, isClaimable } from '../domain/task-graph.ts'
 import { heldToEffects } from './effects.ts'
 import type { Order, ScopeWait, Submitted } from './engine.ts'
 import { lookAfter, lookBeforeClaim } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { late } from './late.ts'
 import { roomsOf } from './places.ts'
 import { judgeReport } from './report.ts'
 import type { Rooms } from './rooms.ts'
 import { reserveScope } from './scope-reservation.ts'
 import { type Writing, write } from './submitting.ts'
+import { tend } from './tending.ts'
 
 const CLAIM_TRIES_MAX = 20
 
@@ -31,6 +33,7 @@ export async function claim(
 ): Promise<Submitted> {
   const { store } = rooms
   await sweepClaims(store, plan)
+  await tend(rooms, plan)
   const state = await store.state(plan)
   const chosen = state === null ? undefined : await choose(rooms, state, order)
   if (chosen?.waits !== undefined) {
@@ -38,12 +41,15 @@ export async function claim(
     return { ok: false, refusal: reservedBy(chosen.waits.task, holder!) }
   }
   const wanted = chosen?.task
+  const found = state === null || wanted === undefined ? null : await foundFor(rooms, state, wanted)
+  if (found === 'asked' && tries < CLAIM_TRIES_MAX) return await claim(rooms, plan, order, writing, tries + 1)
   const look =
     state === null || wanted === undefined
       ? {}
       : { ...(await lookBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
   // Files are looked at for one task; when another is faster, the next try looks again.
-  const task = order.task ?? (Object.keys(look).length === 0 ? undefined : wanted?.definition.id)
+  const isBound = Object.keys(look).length > 0 || (found !== null && found !== 'asked')
+  const task = order.task ?? (isBound ? wanted?.definition.id : undefined)
   const updated = await write(
     rooms,
     plan,
@@ -54,6 +60,7 @@ export async function claim(
       ...(task === undefined ? {} : { task }),
       ...(order.alone === true ? { alone: true } : {}),
       ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
+      ...(found === null || found === 'asked' ? {} : { consent: found }),
     },
     writing,
   )
@@ -68,9 +75,10 @@ async function choose(
   state: PlanState,
   order: OrderOf<'claim'>,
 ): Promise<{ readonly task?: TaskState; readonly prepared?: Pick<Prepared, 'reserves'>; readonly waits?: ScopeWait }> {
-  const first = order.task === undefined ? state.claimable.peek(isClaimable) : state.tasks.get(order.task)
+  const first =
+    order.task === undefined ? state.claimable.peek(one => isClaimable(state, one)) : state.tasks.get(order.task)
   if (first?.definition.action.type !== 'external') return first === undefined ? {} : { task: first }
-  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(task)) : []
+  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(state, task)) : []
   let waits: ScopeWait | undefined
   for (const task of [first, ...others]) {
     const reserved = await reserveScope(roomsOf(rooms, state), state, task)
@@ -80,6 +88,24 @@ async function choose(
   }
   return waits === undefined ? {} : { waits }
 }
+
+/**
+ * What whoever claims it would do, of a task before which somebody must agree; null for every other, and for one that asks already.
+ * When that is not what was approved, the approval is void and the question is asked again: 'asked'.
+ */
+async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
+  const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
+  if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
+  const { findConsent, isCovered } = await late.consent()
+  const found = await findConsent(roomsOf(rooms, state), state, task)
+  if (isCovered(task, found, rooms.clock.now())) return found
+  const prepared = { task: task.definition.id, visit: task.visit, prepared: { consent: found } }
+  const turn = { type: 'turn', start: false, prepared: [prepared] } as const
+  await rooms.store.update(state.id, turn, { actor: ENGINE, expectedVersion: state.version })
+  return 'asked'
+}
+
+const ENGINE = 'engine' as Actor
 
 /** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */
 export async function withClaim(rooms: Rooms, order: OrderOf<'claim'>, made: Submitted): Promise<Submitted> {
@@ -125,7 +151,10 @@ export async function report(
   const state = await rooms.store.state(plan)
   const result = state === null ? order.result : await reported(rooms, state, order)
   const held = order.token === undefined ? {} : { held: true as const }
-  return await write(rooms, plan, { ...order, ...held, by: writing.actor, result }, writing)
+  const task = state?.tasks.get(order.task)
+  const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
+  const consent = found === null || found === 'asked' ? {} : { consent: found }
+  return await write(rooms, plan, { ...order, ...held, ...consent, by: writing.actor, result }, writing)
 }
 
 /** Judged like an attempt of ours, and what was written since the claim is seen. */

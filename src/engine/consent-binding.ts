@@ -57,7 +57,7 @@ export async function bindTask(
   const cwd = definition.cwd ?? '.'
   const impact = impactIn(state, task)
   const written = Object.keys(task.definition.env ?? {})
-  const does = await doing(rooms, state, action, attempt)
+  const does = await doing(rooms, state, definition, action, attempt)
   const words = wordsOf(does)
   const given = givenTo(does, env, written)
   const named = namesOf(action, [...words, ...given], cwd, rooms.root)
@@ -65,7 +65,8 @@ export async function bindTask(
   const folder = resolve(rooms.root, cwd)
   const push =
     impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
-  const network = definition.network ?? plan.policy?.network ?? null
+  const effect = effectOf(plan, definition)
+  const network = networkOf(plan, definition)
   const shown: ShownTask = {
     type: 'task',
     plan: state.id,
@@ -76,7 +77,7 @@ export async function bindTask(
     task: definition.id,
     visit: task.visit,
     impact,
-    effect: effectOf(plan, definition),
+    effect,
     open,
     does,
     inputs,
@@ -91,7 +92,8 @@ export async function bindTask(
     ...(push === null ? {} : { push }),
     reviewed: options.reviewed,
     besides: besidesOf(definition),
-    write: scopeOf(plan, definition),
+    // What is declared to only read writes nothing, whatever the policy would allow.
+    write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
     network,
     hosts: hostsIn([
       ...words,
@@ -108,6 +110,11 @@ export async function bindTask(
   return { ...sealed(shown), contents }
 }
 
+/** Edits and git actions are carried out by us, and reach nobody. */
+function networkOf({ policy }: PlanDefinition, { action, network }: TaskDefinition): readonly string[] | null {
+  return action.type === 'edit' || action.type === 'git' ? [] : (network ?? policy?.network ?? null)
+}
+
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
 const addressesIn = (push: ShownPush | null): readonly string[] =>
   Object.entries(push?.config ?? {}).flatMap(([key, value]) => (/^(remote|url)\./.test(key) ? [key, value] : []))
@@ -118,7 +125,13 @@ export function sealed<T>(shown: T): Omit<Binding<T>, 'contents'> {
   return { shown, bytes, hash: sha256(bytes) }
 }
 
-async function doing(rooms: Rooms, state: PlanState, action: Action, attempt: Attempt | null): Promise<ShownAction> {
+async function doing(
+  rooms: Rooms,
+  state: PlanState,
+  { instruction }: TaskDefinition,
+  action: Action,
+  attempt: Attempt | null,
+): Promise<ShownAction> {
   switch (action.type) {
     case 'run': {
       const stdin = action.stdin ?? null
@@ -133,6 +146,8 @@ async function doing(rooms: Rooms, state: PlanState, action: Action, attempt: At
       }
     case 'git':
       return { type: 'git', git: action.git }
+    case 'external':
+      return { type: 'external', instruction: instruction ?? null }
     default:
       throw new Error(`bug: nobody is asked for ${CONSENT} before '${action.type}'`)
   }
@@ -170,6 +185,8 @@ function wordsOf(does: ShownAction): readonly string[] {
     case 'edit':
     case 'git':
       return []
+    case 'external':
+      return does.instruction === null ? [] : [does.instruction]
     default:
       return does satisfies never
   }
@@ -187,6 +204,8 @@ function givenTo(
 
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
+  // Prose names files in passing; whoever claims the task reads what it needs.
+  if (action.type === 'external') return []
   if (action.type !== 'edit') return namedFiles(root, cwd, words)
   const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   return namedFiles(root, '.', files)

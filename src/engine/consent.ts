@@ -8,6 +8,7 @@ import {
   gatesBefore,
   impactIn,
   isReview,
+  isShownWhole,
   ledFrom,
   UNAGREED,
 } from '../domain/decisions/consenting.ts'
@@ -15,7 +16,6 @@ import { wouldReopen } from '../domain/decisions/routing.ts'
 import { heldScope, worksApart } from '../domain/effect.ts'
 import type { GateQuestion } from '../domain/event.ts'
 import type { Sha256, TaskName } from '../domain/id.ts'
-import { isActing } from '../domain/impact.ts'
 import type { Consent } from '../domain/judgement-event.ts'
 import type { Approvers } from '../domain/plan.ts'
 import type { Failure, Found } from '../domain/result.ts'
@@ -183,11 +183,11 @@ type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
  * where its options lead: whoever needs it begins whatever is chosen.
  */
 function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskState>): readonly TaskState[] {
-  if (isDecision(gate)) return [...next].filter(task => isActing(task.definition))
+  if (isDecision(gate)) return [...next].filter(task => isShownWhole(state, task))
   const led = [...next].filter(task => !needsGate(task, gate))
   const after = transitiveDependants([gate, ...led.filter(task => !wouldReopen(task))])
   const behind = after.filter(task => !ENDED.has(task.status) && (next.has(task) || impactIn(state, task) !== null))
-  return [...new Set([...led, ...behind])].filter(task => isActing(task.definition))
+  return [...new Set([...led, ...behind])].filter(task => isShownWhole(state, task))
 }
 
 /** Those that need the gate, and those that an agreement there leads to. */

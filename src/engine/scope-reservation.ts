@@ -28,7 +28,9 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
 export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
   if (state.status !== 'active') return []
   const waits: ScopeWait[] = []
-  const claimable = state.order.filter(task => isClaimable(task) && needsReservation(state, task)).slice(0, SHOWN_MAX)
+  const claimable = state.order
+    .filter(task => isClaimable(state, task) && needsReservation(state, task))
+    .slice(0, SHOWN_MAX)
   // Whoever is held back lets others pass, so the line is asked again without them.
   const held = new Set<TaskName>()
   for (let found = true; found && held.size < SHOWN_MAX; ) {

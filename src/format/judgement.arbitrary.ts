@@ -108,6 +108,7 @@ export const gate: fc.Arbitrary<GateAction> = fc
 
 const gates: fc.Arbitrary<GatePolicy> = sparse({
   before: fc.array(fc.constantFrom(...IMPACTS), { maxLength: 3 }),
+  unknown: fc.constantFrom('ask' as const, 'allow' as const),
   approvers,
   validMs: milliseconds,
 })

@@ -382,7 +382,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'an impact that is no word',
       HEAD('policy: { gates: { before: [true] } }'),
-      ["2:29 item 1 of 'before' must be text, not true (write push, deploy, delete, migrate, outside)"],
+      ["2:29 item 1 of 'before' must be text, not true (write push, deploy, delete, migrate, spend, outside)"],
     ],
     [
       'a rule that asks nobody',

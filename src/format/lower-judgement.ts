@@ -74,8 +74,8 @@ export function lowerPolicy(document: NonNullable<PlanDocument['policy']>, budge
 
 function lowerGates(document: NonNullable<NonNullable<PlanDocument['policy']>['gates']>): GatePolicy {
   if (typeof document === 'string') return document === 'none' ? { before: [] } : {}
-  const { before, valid } = document
-  return sparse<GatePolicy>({ before, approvers: lowerApprovers(document), validMs: valid })
+  const { before, unknown, valid } = document
+  return sparse<GatePolicy>({ before, unknown, approvers: lowerApprovers(document), validMs: valid })
 }
 
 export function lowerNotify(document: NotifyDocument): readonly Notify[] {

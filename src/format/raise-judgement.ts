@@ -63,8 +63,8 @@ export function raisePolicy(policy: Policy, budget: JsonObject | undefined): Jso
   })
 }
 
-function raiseGates({ before, approvers, validMs }: GatePolicy): Json {
-  const more = written({ ...raiseApprovers(approvers), valid: raiseMs(validMs) })
+function raiseGates({ before, unknown, approvers, validMs }: GatePolicy): Json {
+  const more = written({ unknown, ...raiseApprovers(approvers), valid: raiseMs(validMs) })
   const said = { ...(before === undefined ? {} : { before }), ...more }
   if (Object.keys(said).length === 0) return 'default'
   return before?.length === 0 && Object.keys(more).length === 0 ? 'none' : said

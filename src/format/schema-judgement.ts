@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { TaskName } from '../domain/id.ts'
 import { VISITS_MAX } from '../domain/limits.ts'
-import type { FailureKind, GateType, Impact, NoticeKind } from '../domain/plan.ts'
+import type { FailureKind, GatedImpact, GateType, NoticeKind } from '../domain/plan.ts'
 import { command, criterion, outcomeName, type RetryDocument, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
@@ -25,7 +25,14 @@ export const GATE_TYPES = [
   'tests',
   'budget',
 ] as const satisfies readonly GateType[]
-export const IMPACTS = ['push', 'deploy', 'delete', 'migrate', 'outside'] as const satisfies readonly Impact[]
+export const IMPACTS = [
+  'push',
+  'deploy',
+  'delete',
+  'migrate',
+  'spend',
+  'outside',
+] as const satisfies readonly GatedImpact[]
 export const FAILURE_KINDS = [
   'transient',
   'logic',
@@ -138,6 +145,9 @@ export const policyKeys = {
       word(['default', 'none']),
       z.strictObject({
         before: z.union([word(IMPACTS).transform(one => [one]), z.array(word(IMPACTS))]).optional(),
+        unknown: z.enum(['ask', 'allow']).optional().meta({
+          description: 'Before an unsafe task whose code cannot be read from the plan: ask somebody, or let it begin.',
+        }),
         ...approvers,
         valid: value.duration.optional().meta({ description: 'How long an approval holds; a day when not said.' }),
       }),

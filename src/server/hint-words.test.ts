@@ -18,6 +18,16 @@ test('a command becomes the request that does the same', () => {
   expect(hint('claim another task')).toBe('claim another task')
 })
 
+test('the answers to a gate, and what is done a second time on purpose, are requests too', () => {
+  const at = (text: string, allowed?: readonly string[]) =>
+    inOurWords(refuse('not-ready', 'no', text, allowed), 'p', 'ship').hint
+  expect(at('look; `planfold approve p ship` approves it')).toBe('look; `POST /plans/p/gates/ship/approve` approves it')
+  expect(at('answer it: `planfold answer p ship where=…`')).toBe('answer it: `POST /plans/p/gates/ship/answer`')
+  expect(at('on purpose: `planfold retry p ship --repeat`', ['repeat'])).toBe(
+    'on purpose: `POST /plans/p/tasks/ship/retry with {"repeat": true}`',
+  )
+})
+
 test('what is allowed is told in the verbs of the service, in the list and in the hint', () => {
   const refusal = refuse('illegal-transition', 'no', 'from here you can: run, cancel, prune --archive', [
     'run',

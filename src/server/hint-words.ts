@@ -15,6 +15,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold list/, 'GET /plans'],
   [/planfold inbox/, 'GET /inbox'],
   [/planfold revise(?: [^`]+)?/, 'POST /plans/PLAN/revisions'],
+  [/planfold retry [^`]*--repeat/, 'POST /plans/PLAN/tasks/TASK/retry with {"repeat": true}'],
+  [/planfold (approve|answer|choose)(?: [^`]+)?/, 'POST /plans/PLAN/gates/TASK/$1'],
   [/planfold (retry|skip)(?: [^`]+)?/, 'POST /plans/PLAN/tasks/TASK/$1'],
   [/planfold (resume|pause|cancel|rollback)(?: [^`]+)?/, 'POST /plans/PLAN/$1'],
   [/planfold run(?: [^`]+)?/, 'POST /plans/PLAN/execute'],
@@ -43,8 +45,9 @@ function hintHere(
   words: readonly string[] | undefined,
 ): string {
   // What is allowed is told as a list there, too.
-  if (allowed !== undefined && words !== undefined && hint.includes(allowed.join(', ')))
-    return hint.replace(allowed.join(', '), words.join(', '))
+  const [theirs, ours] = [allowed?.join(', '), words?.join(', ')]
+  if (theirs !== undefined && ours !== undefined && theirs !== ours && hint.includes(theirs))
+    return hint.replace(theirs, ours)
   const task = encodeURIComponent(about.task).replace('%E2%80%A6', '…')
   // A hint may name several commands. What was put in place of one is no command, so none is turned twice.
   return WORDS.reduce(

@@ -125,6 +125,9 @@ function whyOf({ record: { card }, needs, summary }: Standing): string {
   if (summary.status === 'cancelled' || summary.status === 'paused') return `: its plan is ${planWord(summary.status)}`
   if (card.action !== 'external') return `: it is carried out here (${card.action}), not by clients`
   if (card.status === 'running') return card.claimedBy === null ? '' : `: ${card.claimedBy} has it`
+  const asks = summary.waiting.find(({ task }) => task === card.name)?.asks
+  if (asks?.type === 'consent')
+    return `: somebody must approve it before it can be claimed, because ${asks.why} (POST /plans/${summary.name}/gates/${card.name}/approve)`
   const unmet = needs.filter(need => !isMet(need)).map(need => `'${need.card.name}'`)
   return unmet.length === 0 || card.status === 'completed' ? '' : `: it waits for ${unmet.join(', ')}`
 }

@@ -103,3 +103,47 @@ describe('an approval on the command line', () => {
     expect(done()).toEqual(['shipped'])
   })
 })
+
+it('what a person and an agent see: gates that hold one task, a question, work that asks before it is claimed, work done twice', async () => {
+  await here.write(
+    'plan.yaml',
+    `
+planfold: 1
+name: truth
+tasks:
+  - { id: g1, gate: approval }
+  - { id: g2, gate: approval }
+  - { id: q, gate: { type: question, question: where to?, form: [{ name: where }] } }
+  - { id: both, needs: [g1, g2], effect: pure, run: [ls] }
+  - { id: note, needs: [q], edit: [{ file: a.txt, create: hi }] }
+  - { id: ship, kind: deploy, instruction: ship it }
+  - { id: mail, run: 'echo sent >> ${record}' }
+`,
+  )
+  expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+  const inbox = (await here.planfold('inbox')).stdout
+  expect(inbox).toContain('also waits for g2')
+  expect(inbox).toContain('also waits for g1')
+  expect(inbox).not.toContain('approving it lets this task begin')
+  expect(inbox).toContain('answering it lets begin: note')
+  expect(inbox).toContain('writes    nothing: it is declared to only read')
+  await here.planfold('approve', 'truth', 'g2')
+  expect((await here.planfold('show', 'truth', 'g1')).stdout).toContain(
+    'approving it lets this task begin, exactly so:',
+  )
+
+  const approved = await here.planfold('approve', 'truth', 'q')
+  expect([approved.exit, approved.stderr]).toEqual([3, expect.stringContaining('`planfold answer truth q where=…`')])
+
+  const early = await here.planfold('claim', 'truth', 'ship')
+  expect([early.exit, early.stderr]).toEqual([3, expect.stringContaining('`planfold approve truth ship` approves it')])
+  expect((await here.planfold('approve', 'truth', 'ship')).exit).toBe(0)
+  expect((await here.planfold('claim', 'truth')).stdout).toContain('task   ship')
+
+  expect(done()).toEqual(['sent'])
+  const twice = await here.planfold('retry', 'truth', 'mail')
+  expect([twice.exit, twice.stderr]).toEqual([3, expect.stringContaining('`planfold retry truth mail --repeat`')])
+  expect((await here.planfold('retry', 'truth', 'mail', '--repeat')).exit).toBe(0)
+  await here.planfold('resume', 'truth')
+  expect(done()).toEqual(['sent', 'sent'])
+})

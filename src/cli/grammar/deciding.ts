@@ -7,6 +7,7 @@ import type { DoneOptions } from '../commands/done.ts'
 import type { FailOptions } from '../commands/fail.ts'
 import type { HeartbeatOptions } from '../commands/heartbeat.ts'
 import type { PushBackOptions } from '../commands/push-back.ts'
+import type { RetryOptions } from '../commands/retry.ts'
 import type { GateOptions } from '../gate-answer.ts'
 import type { Act } from '../program.ts'
 import { duration, several } from './values.ts'
@@ -104,7 +105,8 @@ export function addDeciding(program: Command, act: Act): void {
 
   taskCommand('retry', 'try a task again; for an unknown outcome: it did not happen')
     .option('-m, --reason <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { reason?: string }) =>
+    .option('--repeat', 'do completed work whose effect is unsafe a second time, without being asked')
+    .action((plan: string, task: string | undefined, options: RetryOptions) =>
       act(async context => (await import('../commands/retry.ts')).retry(context, plan, task, options)),
     )
 

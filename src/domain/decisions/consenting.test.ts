@@ -1,7 +1,7 @@
 // What must have been agreed to, and what an agreement is good for. Nothing is looked at here: what a task would do is told.
 
 import { describe, expect, it } from 'vitest'
-import { create, edit, gate, given, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { create, edit, external, gate, given, name, numberedSha, plan, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import type { Event } from '../event.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
@@ -155,5 +155,32 @@ describe('a task behind a gate', () => {
     given(behind, START, open, { type: 'skip', task: name('ok'), reason: 'no need' })
       .when({ type: 'turn' })
       .then(begun)
+  })
+})
+
+describe('an external task with a high impact', () => {
+  const deploying = create(plan('p', external('ship', { kind: 'deploy' })))
+  const claim = { type: 'claim', task: SHIP, token: 't', by: 'agent' } as const
+  const held: Event = { ...begun, claim: { token: 't', by: 'agent' } } as Event
+
+  it('is claimed without a question under the rules before', () => {
+    given(deploying, START).when(claim).then(held)
+  })
+
+  it('is asked about first, and claimed by whoever looked at what was approved', () => {
+    const now: Command = { type: 'start', rules: 4 }
+    expect(given(deploying, now).when(claim).thenRefused('not-ready')).toEqual({
+      code: 'not-ready',
+      message: "somebody must approve 'ship' before it can be claimed: it deploys",
+      hint: '`planfold inbox` shows what it would do; `planfold approve p ship` approves it',
+    })
+    given(deploying, now).when(found()).then(asked('it deploys'))
+    given(deploying, now, found(), yes)
+      .when({ ...claim, consent: { from: PLAN, hash: SEEN } })
+      .then(held)
+    const other = given(deploying, now, found(), yes).when({ ...claim, consent: { from: PLAN, hash: OTHER } })
+    expect(other.thenRefused('not-ready').message).toContain('the approval is void: it is not what was approved')
+    // Nobody looked: nothing is taken for granted.
+    given(deploying, now, found(), yes).when(claim).thenRefused('not-ready')
   })
 })

@@ -12,17 +12,22 @@ import type { Consent } from '../judgement-event.ts'
 import type { Approvers, Impact, TaskDefinition } from '../plan.ts'
 import type { Failed, Found, Prepared } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
-import { openNeeds } from '../task-graph.ts'
+import { asksBeforeClaim, openNeeds } from '../task-graph.ts'
 import { type Draft, emit } from './draft.ts'
 import { NEEDS_OPEN, reopen } from './routing.ts'
 
 /** Must somebody have agreed before it begins? Most tasks are let through by one look at their definition. */
 export function needsConsent(state: PlanState, task: TaskState): boolean {
+  if (asksBeforeClaim(state, task)) return true
   return state.rules > 2 && isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
 }
 
-export const impactIn = ({ definition }: PlanState, task: TaskState): Impact | null =>
-  gatedImpact(definition, task.definition)
+/** Is it shown at the gates before it, exactly as it would be done? What has no impact and is claimed is only named there. */
+export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
+  isActing(task.definition) || asksBeforeClaim(state, task)
+
+export const impactIn = ({ definition, rules }: PlanState, task: TaskState): Impact | null =>
+  gatedImpact(definition, task.definition, rules)
 
 /**
  * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was

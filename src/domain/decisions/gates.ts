@@ -97,8 +97,8 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
   if (!answers.includes(verdict))
     return refuse(
       'illegal-transition',
-      `'${verdict}' is no answer to this gate`,
-      `answer with ${answers.join(' or ')}`,
+      `'${verdict}' is no answer to this gate: '${id}' ${ASKS_WORDS[gate.asks.type]}`,
+      howToAnswer(state.definition.name, id, gate.asks) ?? `answer with ${answers.join(' or ')}`,
       answers,
     )
   if (command.hash !== undefined && command.hash !== gate.hash)
@@ -266,6 +266,37 @@ export function review(draft: Draft, command: CommandOf<'review'>): Refusal | un
 function tryAgain(draft: Draft, task: TaskState): void {
   if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
   else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
+}
+
+/** As the end of a sentence that begins with the task. */
+const ASKS_WORDS: Record<GateAsks['type'], string> = {
+  approval: 'asks for approval',
+  consent: 'asks for approval before it begins',
+  decision: 'asks to choose between its options',
+  question: 'asks a question, which is answered and not approved',
+  recovery: 'failed and asks what then',
+  replan: 'failed and asks for another plan',
+  verdict: 'asks whether its criteria hold',
+  'unknown-outcome': 'asks whether it happened',
+  edits: 'asks what becomes of edits that its next attempt would set back',
+}
+
+/** The command that answers what cannot be approved, ready to be typed; null where yes and no are the answers. */
+function howToAnswer(plan: string, task: TaskName, asks: GateAsks): string | null {
+  const say = (line: string): string => `answer it: \`planfold ${line}\``
+  switch (asks.type) {
+    case 'question':
+      return say(`answer ${plan} ${task} ${asks.form.map(({ name }) => `${name}=…`).join(' ')}`)
+    case 'edits':
+      return say(`choose ${plan} ${task} keep|take|merge`)
+    case 'decision':
+      return say(`choose ${plan} ${task} ${asks.options.map(({ id }) => id).join('|')}`)
+    case 'recovery':
+    case 'replan':
+      return `${say(`retry ${plan} ${task}`)}, or \`planfold skip ${plan} ${task} -m 'why'\``
+    default:
+      return null
+  }
 }
 
 const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {

@@ -5,13 +5,15 @@ import { attemptsUsedUp } from '../caps.ts'
 import type { CommandOf } from '../command.ts'
 import { effectOf } from '../effect.ts'
 import type { GateAsks } from '../event.ts'
+import { IMPACT_WORDS } from '../impact.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import type { Result } from '../result.ts'
+import type { Found, Result } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { suggest } from '../suggest.ts'
-import { isClaimable, isUncleared, isUnjudged, transitiveDependants, worksOf } from '../task-graph.ts'
+import { asksBeforeClaim, isClaimable, isUncleared, isUnjudged, transitiveDependants, worksOf } from '../task-graph.ts'
 import { conclude } from './conclude.ts'
+import { faultIn, impactIn, useUp } from './consenting.ts'
 import { mayNotSkip } from './deciders.ts'
 import { type Draft, emit } from './draft.ts'
 import { escalate } from './gate-alarms.ts'
@@ -22,6 +24,7 @@ import { reopen } from './routing.ts'
 import { lose, settle } from './settle.ts'
 import { redoDone, withCompensated } from './taking-up.ts'
 import { unknownTask } from './unknown.ts'
+import { refuseRepeat } from './unsafe-repeat.ts'
 
 export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')
@@ -32,7 +35,8 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
       : draft.state.tasks.get(command.task)
   if (task === undefined)
     return command.task === undefined
-      ? refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`')
+      ? (unapprovedTask(draft.state) ??
+          refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`'))
       : unknownTask(draft, command.task)
   const { id } = task.definition
   if (task.definition.action.type !== 'external')
@@ -55,9 +59,11 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
       'report it first, or wait until it has ended',
     )
   }
+  const unapproved = mayNotClaim(draft, task, command.consent)
+  if (unapproved !== null) return unapproved
   // A plan of external tasks needs no engine: whoever claims finds that the wait is over.
   const due = isDueExternal(draft, task)
-  if (!due && !isClaimable(task))
+  if (!due && !isClaimable(draft.state, task))
     return refuse(
       'not-ready',
       task.retryAt === null
@@ -86,12 +92,41 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
   return undefined
 }
 
+/** Why somebody must approve it first; null when it may be claimed as far as that goes. */
+function mayNotClaim({ state, now }: Draft, task: TaskState, found: Found | undefined): Refusal | null {
+  if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
+    return unapproved(state, task, task.gate.asks.why)
+  if (task.status !== 'ready' || isUnjudged(task) || isUncleared(task) || !asksBeforeClaim(state, task)) return null
+  const { consent } = task
+  if (consent === null) return unapproved(state, task, `it ${IMPACT_WORDS[impactIn(state, task) ?? 'unknown']}`)
+  const fault = found === undefined ? 'nobody has looked at what it would do now' : faultIn(consent, found, now)
+  return fault === null ? null : unapproved(state, task, `the approval is void: ${fault}`)
+}
+
+function unapproved({ definition: { name } }: PlanState, task: TaskState, why: string): Refusal {
+  const { id } = task.definition
+  return refuse(
+    'not-ready',
+    `somebody must approve '${id}' before it can be claimed: ${why}`,
+    `\`planfold inbox\` shows what it would do; \`planfold approve ${name} ${id}\` approves it`,
+  )
+}
+
+/** Nobody may claim anything, and somebody could change that. */
+function unapprovedTask(state: PlanState): Refusal | null {
+  if (state.rules < 4) return null
+  const task = state.order.find(
+    one => one.definition.action.type === 'external' && one.status === 'waiting' && one.gate?.asks.type === 'consent',
+  )
+  return task?.gate?.asks.type === 'consent' ? unapproved(state, task, task.gate.asks.why) : null
+}
+
 /** The first that may be claimed; while a breaker holds that one back, the first it does not. */
 function nextClaimable({ state, now }: Draft): TaskState | undefined {
-  const first = state.claimable.peek(isClaimable)
+  const first = state.claimable.peek(task => isClaimable(state, task))
   const isHeld = (task: TaskState) => heldBack(state, task, now, () => false) !== null
   if (first === undefined || !isHeld(first)) return first
-  return state.order.find(task => isClaimable(task) && !isHeld(task)) ?? first
+  return state.order.find(task => isClaimable(state, task) && !isHeld(task)) ?? first
 }
 
 const isDueExternal = (draft: Draft, task: TaskState): boolean =>
@@ -118,7 +153,9 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
     if (draft.state.status !== 'active')
       return illegal(draft.state, 'report', 'only tasks of an active plan can be reported')
     if (command.held === true) return notHeld(id)
-    const refusal = claim(draft, { type: 'claim', task: command.task, token: command.token ?? '', by: command.by })
+    const { by, token = '', consent } = command
+    const found = consent === undefined ? {} : { consent }
+    const refusal = claim(draft, { type: 'claim', task: command.task, token, by, ...found })
     if (refusal !== undefined) return refusal
   } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
     return refuse('conflict', `task '${id}' is claimed by ${task.claim.by}`, 'report with the token of the claim')
@@ -160,6 +197,8 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
 export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
   if (task?.status === 'running' && task.claim?.token === command.token) {
+    // Nobody knows how far it came, so nobody has agreed to its being done again.
+    if (asksBeforeClaim(draft.state, task)) useUp(draft, task)
     lose(draft, task, command.reason, 'by the world')
     escalate(draft, task, 'heartbeat')
   }
@@ -206,6 +245,8 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       `'${unsafe.definition.id}' comes after '${id}' and is running`,
       'wait for it, or pause the plan first',
     )
+  const unsure = command.repeat === true ? null : refuseRepeat(state, works)
+  if (unsure !== null) return unsure
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
   reopen(draft, withCompensated(draft, works), command.reason ?? 'tried again by hand')
   redoDone(draft)

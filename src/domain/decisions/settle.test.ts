@@ -160,7 +160,7 @@ describe('an unknown outcome', () => {
       ok: false,
       refusal: {
         code: 'illegal-transition',
-        message: "'approved' is no answer to this gate",
+        message: "'approved' is no answer to this gate: 'a' asks whether it happened",
         hint: 'answer with done or again or rejected',
         allowed: ['done', 'again', 'rejected'],
       },

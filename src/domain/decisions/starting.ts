@@ -13,7 +13,7 @@ import { needsReservation } from '../reservation.ts'
 import type { Failure, Prepared } from '../result.ts'
 import { scopesOverlap } from '../scope.ts'
 import type { PlanState, TaskState } from '../state.ts'
-import { isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../task-graph.ts'
+import { asksBeforeClaim, isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../task-graph.ts'
 import { dueBefore, takenBefore } from './checkpoints.ts'
 import { isAgreed, needsConsent } from './consenting.ts'
 import { type Draft, emit } from './draft.ts'
@@ -86,7 +86,7 @@ const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
   state.status === 'active' &&
   state.compensating === null &&
-  (state.claimable.peek(isClaimable) !== undefined || inLine(state, now).length > 0)
+  (state.claimable.peek(task => isClaimable(state, task)) !== undefined || inLine(state, now).length > 0)
 
 /** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
@@ -136,14 +136,15 @@ export function openAsked(
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
 ): void {
-  if (draft.state.asking.size === 0) return
-  startEach(
-    draft,
-    askable(draft.state).filter(task => prepared.has(task)),
-    prepared,
-    asking,
-  )
+  const { state } = draft
+  const claimable = state.rules > 3 ? [...prepared.keys()].filter(task => isApproved(state, task)) : NOTHING
+  if (state.asking.size === 0 && claimable.length === 0) return
+  startEach(draft, [...askable(state).filter(task => prepared.has(task)), ...claimable], prepared, asking)
 }
+
+/** Of an external task that somebody agreed to, what would be done is looked at again when it is claimed. */
+const isApproved = (state: PlanState, task: TaskState): boolean =>
+  task.consent !== null && asksBeforeClaim(state, task) && isClaimable(state, task)
 
 function startEach(
   draft: Draft,
@@ -154,7 +155,8 @@ function startEach(
   const line = tasks.map(task => ({ task, visit: task.visit }))
   for (const { task, visit } of line) {
     // Whoever was before it in line may have failed and led back to where this one waits on others again.
-    if (!isStartable(task) || task.visit !== visit || draft.state.compensating !== null) continue
+    const mayBegin = isStartable(task) || draft.state.asking.has(task) || isApproved(draft.state, task)
+    if (!mayBegin || task.visit !== visit || draft.state.compensating !== null) continue
     // The next turn gives the plan up.
     if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
     const made = prepared.get(task) ?? null

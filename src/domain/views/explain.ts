@@ -25,7 +25,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
     case 'running':
       return task.claim === null ? `'${id}' is running` : `'${id}' is claimed by ${task.claim.by}`
     case 'waiting':
-      return `'${id}' waits for a person: ${asks(task)}`
+      return `'${id}' waits for a person: ${asks(task)}${howToAgree(state, task)}`
     case 'blocked':
       return `'${id}' is blocked: ${needsThat(state, task, need => BLOCKS.has(need.status)) || (task.reason ?? '')}`
     case 'pending':
@@ -51,11 +51,19 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
   const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one))
   if (breaker !== null) return `'${id}' is ready, but ${breakerLine(breaker, now)}`
-  if (isClaimable(task)) return `'${id}' is ready to be claimed`
+  if (isClaimable(state, task)) return `'${id}' is ready to be claimed`
+  if (state.asking.has(task) && task.definition.action.type === 'external')
+    return `'${id}' is ready, and somebody is asked before it can be claimed`
   if (inLine(state, now).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`
   const limit = concurrencyOf(state.definition)
   if (state.running.size >= limit) return `'${id}' is ready; ${state.running.size} of ${limit} places are taken`
   return `'${id}' is ready, but others are before it or write the same files`
+}
+
+/** An agent that may not claim it yet is told who can help, and how. */
+function howToAgree({ definition: { name } }: PlanState, { gate, definition }: TaskState): string {
+  if (gate?.asks.type !== 'consent' || definition.action.type !== 'external') return ''
+  return `; then it can be claimed (planfold approve ${name} ${definition.id})`
 }
 
 function asks(task: TaskState): string {

@@ -12,6 +12,7 @@ import type { PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
 import { answersTo, proposalAnswers, questionAnswers, rollbackAnswers } from './inbox-choices.ts'
+import { type Releases, releasesOf } from './releases.ts'
 
 export interface InboxItem {
   readonly key: string
@@ -33,6 +34,8 @@ export interface InboxItem {
   readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
   /** The stored bytes of what is asked about. */
   readonly shown: Sha256 | null
+  /** Of a gate: what an answer sets going, and what waits for others as well; null for everything else. */
+  readonly releases: Releases | null
   /** What was judged before anybody was asked; nobody has judged what has no verdict. */
   readonly checks: readonly Verdict[]
   readonly asks: InboxAsks
@@ -138,6 +141,7 @@ function unasked(state: PlanState, since: Millis): Omit<InboxItem, 'key' | 'task
     expiresAt: null,
     votes: null,
     shown: null,
+    releases: null,
     checks: [],
     evidence: [],
   }
@@ -173,7 +177,7 @@ function gateFacts(
   state: PlanState,
   task: TaskState,
   { asks, votes = [], expiresAt, shown, evidence }: NonNullable<TaskState['gate']>,
-): Pick<InboxItem, 'role' | 'called' | 'expiresAt' | 'votes' | 'shown' | 'checks'> {
+): Pick<InboxItem, 'role' | 'called' | 'expiresAt' | 'votes' | 'shown' | 'releases' | 'checks'> {
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const wanted = approvers?.count ?? 1
   const to = task.escalated.length === 0 ? undefined : escalationOf(state, task)?.to
@@ -184,6 +188,7 @@ function gateFacts(
     expiresAt: expiresAt ?? null,
     votes: wanted === 1 ? null : { given: votes, wanted },
     shown: shown ?? null,
+    releases: releasesOf(state, task),
     checks: evidence ?? [],
   }
 }
@@ -203,7 +208,8 @@ export function isFor({ who, role, called }: InboxItem, name: string): boolean {
 function asksOf(state: PlanState, task: TaskState): InboxAsks | null {
   if (task.gate !== null) return PLAN_ENDED.has(state.status) ? null : { ...task.gate.asks, on: task.gate.hash }
   const { assignee, instruction, outputs } = task.definition
-  if (state.status !== 'active' || state.rollback !== null || assignee === undefined || !isClaimable(task)) return null
+  if (state.status !== 'active' || state.rollback !== null || assignee === undefined || !isClaimable(state, task))
+    return null
   const reported = Object.entries(outputs ?? {}).flatMap(([name, { from }]) => (from === 'report' ? [name] : []))
   return { type: 'work', instruction: instruction ?? null, outputs: reported }
 }

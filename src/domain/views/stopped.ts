@@ -93,7 +93,7 @@ function whatWaits(state: PlanState, now: Millis): Stopped {
   const { name } = state.definition
   const asked = state.order.filter(({ gate }) => gate !== null)
   const claimed = state.order.filter(({ claim }) => claim !== null)
-  const free = state.order.filter(isClaimable)
+  const free = state.order.filter(task => isClaimable(state, task))
   const first = asked[0] ?? claimed[0] ?? free[0]
   const parts = [
     asked.length === 0 ? null : `a person must decide about ${listed(asked)}`,

@@ -12,6 +12,7 @@ import type { PlanStatus, TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
 import { recoveryLine } from './explain.ts'
 import { type Progress, progress } from './progress.ts'
+import { type Releases, releasesOf } from './releases.ts'
 import { type Stopped, whatStopped } from './stopped.ts'
 
 export interface Summary {
@@ -83,6 +84,8 @@ export interface Waiting {
   /** Its checks as they were judged. */
   readonly evidence?: readonly Verdict[]
   readonly expiresAt?: Millis
+  /** What an answer at a gate sets going, and what waits for others as well. */
+  readonly releases?: Releases
   /** Where it would be sent back to. */
   readonly back?: TaskName
   /** Those of several who have approved. */
@@ -102,7 +105,7 @@ export function summary(state: PlanState): Summary {
     if (task.status === 'running') running.push(id)
     if (task.gate !== null) waiting.push(waitingOf(state, task, task.gate))
     if (task.status === 'failed') failed.push({ task: id, reason: task.reason ?? '', handled: task.handled })
-    if (isClaimable(task)) claimable++
+    if (isClaimable(state, task)) claimable++
   }
   return {
     id: state.id,
@@ -140,6 +143,7 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
   const { definition, escalated } = task
   const { shown, evidence, expiresAt, votes } = gate
   const back = backFrom(state, task)
+  const releases = releasesOf(state, task)
   return {
     task: definition.id,
     asks,
@@ -149,6 +153,7 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
     ...(evidence === undefined ? {} : { evidence }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(votes === undefined ? {} : { votes }),
+    ...(releases === null ? {} : { releases }),
     ...(back === null ? {} : { back }),
     ...(escalated.length === 0 ? {} : { escalated }),
   }

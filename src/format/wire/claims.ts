@@ -100,7 +100,14 @@ export const taskMoved = wire(
 )
 
 export const skipBody = wire(z.strictObject({ reason: z.string().min(1).max(10_000) }))
-export const retryBody = wire(z.strictObject({ reason: reason.optional() }))
+export const retryBody = wire(
+  z.strictObject({
+    reason: reason.optional(),
+    repeat: z.boolean().optional().meta({
+      description: 'Completed tasks whose effect is unsafe are done a second time on purpose; refused without it.',
+    }),
+  }),
+)
 
 export const nextQuery = wire(
   z.strictObject({ explain: yes.meta({ description: 'Also why every other task cannot.' }) }),

@@ -33,6 +33,16 @@ const gateShape = z.looseObject({
   answers: z.array(z.string()).meta({ description: 'The last words of the addresses that answer it.' }),
   since: time,
   hash: z.string().nullable().meta({ description: 'Of everything the answer will be bound to.' }),
+  releases: z
+    .strictObject({
+      begins: z.array(z.string()).meta({ description: 'What begins, or can be claimed: it waits for nothing else.' }),
+      waits: z
+        .array(z.strictObject({ task: z.string(), for: z.array(z.string()) }))
+        .meta({ description: 'What waits for other gates or tasks as well.' }),
+      more: z.int().min(0).meta({ description: 'So many stand behind it that are not named.' }),
+    })
+    .optional()
+    .meta({ description: 'Of a gate: what its answer sets going, as the plan stands now.' }),
 })
 export const gates = wire(page(gateShape))
 

@@ -161,7 +161,7 @@ export const ORDERS = {
     data: json.exactOptional(),
   }),
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
-  retry: of('retry', { task, reason: text.exactOptional() }),
+  retry: of('retry', { task, reason: text.exactOptional(), repeat: z.literal(true).exactOptional() }),
   skip: of('skip', { task, reason: text }),
   note: of('note', { text, task: task.exactOptional() }),
   checkpoint: of('checkpoint', { name: reference.exactOptional() }),

@@ -64,6 +64,63 @@ const make = async (
 }
 const drive = (plan: PlanId) => service.composed.worker.drive(plan, { stop: new AbortController().signal })
 
+describe('work that cannot be taken back', () => {
+  const ship = { id: 'ship', kind: 'deploy', instruction: 'ship it' }
+
+  test('is not claimed, run or reported before somebody has approved it', async () => {
+    const { id, session } = await make([ship])
+    const refused = {
+      status: 409,
+      body: {
+        detail: "somebody must approve 'ship' before it can be claimed: it deploys",
+        hint: `\`GET /inbox\` shows what it would do; \`POST /plans/${id}/gates/ship/approve\` approves it`,
+      },
+    }
+    expect(await service.ask('POST', `/plans/${id}/tasks/ship/claim`, {})).toMatchObject(refused)
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session })).status).toBe(204)
+    expect(await service.ask('POST', `/plans/${id}/tasks/ship/report`, { status: 'succeeded' })).toMatchObject(refused)
+    expect((await service.ask('GET', `/plans/${id}/next`)).body.items).toEqual([])
+    const { items } = (await service.ask('GET', `/plans/${id}/gates`)).body
+    expect(items).toMatchObject([{ gate: 'ship', asks: 'consent', answers: ['approve', 'reject', 'push-back'] }])
+    expect((await service.ask('POST', `/plans/${id}/gates/ship/approve`, {})).status).toBe(200)
+    expect((await service.ask('POST', '/tasks/claim', { session_id: session })).body.task.name).toBe('ship')
+  })
+
+  test('that is completed and unsafe is tried again only by whoever says so', async () => {
+    const { id } = await make([{ id: 'mail', run: ['true'] }])
+    await drive(id)
+    expect(await service.ask('POST', `/plans/${id}/tasks/mail/retry`, {})).toMatchObject({
+      status: 409,
+      body: {
+        detail: "'mail' is completed and would be done a second time; its effect is unsafe to repeat",
+        hint: `to do that on purpose: \`POST /plans/${id}/tasks/mail/retry with {"repeat": true}\``,
+      },
+    })
+    expect((await service.ask('POST', `/plans/${id}/tasks/mail/retry`, { repeat: true })).status).toBe(200)
+  })
+
+  test('behind two gates is released by neither alone, and a question names what begins', async () => {
+    const { id } = await make([
+      { id: 'g1', gate: 'approval' },
+      { id: 'g2', gate: 'approval' },
+      { id: 'q', gate: { type: 'question', question: 'where to?' } },
+      { id: 'go', needs: ['g1', 'g2'], run: ['true'] },
+      { id: 'note', needs: ['q'] },
+    ])
+    await drive(id)
+    const { items } = (await service.ask('GET', `/plans/${id}/gates`)).body
+    expect(items.map((one: { gate: string; releases: unknown }) => [one.gate, one.releases])).toEqual([
+      ['g1', { begins: [], waits: [{ task: 'go', for: ['g2'] }], more: 0 }],
+      ['g2', { begins: [], waits: [{ task: 'go', for: ['g1'] }], more: 0 }],
+      ['q', { begins: ['note'], waits: [], more: 0 }],
+    ])
+    expect(await service.ask('POST', `/plans/${id}/gates/q/approve`, {})).toMatchObject({
+      status: 409,
+      body: { hint: expect.stringContaining('/gates/q/answer') },
+    })
+  })
+})
+
 describe('claims', () => {
   test('the next ready task is claimed with its briefing, kept, and reported', async () => {
     const { id, session } = await make([

@@ -111,8 +111,9 @@ export const claimRoutes: readonly AnyRoute[] = [
     body: wire.retryBody,
     answers: { 200: { about: 'it is open again', body: wire.taskMoved, tag: true } },
     handle: async call => {
-      const { reason } = call.body
-      return await moving(call, task => ({ type: 'retry', task, ...(reason === undefined ? {} : { reason }) }))
+      const { reason, repeat } = call.body
+      const said = { ...(reason === undefined ? {} : { reason }), ...(repeat === true ? { repeat } : {}) }
+      return await moving(call, task => ({ type: 'retry', task, ...said }))
     },
   }),
   route({

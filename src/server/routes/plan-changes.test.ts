@@ -380,13 +380,26 @@ describe('the order of tasks', () => {
   })
 })
 
+test('a task of an older client that deploys becomes nothing before somebody has approved it', async () => {
+  const plan = await made({ steps: [], plan_type: 'parallel' })
+  await ask('POST', '/tasks', { plan_id: plan.id, tasks: [{ name: 'first', task_type: 'build' }] })
+  await ask('POST', '/tasks', { plan_id: plan.id, tasks: [{ name: 'ship', task_type: 'deploy' }] })
+  expect((await ask('PATCH', `/tasks/${plan.name}:first`, { status: 'completed' })).status).toBe(200)
+  for (const status of ['running', 'completed']) {
+    const refused = await ask('PATCH', `/tasks/${plan.name}:ship`, { status })
+    expect(refused.status).toBe(409)
+    expect(refused.body.detail).toContain('somebody must approve it before it can be claimed, because it deploys')
+    expect(refused.body.detail).toContain(`POST /plans/${plan.name}/gates/ship/approve`)
+  }
+})
+
 describe('metrics', () => {
   test('regression 29 over HTTP: the success rate comes from one vocabulary', async () => {
     const plan = await made({ steps: [], plan_type: 'parallel' })
     const names = ['won', 'also-won', 'lost', 'passed-over']
     await ask('POST', '/tasks', {
       plan_id: plan.id,
-      tasks: names.map(name => ({ name, task_type: name === 'lost' ? 'deploy' : 'build' })),
+      tasks: names.map(name => ({ name, task_type: name === 'lost' ? 'review' : 'build' })),
     })
     const fresh = (await ask('GET', `/plans/${plan.id}/metrics`)).body
     expect(fresh).toMatchObject({ attempts: 0, success_rate: null, elapsed_ms: null, kinds: [] })
@@ -404,7 +417,7 @@ describe('metrics', () => {
     expect(items.map((one: Body) => one.success_rate)).toEqual([body.success_rate])
     expect(body.kinds.map((one: Body) => [one.kind, one.success_rate])).toEqual([
       ['build', 1],
-      ['deploy', 0],
+      ['review', 0],
     ])
     expect(body.elapsed_ms).toBeGreaterThanOrEqual(0)
   })

@@ -1,7 +1,7 @@
 // Rules about people: what cannot be taken back should not happen before somebody has agreed. A task counts as gated when a
 // gate stands somewhere before it.
 
-import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isGated } from '../../impact.ts'
+import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../../impact.ts'
 import type { Finding } from '../finding.ts'
 import { joins } from '../lengths.ts'
 import type { Look } from '../look.ts'
@@ -23,12 +23,12 @@ export function* gates(look: Look): Iterable<Finding> {
         message: `${does}, and the policy wants a gate before that`,
         hint: "let it need a task with 'gate: approval'",
       }
-    else if (isActing(task) && isGated(look.graph.definition, danger))
+    else if (isAskedAbout(task) && isGated(look.graph.definition, danger))
       yield {
         ...about,
         code: 'ungated',
         severity: 'info',
-        message: `${does}, so somebody is asked right before it begins`,
+        message: `${does}, so somebody is asked ${isActing(task) ? 'right before it begins' : 'before it can be claimed'}`,
         hint: "to be asked earlier, let it need a task with 'gate: approval'",
       }
     else
@@ -36,7 +36,7 @@ export function* gates(look: Look): Iterable<Finding> {
         ...about,
         code: 'ungated',
         severity: 'warning',
-        message: `${does}, and nobody is asked before${isActing(task) ? ': policy.gates.before leaves it out' : ''}`,
+        message: `${does}, and nobody is asked before${isAskedAbout(task) ? ': policy.gates.before leaves it out' : ''}`,
         hint: "let it need a task with 'gate: approval'",
       }
   }
