@@ -3,9 +3,9 @@
 
 import { planWord } from '../../domain/views/session-words.ts'
 import { analysis, fullPlan, gitOperationList, gitOperationPage, planStatus } from '../../format/wire/session-plans.ts'
-import { analyzed } from '../../safety/analyzed.ts'
 import { iso, isoOrNull, onWire } from '../on-wire.ts'
 import { gone, withPlan } from '../ordering.ts'
+import { isProblem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../show-session-plan.ts'
@@ -59,10 +59,10 @@ export const lookingRoutes: readonly AnyRoute[] = [
       await withPlan(call, async ({ plan }) => {
         const current = await call.rooms.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
-        const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(
-          current.definition,
-          { now: call.rooms.now() },
-        )
+        const { documents, now } = call.rooms
+        const found = await documents.runOn('analyze', { definition: current.definition, now: now() })
+        if (isProblem(found)) return found
+        const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = found
         return ok({
           plan_id: plan,
           total_steps: tasks,
