@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,
+  ChainBroken,
   CommitUnknown,
   StoreBusy,
   StoreDamaged,
@@ -285,6 +286,11 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
       hint: 'put the state folder back from a copy, then start the service again',
     })
   if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
+  if (error instanceof ChainBroken)
+    return problem(500, 'damaged', error.message, {
+      hint: 'run `planfold check` on the server, and restore the state folder from a copy; what stands before it is sound',
+      more: { entry: error.version, fault: error.fault },
+    })
   if (error instanceof StoreDamaged)
     return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })
