@@ -3,6 +3,8 @@
 // Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
 
 import type { Context } from './context.ts'
+import { EXIT } from './exit.ts'
+import { tellFileLimit } from './file-limit.ts'
 import { processContext } from './process.ts'
 import { type Act, buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
@@ -17,7 +19,9 @@ const act: Act = async body => {
 }
 const program = buildProgram(VERSION, act)
 quieten(program)
-process.once('uncaughtException', error => end(error))
+// One lack makes many errors: the first is told, the others say the same.
+let isEnding = false
+process.on('uncaughtException', error => void end(error))
 
 try {
   // Asking for nothing is asking for help, but it is not a success.
@@ -37,23 +41,37 @@ function quieten(command: typeof program): void {
 }
 
 async function end(error: unknown): Promise<void> {
+  if (isEnding) return
+  isEnding = true
   // A word is missing, as in `planfold --json` or `planfold template`: whoever asks for nothing gets the words there are.
   if (isHelp(error, 'commander.help') && !isHelp(error)) {
     const group = program.commands.find(command => command.commands.length > 0 && argv.includes(command.name()))
     process.stdout.write((group ?? program).helpInformation())
     exit = 2
-  } else if (error !== null && !isHelp(error)) {
-    const { complain } = await import('./complain.ts')
-    // Options may not have been read when they are what is wrong.
-    exit = await complain(
-      context ?? processContext({ json: argv.includes('--json'), color: !argv.includes('--no-color') }),
-      error,
-    )
-  }
+  } else if (error !== null && !isHelp(error)) exit = await told(error)
   // Written out before leaving: pipes may be slow, and an answer must not be cut.
   process.exitCode = exit
   await new Promise<void>(resolve => process.stdout.write('', () => resolve()))
   process.exit(exit)
+}
+
+/** Prints what went wrong, and answers with the exit code for it. */
+async function told(error: unknown): Promise<number> {
+  const { stdout, stderr } = process
+  const json = context?.settings.json ?? argv.includes('--json')
+  const limited = tellFileLimit(error, { json, stdout, stderr })
+  if (limited !== null) return limited
+  try {
+    const { complain } = await import('./complain.ts')
+    // Options may not have been read when they are what is wrong.
+    return await complain(context ?? processContext({ json, color: !argv.includes('--no-color') }), error)
+  } catch (second) {
+    const late = tellFileLimit(second, { json, stdout, stderr })
+    if (late !== null) return late
+    // Not even a complaint could be printed.
+    stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n${String(second)}\n`)
+    return EXIT.bug
+  }
 }
 
 function isHelp(error: unknown, code?: string): boolean {

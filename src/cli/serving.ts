@@ -11,6 +11,7 @@ import type { Answered } from '../server/app.ts'
 import { bracketed } from '../server/binding.ts'
 import { openBrowsers } from '../server/browsers.ts'
 import { takeCode } from '../server/code-files.ts'
+import { DocumentPool } from '../server/document-pool.ts'
 import { followJournal } from '../server/following.ts'
 import type { Guard } from '../server/guard.ts'
 import { Live } from '../server/live-hub.ts'
@@ -82,6 +83,7 @@ export async function runService(context: Context, options: ServiceOptions): Pro
       await Promise.all([stopped.answered, attending])
     } finally {
       stopped.close()
+      await rooms.documents.close()
       await unnote()
     }
     log.info({}, 'stopped')
@@ -100,6 +102,7 @@ function roomsOf(
     log,
     meter: openMeter(VERSION),
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
+    documents: new DocumentPool(),
     limits: LIMITS,
     routes: ROUTES,
     owner: actor,

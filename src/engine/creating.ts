@@ -10,6 +10,8 @@ import { placeFor } from './placing.ts'
 import type { Rooms } from './rooms.ts'
 import { submitted, type Writing } from './submitting.ts'
 
+const YIELD_TASKS = 1_000
+
 export async function create(
   rooms: Rooms,
   order: Extract<Order, { readonly type: 'create' }>,
@@ -20,12 +22,15 @@ export async function create(
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
     const { origin, session, goal, agent, source, imported } = order
+    const hash = definitionHash(definition)
+    // Hashing a large definition takes a while, and so does writing it; others are answered in between.
+    if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     const updated = await store.create(
       {
         type: 'create',
         plan: planId(clock.now(), random(10)),
         definition,
-        hash: definitionHash(definition),
+        hash,
         ...(origin === undefined ? {} : { origin }),
         ...(session === undefined ? {} : { session }),
         ...(goal === undefined ? {} : { goal }),
@@ -37,6 +42,7 @@ export async function create(
       actor,
       once === undefined ? {} : { once },
     )
+    if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)
   }
   return {

@@ -7,6 +7,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { PlanState } from '../domain/state.ts'
 import type { Attempt, GitDone, GitHand } from '../runners/runner.ts'
 import { refuse } from '../safety/refused.ts'
+import { patternError } from '../safety/scope.ts'
 import { commitMessage } from '../workspace/git/git.ts'
 import { commitEntries, demandGit, guarded, taken } from './committing.ts'
 import type { Rooms } from './rooms.ts'
@@ -41,6 +42,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
     git: {
       commit: async ({ message, paths }) =>
         await settle(async () => {
+          for (const path of paths ?? []) demandInside(path)
           const entries = await uncommittedPaths(rooms, await entriesAfter(rooms.store, state.id, 0), paths)
           const { committed, branch, operations } = await commitEntries(rooms, state, {
             entries,
@@ -105,3 +107,12 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
 
 /** A subject that names its type already, as in `feat(plan): …` or `docs: …`. */
 const TYPED = /^[a-z]+(?:\([^()]*\))?!?: \S/
+
+/** A path may have been computed, and is known only now. */
+function demandInside(path: string): void {
+  const fault = patternError(path)
+  if (fault !== null)
+    refuse('policy', `${JSON.stringify(path.slice(0, 200))} cannot be committed: it ${fault}.`, OUTSIDE_HINT)
+}
+
+const OUTSIDE_HINT = 'Name paths of the workspace, with forward slashes, for instance src/**.'

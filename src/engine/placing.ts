@@ -34,15 +34,21 @@ export async function placeFor(
   return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
 }
 
-/** Tasks that work apart need a commit to begin at. Asked before the plan is started, so that nothing runs in the workspace instead. */
+/**
+ * Tasks that work apart need a commit to begin at, and a commit that the plan names must be there. Asked before the plan is started,
+ * so that nothing runs in the workspace instead, or only to find out at its first commit.
+ */
 export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refusal | null> {
   const definition = (await rooms.store.state(plan))?.definition
-  if (definition === undefined || !worksApart(definition)) return null
+  if (definition === undefined) return null
+  const isApart = worksApart(definition)
+  if (!isApart && definition.git?.base === undefined) return null
   const base = definition.git?.base ?? 'HEAD'
   const found = await rooms.git?.diffstat({ from: base, to: base })
   if (found?.ok === true) return null
   const { message, hint } = found?.failure ?? { message: 'git is not used here.', hint: 'Open the engine with git.' }
-  return refuse('not-ready', `its tasks cannot work in worktrees of their own: ${message}`, hint)
+  const what = isApart ? 'its tasks cannot work in worktrees of their own' : `the plan cannot begin at '${base}'`
+  return refuse('not-ready', `${what}: ${message}`, hint)
 }
 
 const worktreeOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: PlanName): string => join(stateDir, 'work', name)

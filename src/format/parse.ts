@@ -82,8 +82,11 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   )
 }
 
-/** A line that begins like our own format: nobody else need be asked. */
-const OURS = /^(?:\uFEFF|\s*\{)?\s*"?planfold"?\s*:/m
+/**
+ * A line that begins like our own format: nobody else need be asked. Blanks are those of one line: `\s` would read on through all the
+ * empty lines behind every empty line, and 20 kB of them took eleven seconds.
+ */
+const OURS = /^\uFEFF?[^\S\r\n\u2028\u2029]*(?:\{[^\S\r\n\u2028\u2029]*)?"?planfold"?\s*:/m
 
 /** Characters that no definition can hold, wherever they stand: readers of plain text would take them over. */
 function unkeepable(text: string): Diagnostic | null {

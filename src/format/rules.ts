@@ -45,6 +45,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   }
   yield* modes(task.edit, [...path, 'edit'], written)
   yield* computedFiles(task, path)
+  yield* committedPaths(task, path)
   yield* gateRules(task, path)
   yield* recoverRules(task, path)
   const undo = task.compensate
@@ -165,6 +166,22 @@ function* computedFiles(task: Raw, path: Path): Generator<Complaint> {
     atKey: true,
     message: 'an edit of a computed file needs a declared scope',
     hint: "add 'write:' with the files it may touch",
+  }
+}
+
+/** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
+function* committedPaths({ git }: Raw, path: Path): Generator<Complaint> {
+  const paths = isMap(git) && Array.isArray(git.paths) ? (git.paths as readonly unknown[]) : []
+  for (const [index, pattern] of paths.entries()) {
+    if (typeof pattern !== 'string' || pattern.includes('${{')) continue
+    const isOutside = /^(?:\/|~|[a-z]:)/i.test(pattern) || pattern.split(/[\\/]/).includes('..')
+    const isGit = pattern.split('/')[0]?.toLowerCase() === '.git'
+    if (!isOutside && !isGit) continue
+    yield {
+      path: [...path, 'git', 'paths', index],
+      message: `'${pattern.slice(0, 200)}' ${isGit ? 'is the repository itself, which cannot be committed' : 'is outside of the workspace'}`,
+      hint: "name paths of the workspace, for instance 'src/**'",
+    }
   }
 }
 

@@ -71,6 +71,8 @@ class TreeReader {
   #map(node: YAMLMap.Parsed, depth: number): Json {
     const map: { [key: string]: Json } = {}
     for (const pair of node.items) {
+      // Nobody reads more, and each fault costs a walk through the text to its line.
+      if (this.diagnostics.length >= DIAGNOSTICS_MAX) break
       const key = this.#key(pair.key)
       if (key === null) continue
       if (Object.hasOwn(map, key))

@@ -2,10 +2,10 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Json } from '../domain/json.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,
+  ChainBroken,
   CommitUnknown,
   StoreBusy,
   StoreDamaged,
@@ -13,8 +13,9 @@ import {
   StoreGone,
   StoreRefused,
 } from '../stores/store.ts'
-import { readBody, readJson } from './body.ts'
+import { checkBody, readBody } from './body.ts'
 import type { Call } from './call.ts'
+import { SHORT_MAX } from './document-pool.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
 import { noteReplays } from './replay-noting.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
@@ -213,23 +214,25 @@ async function bodyOf(
     return problem(415, 'media-type', type === '' ? 'the body has no media type' : `'${type}' is not taken here`, {
       hint: `send it with: Content-Type: ${['application/json', ...(route.texts ?? [])].join(' or ')}`,
     })
-  if (route.body === undefined) {
-    if (text === '') return NO_BODY
-    const empty = readJson(text, rooms.limits)
-    if (isProblem(empty)) return empty
-    return isEmptyObject(empty.value)
-      ? { ...NO_BODY, text, type }
-      : unfit('body', [{ path: '', message: 'nothing is taken here', hint: 'leave the body out' }])
+  if (text === '' && route.body === undefined) return NO_BODY
+  const checked = await checkedBody(rooms, route, text === '' ? '{}' : text)
+  return isProblem(checked) ? checked : { text, type, value: checked.value }
+}
+
+/** A long body is read in another thread, so that everybody else is answered meanwhile. */
+async function checkedBody(
+  { documents, limits }: ServerRooms,
+  { method, path, body }: Loose,
+  text: string,
+): Promise<{ readonly value: unknown } | Problem> {
+  if (text.length > SHORT_MAX) {
+    const read = await documents.readBody({ method, path, text, limits })
+    if (!('unknownRoute' in read)) return isProblem(read) ? read : { value: read.value }
   }
-  const parsed = text === '' ? { value: {} } : readJson(text, rooms.limits)
-  if (isProblem(parsed)) return parsed
-  const checked = route.body.read(parsed.value)
-  return checked.ok ? { text, type, value: checked.value } : unfit('body', checked.faults)
+  return checkBody(body, text, limits)
 }
 
 const isJsonType = (type: string): boolean => type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
-const isEmptyObject = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
 function keyOf(route: Loose, header: string | string[] | undefined): string | undefined | Problem {
   if (route.method !== 'POST' || route.once === false || header === undefined) return undefined
@@ -283,6 +286,11 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
       hint: 'put the state folder back from a copy, then start the service again',
     })
   if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
+  if (error instanceof ChainBroken)
+    return problem(500, 'damaged', error.message, {
+      hint: 'run `planfold check` on the server, and restore the state folder from a copy; what stands before it is sound',
+      more: { entry: error.version, fault: error.fault },
+    })
   if (error instanceof StoreDamaged)
     return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })

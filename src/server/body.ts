@@ -4,8 +4,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../domain/json.ts'
 import { positionAt } from '../format/place.ts'
+import type { Schema } from '../format/wire/wire.ts'
 import { jsonFault } from './json-fault.ts'
-import { type Problem, problem, unfit } from './problem.ts'
+import { isProblem, type Problem, problem, unfit } from './problem.ts'
 import type { ServerLimits } from './rooms.ts'
 import { unkeptIn } from './unkept.ts'
 
@@ -84,6 +85,25 @@ export function readJson(text: string, limits: ServerLimits): JsonRead {
   const unkept = unkeptIn(text, value)
   return unkept === null ? { value } : unfit('body', [unkept])
 }
+
+/** The body as JSON, within its limits and as its schema wants it; without a schema nothing but `{}` is taken. */
+export function checkBody(
+  schema: Schema<unknown> | undefined,
+  text: string,
+  limits: ServerLimits,
+): { readonly value: unknown } | Problem {
+  const parsed = readJson(text, limits)
+  if (isProblem(parsed)) return parsed
+  if (schema === undefined)
+    return isEmptyObject(parsed.value)
+      ? { value: undefined }
+      : unfit('body', [{ path: '', message: 'nothing is taken here', hint: 'leave the body out' }])
+  const checked = schema.read(parsed.value)
+  return checked.ok ? { value: checked.value } : unfit('body', checked.faults)
+}
+
+const isEmptyObject = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
 /** Null when it is plain enough. */
 function measure(value: Json, depth: number, left: { nodes: number }): string | null {

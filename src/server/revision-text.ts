@@ -1,22 +1,16 @@
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands, as `planfold revise` does.
 
-import { checkGraph } from '../domain/graph.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
-import { type MergeMode, type MergeNote, mergeDefinitions } from '../domain/merge.ts'
-import type { Fate, Standings } from '../domain/merge-fate.ts'
+import type { MergeMode, MergeNote } from '../domain/merge.ts'
+import type { Fate, Standing } from '../domain/merge-fate.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { type SemanticDiff, semanticDiff } from '../domain/semantic-diff.ts'
-import { summarise } from '../domain/semantic-diff-kinds.ts'
+import type { SemanticDiff } from '../domain/semantic-diff.ts'
 import type { TaskStatus } from '../domain/status.ts'
-import { allTasks } from '../domain/task-graph.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Order } from '../engine/engine.ts'
-import { parsePlan } from '../format/parse.ts'
-import { printJson } from '../format/print.ts'
-import { renameTasks } from '../format/rename-tasks.ts'
 import { options } from './call.ts'
-import { faulty, type ReadDocument, readPlanDocument } from './document.ts'
+import type { ReadDocument } from './document.ts'
 import { inOurWords } from './hint-words.ts'
 import { findPlan } from './look-up.ts'
 import { type Accepted, type Asking, gone, submit } from './ordering.ts'
@@ -50,39 +44,18 @@ export async function readRevision(
     await engine.ask({ type: 'board', plan }),
   ]
   if (summary === null || current === null || board === null) return gone()
-  const merging = mode === 'merge'
-  const standings = standingsOf(board)
-  const laid = (written: PlanDefinition, claimed?: ReadonlyMap<TaskName, TaskStatus>) =>
-    mergeDefinitions(
-      { current: current.definition, written, mode, standings, ...(claimed === undefined ? {} : { claimed }) },
-      renameTasks,
-    )
-  const text = readPlanDocument(textOf(document), {
+  const text = textOf(document)
+  const revised = await call.rooms.documents.run(
+    'revise',
     // A text without a name of its own means this plan.
-    name: found.name,
-    ...(merging ? { known: allTasks(current.definition).map(({ id }) => id) } : {}),
-    check: written => checkGraph(merging ? laid(written).definition : written),
-  })
-  if (isProblem(text)) return text
-  const { definition, notes, fates } = laid(
-    text.definition,
-    new Map(text.imported?.map(({ task, status }) => [task, status])),
+    { text, name: found.name, current: current.definition, standings: standingsOf(board), mode },
+    Math.max(text.length, board.length * TASK_LENGTH),
   )
-  // What was put together of two texts is judged like one that somebody wrote.
-  const judged = parsePlan(printJson(definition), { check: checkGraph })
-  if (!judged.ok) return faulty(judged.diagnostics)
-  const diff = semanticDiff(current.definition, definition)
-  return {
-    definition,
-    source: text.source,
-    from: current.revision,
-    version: summary.version,
-    notes,
-    fates,
-    diff,
-    summary: summarise(diff),
-  }
+  return isProblem(revised) ? revised : { ...revised, from: current.revision, version: summary.version }
 }
+
+/** About how long a task is, written down: a plan of many tasks is a long document, also when what is laid over it is short. */
+const TASK_LENGTH = 100
 
 /** An object is written out as it would be in a file. */
 export const textOf = (document: Json): string =>
@@ -114,10 +87,8 @@ export async function orderRevised(
 
 const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
 
-const standingsOf = (board: readonly Card[]): Standings =>
-  new Map(
-    board.map(({ name, status, attempt, visit }) => [
-      name,
-      { status, ran: attempt > 0 || visit > 1 || BEGUN.has(status) },
-    ]),
-  )
+const standingsOf = (board: readonly Card[]): readonly (readonly [TaskName, Standing])[] =>
+  board.map(({ name, status, attempt, visit }) => [
+    name,
+    { status, ran: attempt > 0 || visit > 1 || BEGUN.has(status) },
+  ])

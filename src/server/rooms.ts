@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/id.ts'
 import type { Engine, Worker } from '../engine/engine.ts'
+import type { DocumentPool } from './document-pool.ts'
 import type { Guard } from './guard.ts'
 import type { Live } from './live-hub.ts'
 import type { Meter } from './meter.ts'
@@ -15,6 +16,8 @@ export interface ServerRooms {
   readonly meter: Meter
   /** Who listens to what happens. */
   readonly live: Live
+  /** Works on long documents, beside the event loop. */
+  readonly documents: DocumentPool
   readonly limits: ServerLimits
   readonly routes: readonly AnyRoute[]
   /** In whose name the owner's token writes. */

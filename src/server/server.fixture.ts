@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
+import { DocumentPool, type DocumentPoolOptions } from './document-pool.ts'
 import type { Guard } from './guard.ts'
 import { Live } from './live-hub.ts'
 import { openMeter } from './meter.ts'
@@ -43,6 +44,7 @@ export interface ServedOptions {
   readonly guard?: Guard
   readonly routes?: readonly AnyRoute[]
   readonly limits?: Partial<ServerLimits>
+  readonly documents?: DocumentPoolOptions
   /** An existing folder; it is kept. */
   readonly folder?: string
   /** Does the service drive plans? */
@@ -69,6 +71,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   }
   const meter = openMeter('0.0.0-test')
   const limits = { ...LIMITS, ...options.limits }
+  const documents = new DocumentPool(options.documents)
   const rooms: ServerRooms = {
     engine: composed.engine,
     worker: composed.worker,
@@ -76,6 +79,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     log: options.log ?? log,
     meter,
     live: new Live({ feed: composed.feed, log, limits, now: composed.now, monotonic: () => performance.now() }),
+    documents,
     limits,
     routes: options.routes ?? ROUTES,
     owner: composed.actor,
@@ -121,6 +125,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     close: async () => {
       stop.abort()
       await serving.close(2_000)
+      await documents.close()
       await attending
       await composed.close()
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })

@@ -2,9 +2,10 @@
 // than it is known to have reached. What is wrong is named with its entry.
 
 import type { PlanId } from '../domain/id.ts'
-import { type BodyBlobs, entryHash, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import { type BodyBlobs, entryHash, type StoredEntry } from './entry.ts'
 import { ChainBroken, type Entry } from './store.ts'
 import type { Head } from './tables.ts'
+import { entryOf } from './verified-entries.ts'
 
 export function chained(
   plan: PlanId,
@@ -28,12 +29,7 @@ export function chained(
       throw new ChainBroken('tampered', version, stored.position, message)
     }
     previous = stored.hash
-    try {
-      return readEntry(plan, stored, blobs)
-    } catch (error) {
-      const unknown = error instanceof Error && error.cause instanceof UnknownFormat
-      throw new ChainBroken(unknown ? 'unknown-format' : 'unreadable', version, stored.position, error)
-    }
+    return entryOf({ ...stored, plan }, blobs)
   })
   if (from.head !== null && version < from.head.reached) {
     const message = `the journal of plan ${plan} ends at entry ${version}, and had reached ${from.head.reached}`

@@ -6,6 +6,7 @@ import { type BodyBlobs, readEntry } from './entry.ts'
 import type { Recent } from './recent.ts'
 import type { Entry, Position } from './store.ts'
 import type { Tables, Transactions } from './tables.ts'
+import { EntryVerifier, type VerifiedEntries } from './verified-entries.ts'
 
 const POLL_MS = 100
 const HOLD_MS = 2 ** 30
@@ -90,7 +91,7 @@ interface Watching {
  */
 export async function* watchEntries(
   room: Watching,
-  options: { after: Position; plan?: PlanId; signal: AbortSignal },
+  options: { after: Position; plan?: PlanId; signal: AbortSignal; verify?: false },
 ): AsyncGenerator<Entry> {
   const { plan, signal } = options
   const recent = plan === undefined ? room.recent : undefined
@@ -105,13 +106,15 @@ export async function* watchEntries(
     moved = true
     wake()
   }
-  const next = (): readonly Entry[] => {
+  const verifier = options.verify === false ? null : new EntryVerifier()
+  const next = (): VerifiedEntries => {
     after = Math.max(after, end)
     const ours = isElsewhere ? null : (recent?.since(after, PAGE) ?? null)
-    if (ours !== null) return ours.map(one => readEntry(one.plan, one.entry, room.blobs))
+    // As this process wrote them.
+    if (ours !== null) return { entries: ours.map(one => readEntry(one.plan, one.entry, room.blobs)), fault: null }
     return room.transactions.read(tables => {
-      const page = read(tables, room.blobs, after, plan)
-      if (page.length === PAGE || recent === undefined) return page
+      const page = read(tables, room.blobs, { after, plan, verifier })
+      if (page.entries.length === PAGE || page.fault !== null || recent === undefined) return page
       isElsewhere = false
       end = tables.journal.lastPosition()
       return page
@@ -128,12 +131,14 @@ export async function* watchEntries(
   try {
     while (!signal.aborted) {
       moved = false
-      for (let page = next(); page.length > 0; page = next()) {
-        for (const entry of page) {
+      for (let page = next(); ; page = next()) {
+        for (const entry of page.entries) {
           if (signal.aborted) return
           after = entry.position
           yield entry
         }
+        if (page.fault !== null) throw page.fault
+        if (page.entries.length === 0) break
       }
       if (!moved && !signal.aborted) {
         await new Promise<void>(resolve => {
@@ -149,8 +154,16 @@ export async function* watchEntries(
   }
 }
 
-function read(tables: Tables, blobs: BodyBlobs, after: Position, plan: PlanId | undefined): readonly Entry[] {
+interface Wanted {
+  readonly after: Position
+  readonly plan: PlanId | undefined
+  readonly verifier: EntryVerifier | null
+}
+
+function read(tables: Tables, blobs: BodyBlobs, { after, plan, verifier }: Wanted): VerifiedEntries {
   const no = plan === undefined ? null : tables.journal.planNo(plan)
-  if (plan !== undefined && no === null) return []
-  return tables.journal.since(after, PAGE, no).map(stored => readEntry(stored.plan, stored, blobs))
+  if (plan !== undefined && no === null) return { entries: [], fault: null }
+  const rows = tables.journal.since(after, PAGE, no)
+  if (verifier !== null) return verifier.verify(tables, rows, blobs)
+  return { entries: rows.map(row => readEntry(row.plan, row, blobs)), fault: null }
 }

@@ -10,7 +10,7 @@ import { type Changes, watchEntries } from './changes.ts'
 import { checkAll } from './check.ts'
 import { claimsOn } from './claims.ts'
 import { limitOf } from './cursor.ts'
-import { readEntry } from './entry.ts'
+import { GENESIS } from './entry.ts'
 import { Glances } from './glances.ts'
 import type { Clock, Host } from './host.ts'
 import { isKept, keptQuery } from './kept-text.ts'
@@ -26,6 +26,7 @@ import { sumSteps } from './steps.ts'
 import * as door from './store.ts'
 import { foldGoal, foldSession, streamsOn } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
+import { EntryVerifier } from './verified-entries.ts'
 import { wordsOf } from './words.ts'
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
@@ -142,17 +143,22 @@ export class StoreOnTables implements door.Store {
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, limit)
       // Every plan has the entry that made it.
       if (page.length === 0 && after === 0) throw new door.StoreDamaged(`the journal of plan ${plan} is missing`)
-      if (options?.previous !== undefined) {
-        const head = page.length < limit ? tables.journal.head(no) : null
-        return chained(plan, page, { after, previous: options.previous, head }, this.blobs)
-      }
-      return page.map(stored => readEntry(plan, stored, this.blobs))
+      // Also without the hash that the caller knows: an altered entry is damage, whoever reads it.
+      const previous = options?.previous ?? (after === 0 ? GENESIS : tables.journal.entry(no, after)?.hash)
+      const head = page.length < limit ? tables.journal.head(no) : null
+      if (previous !== undefined) return chained(plan, page, { after, previous, head }, this.blobs)
+      if (page.length === 0 && after > (head?.reached ?? 0)) return []
+      throw new door.ChainBroken('missing', after, null, `entry ${after} of plan ${plan} is missing`)
     })
 
   since: door.Store['since'] = async (after, limit) =>
-    this.#read(tables =>
-      tables.journal.since(after, limit, null).map(stored => readEntry(stored.plan, stored, this.blobs)),
-    )
+    this.#read(tables => {
+      const rows = tables.journal.since(after, limit, null)
+      const { entries, fault } = new EntryVerifier().verify(tables, rows, this.blobs)
+      // What stands before the fault is sound, and told first; who asks behind it is told of the fault.
+      if (fault !== null && entries.length === 0) throw fault
+      return entries
+    })
 
   watch: door.Store['watch'] = options => watchEntries(this.#parts, options)
 

@@ -43,8 +43,8 @@ export interface Store {
   find(reference: string): Promise<Found | null>
 
   /**
-   * With `previous`, the hash of entry `after`, every entry read must go on with the chain, and the last must be where the journal
-   * must end: throws `ChainBroken` at the first that is not.
+   * Every entry read must go on with the chain, and the last must be where the journal must end: throws `ChainBroken` at the first
+   * that is not. `previous` is the hash of entry `after`; without it, the one that is stored counts.
    */
   read(
     plan: PlanId,
@@ -52,11 +52,16 @@ export interface Store {
   ): Promise<readonly Entry[]>
   /** Entries of all plans behind `after`, in commit order: one page. Where positions are missing, plans were pruned. */
   since(after: Position, limit: number): Promise<readonly Entry[]>
-  /** Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. */
+  /**
+   * Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. Each must go on with the chain of
+   * its plan: throws `ChainBroken` at the first that does not.
+   */
   watch(options: {
     readonly after: Position
     readonly plan?: PlanId
     readonly signal: AbortSignal
+    /** For those who only want to know which plans moved: a damaged plan must not keep them from the others. */
+    readonly verify?: false
   }): AsyncIterable<Entry>
   /** Calls back soon after any commit, by this process or another; returns how to stop. Never called inside a commit. */
   onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void

@@ -8,6 +8,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { suggest } from '../../domain/suggest.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Printed } from '../../format/dialects/dialect.ts'
+import { readJournal } from '../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, envelope, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -26,7 +27,6 @@ export interface ExportOptions {
   readonly mirror?: MirrorOption
 }
 
-const PAGE = 500
 /** More of what is lost is counted, not told. */
 const LOST_MAX = 20
 
@@ -157,11 +157,10 @@ async function writeWhole(path: string, text: string): Promise<void> {
 
 /** One entry a line; with --json each in its envelope. */
 async function journal(context: Context, { engine }: Composed, plan: PlanId): Promise<number> {
-  for (let after = 0; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+  for await (const entries of readJournal(engine, plan, 0)) {
     for (const entry of entries)
       context.stdout.write(context.settings.json ? envelope({ data: entry }) : `${JSON.stringify(entry)}\n`)
-    if (entries.length < PAGE || context.hangup.aborted) return EXIT.done
-    after = entries.at(-1)!.version
+    if (context.hangup.aborted) break
   }
+  return EXIT.done
 }

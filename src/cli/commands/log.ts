@@ -4,6 +4,7 @@ import type { Composed } from '../../compose.ts'
 import { tasksOf } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { timeline } from '../../domain/views/timeline.ts'
+import { readJournal } from '../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
 import { answer, envelope, remark } from '../answer.ts'
@@ -19,8 +20,6 @@ export interface LogOptions {
   readonly follow?: boolean
   readonly after?: number
 }
-
-const PAGE = 500
 
 export async function log(
   context: Context,
@@ -54,12 +53,10 @@ async function past(
   from: number,
 ): Promise<number> {
   const moments = []
-  for (let after = from; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+  for await (const entries of readJournal(engine, plan, from)) {
     if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, task)))
     else tell(context, entries, task)
-    if (entries.length < PAGE || context.hangup.aborted) break
-    after = entries.at(-1)!.version
+    if (context.hangup.aborted) break
   }
   const removed = task === null ? null : await engine.ask({ type: 'removed', plan, task })
   answer(context, { items: moments, ...(removed === null ? {} : { removed: removed.revision }) }, () => [])
@@ -87,7 +84,7 @@ async function follow(
   })
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary !== null && summary.endedAt !== null) await follower.reach(summary.version)
-  else await Promise.race([ended, stop.stopped])
+  else await Promise.race([ended, stop.stopped, follower.followed])
   await follower.close()
   stop.close()
   return EXIT.done

@@ -10,7 +10,7 @@ import { Complaint, EXIT } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
-import { isFile } from '../plan-file.ts'
+import { isFile, type PlanFile } from '../plan-file.ts'
 import { stoppedRollback } from '../rollback-words.ts'
 import { thrownShort } from '../shortage-words.ts'
 
@@ -47,6 +47,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   }
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
+    if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, taken, options)
@@ -57,6 +58,17 @@ export async function run(context: Context, word: string, options: RunOptions): 
     )
     return EXIT.done
   })
+}
+
+/** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
+async function refuseUnknownBase({ engine, git }: Composed, file: PlanFile): Promise<void> {
+  if ((await engine.ask({ type: 'summary', plan: file.definition.name })) !== null) return
+  const { gitBaseFault } = await import('../../operations/check-git-base.ts')
+  const fault = await gitBaseFault(git, file.definition)
+  if (fault === null) return
+  const at = file.locate(fault)
+  const message = `${at.file}:${at.line}:${at.column}: ${at.message}`
+  throw new Complaint(EXIT.usage, 'invalid-plan', message, at.hint, [at])
 }
 
 /** What in the environment is not followed. */

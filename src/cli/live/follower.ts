@@ -24,6 +24,11 @@ export class Follower {
     await Promise.race([new Promise<void>(resolve => this.#waiters.push({ version, resolve })), this.#followed])
   }
 
+  /** Settles when nothing more comes; rejects when the journal cannot be read on, for instance because it is damaged. */
+  get followed(): Promise<void> {
+    return this.#followed
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#followed

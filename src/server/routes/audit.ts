@@ -2,10 +2,6 @@
 // pictures of it.
 
 import type { Digest } from '../../domain/views/digest.ts'
-import { dot } from '../../format/pictures/dot.ts'
-import { markdown } from '../../format/pictures/markdown.ts'
-import { mermaid } from '../../format/pictures/mermaid.ts'
-import { tree } from '../../format/pictures/tree.ts'
 import * as wire from '../../format/wire/audit.ts'
 import type { Schema } from '../../format/wire/wire.ts'
 import { findTask } from '../look-up.ts'
@@ -78,9 +74,12 @@ export const auditRoutes: readonly AnyRoute[] = [
           await engine.ask({ type: 'board', plan }),
         ]
         if (current === null || cards === null) return gone()
-        const statuses = new Map(cards.map(card => [card.name as string, card.status]))
-        const data = PICTURES[call.query.as ?? 'mermaid'](current.definition, statuses)
-        return { status: 200, raw: { type: 'text/plain; charset=utf-8', data } }
+        const drawn = await call.rooms.documents.runOn('draw', {
+          definition: current.definition,
+          statuses: cards.map(card => [card.name, card.status]),
+          as: call.query.as ?? 'mermaid',
+        })
+        return isProblem(drawn) ? drawn : { status: 200, raw: { type: drawn.type, data: drawn.text } }
       }),
   }),
   route({
@@ -117,14 +116,6 @@ export const auditRoutes: readonly AnyRoute[] = [
       }),
   }),
 ]
-
-const PICTURES = {
-  mermaid,
-  dot,
-  markdown,
-  tree: (definition: Parameters<typeof mermaid>[0], statuses: Parameters<typeof mermaid>[1]) =>
-    `${tree(definition, statuses).join('\n')}\n`,
-} as const
 
 type View = { readonly plan: string } | null
 

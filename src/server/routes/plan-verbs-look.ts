@@ -3,9 +3,9 @@
 
 import { planWord } from '../../domain/views/session-words.ts'
 import { analysis, fullPlan, gitOperationList, gitOperationPage, planStatus } from '../../format/wire/session-plans.ts'
-import { analyzed } from '../../safety/analyzed.ts'
-import { iso, isoOrNull, onWire } from '../on-wire.ts'
+import { iso, isoOrNull } from '../on-wire.ts'
 import { gone, withPlan } from '../ordering.ts'
+import { isProblem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../show-session-plan.ts'
@@ -59,24 +59,9 @@ export const lookingRoutes: readonly AnyRoute[] = [
       await withPlan(call, async ({ plan }) => {
         const current = await call.rooms.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
-        const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(
-          current.definition,
-          { now: call.rooms.now() },
-        )
-        return ok({
-          plan_id: plan,
-          total_steps: tasks,
-          max_parallelism: parallelism.waves,
-          critical_path: criticalPath.tasks,
-          critical_path_ms: criticalPath.ms,
-          parallel_groups: waves,
-          independent_groups: groups,
-          estimated_speedup: estimate.speedUp,
-          parallelism: onWire(parallelism),
-          estimate: onWire(estimate),
-          findings: onWire(findings),
-          ...(onWire(rest) as object),
-        })
+        const { documents, now } = call.rooms
+        const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
+        return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
       }),
   }),
   ...(['/plan/:plan/git-operations', '/plans/:plan/git-operations'] as const).map(path =>

@@ -6,18 +6,17 @@ import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { successRate } from '../../domain/views/progress.ts'
 import { slug } from '../../format/dialects/naming.ts'
-import { printYaml } from '../../format/print.ts'
 import { isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
 import type { MetricRow, PlanRow } from '../../stores/store.ts'
 import type { Call } from '../call.ts'
-import { formatCalled, readPlanDocument } from '../document.ts'
+import { formatCalled } from '../document.ts'
 import { given } from '../given.ts'
 import { findPlan } from '../look-up.ts'
 import { makePlan, type Wanted } from '../make-plan.ts'
 import { markOf } from '../mark.ts'
-import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
+import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
 import { type Answer, asText, ok, route } from '../route.ts'
 import { pageInScope } from '../scope.ts'
@@ -109,14 +108,19 @@ export const planRoutes = [
 
 type MakeCall = Call<wire.MakeQuery, unknown>
 
-function asked(call: MakeCall): Wanted | Problem {
+async function asked(call: MakeCall): Promise<Wanted | Problem> {
   const { body, text, query } = call
   if (typeof body !== 'string' && query.from === undefined && isStorePlan(body as Json)) {
     const read = wire.planOfStore.read(body)
     return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
   }
   const fallback = `plan-${markOf(call)}`
-  const document = readPlanDocument(text === '' ? '{}' : text, { name: fallback, from: query.from })
+  const sent = text === '' ? '{}' : text
+  const document = await call.rooms.documents.run(
+    'read-plan',
+    { text: sent, name: fallback, from: query.from },
+    sent.length,
+  )
   if (isProblem(document)) return typeof body === 'string' ? document : withShapes(document)
   const { warnings } = document
   const definition = titled(document.definition, fallback)
@@ -170,7 +174,7 @@ function beside({ query }: MakeCall, body: Json): Pick<Wanted, 'goal' | 'agent' 
 }
 
 async function make(call: MakeCall): Promise<Answer> {
-  const wanted = asked(call)
+  const wanted = await asked(call)
   if (isProblem(wanted)) return wanted
   const { name } = call.query
   if (name === undefined) return await makePlan(call, wanted)
@@ -185,17 +189,12 @@ async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise
   const { engine } = call.rooms
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return notFound('the plan has gone')
-  if (dialect.name === 'planfold')
-    return { status: 200, raw: { type: 'application/yaml', data: printYaml(current.definition) } }
-  if (dialect.print === undefined)
-    return problem(422, 'not-supported', `'${as}' can be read here, but not written`, {
-      hint: 'ask for another format',
-    })
-  const statuses = new Map(board.map(card => [card.name, card.status]))
-  const printed = dialect.print(current.definition, task => statuses.get(task) ?? 'pending')
-  if (printed.refused !== undefined)
-    return problem(422, 'not-supported', printed.refused.message, { hint: printed.refused.hint })
-  return { status: 200, raw: { type: 'text/plain; charset=utf-8', data: printed.text } }
+  const printed = await call.rooms.documents.runOn('print', {
+    definition: current.definition,
+    statuses: board.map(card => [card.name, card.status]),
+    as,
+  })
+  return isProblem(printed) ? printed : { status: 200, raw: { type: printed.type, data: printed.text } }
 }
 
 function summed(rows: readonly MetricRow[]) {

@@ -16,13 +16,12 @@ import {
   sessionPlanQuery,
 } from '../../format/wire/session-plans.ts'
 import type { PlanRow } from '../../stores/store.ts'
-import { readPlanDocument } from '../document.ts'
 import { given } from '../given.ts'
 import { iso, isoOrNull } from '../on-wire.ts'
 import { type Asking, gone, order, orderAlso } from '../ordering.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { textOf } from '../revision-text.ts'
-import { LIMITS } from '../rooms.ts'
+import { LIMITS, type ServerRooms } from '../rooms.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
 import { isSessionInScope, isSessionKnown, noSession, sessionIdFault } from '../session-look-up.ts'
@@ -53,7 +52,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const fault = sessionIdFault(session, { in: 'path', key: 'session' })
         if (fault !== null) return fault
         if (!isSessionInScope(call, session)) return noSession(session)
-        const meant = meantPlan(body as JsonObject, session)
+        const meant = await meantPlan(call.rooms, body as JsonObject, session)
         if (isProblem(meant)) return meant
         const closed = await openIfNew(call, session, meant.title)
         if (closed !== null) return closed
@@ -191,13 +190,14 @@ interface Meant {
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
 
-function meantPlan(body: JsonObject, session: string): Meant | Problem {
+async function meantPlan({ documents }: ServerRooms, body: JsonObject, session: string): Promise<Meant | Problem> {
   const { auto_execute: _, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)
   if (written === undefined) return ofDescription(rest, session)
   const title = typeof rest.description === 'string' ? rest.description : ''
-  const read = readPlanDocument(textOf(written), { name: fallbackName(rest, title) })
+  const text = textOf(written)
+  const read = await documents.run('read-plan', { text, name: fallbackName(rest, title) }, text.length)
   if (isProblem(read)) return read
   const { source, imported } = read
   const definition = document === undefined ? read.definition : described(read.definition, title)

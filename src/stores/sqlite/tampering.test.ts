@@ -93,6 +93,75 @@ describe('sqlite: tampering is detected', () => {
     await given(other, plan('healthy', task('a')), 2)
   })
 
+  const altered = {
+    'the actor of an entry': "UPDATE entries SET actor = 'eve' WHERE version = 3",
+    'the body of an entry':
+      "UPDATE entries SET body = replace(body, 'attempt.started', 'attempt.startet') WHERE version = 3",
+    'the hash of an entry': `UPDATE entries SET hash = x'${'ab'.repeat(32)}' WHERE version = 3`,
+  }
+  for (const [what, sql] of Object.entries(altered)) {
+    it(`whoever reads entries is told of it, with its place, and is shown what stands before it: ${what}`, async () => {
+      const { open, raw, id } = await written()
+      raw(sql)
+      const other = await open()
+      const place = { name: 'StoreDamaged', fault: 'tampered', version: 3 }
+      await expect(other.read(id)).rejects.toMatchObject(place)
+      await expect(other.read(id, { after: 2, limit: 1 })).rejects.toMatchObject(place)
+      expect((await other.read(id, { limit: 2 })).map(({ version }) => version)).toEqual([1, 2])
+      expect((await other.since(0, 100)).map(({ version }) => version)).toEqual([1, 2])
+      await expect(other.since(2, 100)).rejects.toMatchObject(place)
+      for (const plan of [undefined, id]) {
+        const told: number[] = []
+        const stop = new AbortController()
+        const watching = async () => {
+          const options = { after: 0, signal: stop.signal, ...(plan === undefined ? {} : { plan }) }
+          for await (const { version } of other.watch(options)) told.push(version)
+        }
+        await expect(watching()).rejects.toMatchObject(place)
+        expect(told).toEqual([1, 2])
+      }
+    })
+  }
+
+  it('an entry taken out is missed by whoever reads on behind it', async () => {
+    const { open, raw, id } = await written()
+    raw('DELETE FROM entries WHERE version = 3')
+    const other = await open()
+    await expect(other.read(id)).rejects.toMatchObject({ fault: 'missing', version: 3 })
+    await expect(other.read(id, { after: 3 })).rejects.toMatchObject({ fault: 'missing', version: 3 })
+    await expect(other.since(2, 100)).rejects.toMatchObject({ fault: 'missing', version: 3 })
+    expect(await other.read(id, { after: 99 })).toEqual([])
+  })
+
+  it('a live tail goes on being verified, entry by entry, whoever writes', async () => {
+    const { open, raw, id, store } = await written()
+    const other = await open({ pid: 4242 })
+    const stop = new AbortController()
+    const told: number[] = []
+    let heard = (): void => {}
+    const watching = (async () => {
+      for await (const { version } of other.watch({ after: 0, plan: id, signal: stop.signal })) {
+        told.push(version)
+        heard()
+      }
+    })()
+    watching.catch(() => {})
+    const reaching = (version: number) =>
+      new Promise<void>(resolve => {
+        heard = () => told.at(-1) === version && resolve()
+        heard()
+      })
+    const { version } = (await store.state(id))!
+    await reaching(version)
+    await must(store, id, { type: 'note', text: 'more' })
+    await reaching(version + 1)
+    // A forged entry behind the last one, as somebody with the file could write it.
+    raw(
+      `INSERT INTO entries (position, plan_no, version, behind, at, actor, fence, done, body, blob, hash) SELECT position + 1, plan_no, version + 1, 0, at, 'eve', fence, done, body, blob, hash FROM entries WHERE version = ${version + 1}`,
+    )
+    await expect(watching).rejects.toMatchObject({ fault: 'tampered', version: version + 2 })
+  })
+
   it('a damaged blob, in any byte, is found and never returned; a missing one is missed', async () => {
     const { store, folder, id } = await written()
     const [first] = readdirSync(join(folder, 'blobs'))

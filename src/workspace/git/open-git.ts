@@ -1,6 +1,7 @@
 // Git as the door shows it, on the real git program. Every call opens the repository anew and answers with a value.
 
 import { failureOf } from '../../safety/refused.ts'
+import { demandBackReference } from './back-reference.ts'
 import { createTag, ensureBranch } from './branch.ts'
 import { commitPaths } from './commit.ts'
 import { describe } from './describe.ts'
@@ -19,6 +20,12 @@ import { addWorktree, listWorktrees } from './worktree.ts'
 export function openGit(options: RepositoryOptions): Git {
   const ask = <T>(work: (repository: Repository) => Promise<T>) =>
     answered(async () => await work(await Repository.open(options)))
+  /** Whatever writes into the repository asks first whether it is that of this folder. */
+  const write = <T>(work: (repository: Repository) => Promise<T>) =>
+    ask(async repository => {
+      await demandBackReference(repository, options.environment)
+      return await work(repository)
+    })
   const answered = async <T>(work: () => Promise<T>): Promise<GitAnswer<T>> => {
     try {
       return { ok: true, value: await work() }
@@ -32,20 +39,20 @@ export function openGit(options: RepositoryOptions): Git {
   return {
     describe: () => ask(describe),
     standing: () => answered(standing),
-    ensureBranch: request => ask(repository => ensureBranch(repository, request)),
-    commitPaths: request => ask(repository => commitPaths(repository, request)),
-    createTag: request => ask(repository => createTag(repository, request)),
-    addWorktree: request => ask(repository => addWorktree(repository, request)),
+    ensureBranch: request => write(repository => ensureBranch(repository, request)),
+    commitPaths: request => write(repository => commitPaths(repository, request)),
+    createTag: request => write(repository => createTag(repository, request)),
+    addWorktree: request => write(repository => addWorktree(repository, request)),
     listWorktrees: plan => ask(repository => listWorktrees(repository, plan)),
-    removeWorktree: request => ask(repository => removeWorktree(repository, request)),
-    checkOutScratch: request => ask(repository => checkOutScratch(repository, request)),
-    removeScratch: request => ask(repository => removeScratch(repository, request)),
-    mergeBack: request => ask(repository => mergeBack(repository, request)),
-    beginTask: request => ask(repository => beginTask(repository, request)),
-    landTask: request => ask(repository => landTask(repository, request)),
+    removeWorktree: request => write(repository => removeWorktree(repository, request)),
+    checkOutScratch: request => write(repository => checkOutScratch(repository, request)),
+    removeScratch: request => write(repository => removeScratch(repository, request)),
+    mergeBack: request => write(repository => mergeBack(repository, request)),
+    beginTask: request => write(repository => beginTask(repository, request)),
+    landTask: request => write(repository => landTask(repository, request)),
     previewRollback: request => ask(repository => planRollback(repository, request)),
     rollback: async (request): Promise<RolledBack> => {
-      const answer = await ask(repository => rollback(repository, request))
+      const answer = await write(repository => rollback(repository, request))
       return answer.ok ? answer.value : { ok: false, failure: answer.failure, done: [], steps: [] }
     },
     commitsBetween: request => ask(repository => commitsBetween(repository, request)),

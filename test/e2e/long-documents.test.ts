@@ -1,0 +1,101 @@
+// Somebody sends documents that take seconds to read, while others ask whether the service is well. What counts is the time the system
+// gave the service's main thread: what either side waited for a core, because others had it, is told by the system and taken off.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Place, place } from './planfold.fixture.ts'
+import { type ServedProcess, serving } from './serve.fixture.ts'
+
+let here: Place
+let service: ServedProcess
+beforeAll(async () => {
+  here = await place()
+  service = await serving(here.folder, '--no-auth')
+})
+afterAll(async () => {
+  service.kill('SIGTERM')
+  await service.ended
+  await here.remove()
+})
+
+const many = <T>(length: number, make: (at: number) => T): readonly T[] => Array.from({ length }, (_, at) => make(at))
+const checklist = `# Plan\n\n${many(11_000, at => `- [ ] step number ${at} does it\n`).join('')}`
+const yaml = `planfold: 1\nname: many\ntasks:\n${many(12_000, at => `  - id: t${at}\n    run: ls\n`).join('')}`
+const cycle = many(20_000, at => ({ id: `t${at}`, needs: [`t${(at + 1) % 20_000}`] }))
+const atCap = many(20_000, at => ({ id: `t${at}`, run: 'ls' }))
+
+const CASES: readonly (readonly [what: string, type: string, body: string, status: number, healthMaxMs: number])[] = [
+  ['4.8 MB of brackets', 'application/json', '['.repeat(4_800_000), 400, 100],
+  ['a circle of 20,000 tasks', 'application/json', JSON.stringify({ planfold: 1, name: 'c', tasks: cycle }), 422, 100],
+  ['390 kB of empty lines', 'text/markdown', '\n'.repeat(390_000), 422, 100],
+  ['120,000 times the same key', 'application/yaml', 'a:\n'.repeat(120_000), 422, 100],
+  // These are committed, so the limit is that of a commit.
+  ['360 kB of Markdown', 'text/markdown', checklist, 201, 500],
+  ['12,000 tasks as YAML', 'application/yaml', yaml, 201, 500],
+  ['a plan at the cap', 'application/json', JSON.stringify({ planfold: 1, name: 'cap', tasks: atCap }), 201, 500],
+]
+
+test.each(CASES)(
+  '%s: meanwhile health is answered in time',
+  async (_, type, body, status, healthMaxMs) => {
+    const watch = watchHealth()
+    const response = await fetch(`${service.address}/plans`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    })
+    const text = await response.text()
+    const { asked, slowest } = await watch.end()
+    expect([response.status, text.slice(0, 300)]).toEqual([status, expect.any(String)])
+    expect(asked).toBeGreaterThan(0)
+    expect(slowest.ms - slowest.waitedMs, JSON.stringify(slowest)).toBeLessThan(healthMaxMs)
+  },
+  120_000,
+)
+
+interface Asked {
+  readonly ms: number
+  readonly waitedMs: number
+}
+
+/** Asks for health, one question after the other, until it is ended. */
+function watchHealth(): { end(): Promise<{ readonly asked: number; readonly slowest: Asked }> } {
+  let isOver = false
+  let asked = 0
+  let slowest: Asked = { ms: 0, waitedMs: 0 }
+  const asking = (async () => {
+    for (; !isOver; asked++) {
+      const [began, waited] = [performance.now(), waitedMs()]
+      await health()
+      const answer = { ms: performance.now() - began, waitedMs: waitedMs() - waited }
+      if (answer.ms - answer.waitedMs > slowest.ms - slowest.waitedMs) slowest = answer
+    }
+  })()
+  asking.catch(() => {})
+  return {
+    end: async () => {
+      isOver = true
+      await asking
+      return { asked, slowest }
+    },
+  }
+}
+
+const health = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    get(`${service.address}/health`, { agent: false }, response => {
+      response.resume()
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve() : reject(new Error(`health answered ${response.statusCode}`)),
+      )
+    }).on('error', reject)
+  })
+
+/** How long the main threads of the service and of this test were ready to run and did not; 0 where the system does not say. */
+const waitedMs = (): number => waitedOf(`/proc/${service.pid}/task/${service.pid}`) + waitedOf('/proc/thread-self')
+
+function waitedOf(folder: string): number {
+  const file = `${folder}/schedstat`
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) / 1e6 : 0
+}
