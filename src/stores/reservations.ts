@@ -63,6 +63,8 @@ export function followReservations(
   state: PlanState,
   entry: { readonly events: readonly Event[]; readonly position: Position; readonly now: number },
 ): void {
+  // A draft holds nothing, and grows by entries whose cost must not grow with it.
+  if (state.startedAt === null) return
   const { events, position, now } = entry
   let isTouched = false
   for (const event of events) {
