@@ -203,7 +203,7 @@ export class People {
         return this.#say(ANA, { type: mirror.status === 'paused' ? 'resume' : 'pause' })
       case 3: {
         const task = any(({ status }) => status === 'failed' || status === 'completed' || status === 'skipped')
-        return task === null ? undefined : this.#say(ANA, { type: 'retry', task })
+        return task === null ? undefined : this.#say(ANA, { type: 'retry', task, repeat: true })
       }
       case 4: {
         const task = any(({ status }) => status !== 'completed' && status !== 'running')

@@ -93,7 +93,7 @@ function troubledTask(luck: Luck, id: string, at: number, any: () => string): Ta
     case 0:
       return task(id, { ...options, action: { type: 'gate', gate: 'approval' } })
     case 1:
-      return task(id, { ...options, action: { type: 'external' } })
+      return task(id, { ...options, action: { type: 'external' }, ...(luck.rarely(2) ? { kind: 'deploy' } : {}) })
     case 2:
       return task(id, {
         ...options,
@@ -145,7 +145,7 @@ export function troubledCommand(state: PlanState, luck: Luck, now: number): Comm
     if (luck.rarely(6)) return { type: 'lapse', task: held.definition.id, token: held.claim!.token, reason: 'silence' }
     return { type: 'report', task: held.definition.id, by: held.claim!.by, result: endOf(luck, held) }
   }
-  if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana' }
+  if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana', consent: foundIn(state) }
   if (luck.rarely(40)) return { type: 'recover', reason: 'its owner died' }
   if (luck.rarely(30)) return byHand(luck, state)
   return turnOf(state, luck, next)
@@ -156,7 +156,7 @@ function byHand(luck: Luck, state: PlanState): Command {
   const { id } = state.order[luck.next(state.order.length)]!.definition
   return luck.one<Command>(
     { type: 'retry', task: id },
-    { type: 'retry', task: id },
+    { type: 'retry', task: id, repeat: true },
     { type: 'skip', task: id, reason: 'by hand' },
     { type: 'pause' },
     luck.rarely(4) ? { type: 'cancel', reason: 'enough' } : { type: 'note', text: 'hm' },
@@ -194,9 +194,11 @@ function preparedOf(state: PlanState, { definition }: TaskState): Prepared {
   return {
     ...(definition.when === undefined ? {} : { when: true }),
     preimage: numberedSha(7),
-    consent: { from: state.hash, hash: numberedSha(8) },
+    consent: foundIn(state),
   }
 }
+
+const foundIn = (state: PlanState): NonNullable<Prepared['consent']> => ({ from: state.hash, hash: numberedSha(8) })
 
 export function questionFor(state: PlanState, { definition, visit }: TaskState): NonNullable<Turn['gates']> {
   const { id, action } = definition

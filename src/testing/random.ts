@@ -103,8 +103,9 @@ export function commandOf(
     case 'recover':
       return { type: 'recover', reason: 'its owner died' }
     case 'retry':
+      return { type: 'retry', task, reason: 'by hand', repeat: true }
     case 'skip':
-      return { type: kind, task, reason: 'by hand' }
+      return { type: 'skip', task, reason: 'by hand' }
     case 'pause':
     case 'resume':
       return { type: kind }

@@ -57,7 +57,15 @@ describe('summary', () => {
       annotations: {},
       progress: progress(journal.state),
       running: ['a'],
-      waiting: [{ task: 'g', asks: { type: 'approval', show: [] }, since: now, hash: numberedSha(1) }],
+      waiting: [
+        {
+          task: 'g',
+          asks: { type: 'approval', show: [] },
+          since: now,
+          hash: numberedSha(1),
+          releases: { begins: [], waits: [], more: 0 },
+        },
+      ],
       failed: [{ task: 'f', reason: 'it said no', handled: false }],
       claimable: 1,
       origin: null,
