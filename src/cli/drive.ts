@@ -106,6 +106,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
   }
 
+  // Loaded now: should file handles run out while it is driven, it could not be loaded any more.
+  await import('./complain.ts')
   // A plan that waits for people has no timer of its own: without this, Node would leave.
   const awake = setInterval(() => {}, AWAKE_MS)
   let driven: Driven

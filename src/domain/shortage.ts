@@ -35,6 +35,10 @@ export const SHORTAGE_HINTS: Readonly<Record<ShortageKind, string>> = {
   unavailable: 'Bring the folder back: mount it, or move it to where it was.',
 }
 
+/** What a full disk was known by; SQLite does not pass on what the system said. */
+export const fullCode = (code: string | null): string =>
+  code !== null && KINDS.get(code) === 'disk-full' ? code : 'ENOSPC'
+
 /** Null for an error that is no shortage. */
 export const shortageKindOf = (code: string): ShortageKind | null => KINDS.get(code) ?? null
 

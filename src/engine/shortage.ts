@@ -4,7 +4,14 @@
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import type { Interrupted } from '../domain/command.ts'
 import type { Failure, Result } from '../domain/result.ts'
-import { SHORTAGE_HINTS, type Shortage, type ShortageKind, shortageIn, shortageKindOf } from '../domain/shortage.ts'
+import {
+  fullCode,
+  SHORTAGE_HINTS,
+  type Shortage,
+  type ShortageKind,
+  shortageIn,
+  shortageKindOf,
+} from '../domain/shortage.ts'
 import { codeOf, failureOf } from '../safety/refused.ts'
 import type { Store } from '../stores/store.ts'
 import type { Rooms } from './rooms.ts'
@@ -72,8 +79,7 @@ const FAIL_STOP: ReadonlySet<string> = new Set(['CommitUnknown', 'StoreGone', 'S
 /** As `shortageOf`, without a look at the folders. */
 export function namedShortage(error: unknown, doing: string): Shortage | null {
   if (!(error instanceof Error)) return null
-  if (error.name === 'StoreFull')
-    return made('disk-full', codeOf(error.cause) ?? 'ENOSPC', `${doing}: the disk is full`)
+  if (error.name === 'StoreFull') return made('disk-full', fullCode(codeOf(error.cause)), `${doing}: the disk is full`)
   const sqlite = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null
   if (sqlite !== null) return fromSqlite(sqlite, doing)
   const failure = failureOf(doing, error)

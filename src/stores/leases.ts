@@ -5,7 +5,7 @@
 
 import type { PlanId } from '../domain/id.ts'
 import type { Clock, Host } from './host.ts'
-import { type Claimed, type Holder, LeaseLost, type Leases, type Owner } from './store.ts'
+import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, StoreFull } from './store.ts'
 import type { OwnerRecord, Tables, Transactions } from './tables.ts'
 
 /** Keeps a lease renewed from outside the event loop; calls `lost` when it could not. */
@@ -24,6 +24,11 @@ export interface LeaseOptions {
 }
 
 const LEASE_DEFAULT_MS = 10_000
+
+/** Going is no work that may fail for want of space. */
+function passOverFull(error: unknown): void {
+  if (!(error instanceof StoreFull)) throw error
+}
 
 export class LeasesOnTables implements Leases {
   readonly #room: LeaseOptions
@@ -47,7 +52,8 @@ export class LeasesOnTables implements Leases {
     const stop = async () => {
       if (!this.#owners.delete(id)) return
       await beat?.stop()
-      await transactions.write(tables => tables.owners.remove(id))
+      // Whoever comes next finds that its process is gone, and removes it.
+      await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
     }
     this.#owners.set(id, { leaseMs, lost, stop })
     return { id, lost: lost.signal, stop }

@@ -1,6 +1,7 @@
 // Answers for work that stores and reads blobs: besides the refusals of the file system, those of the content store become
 // values too. They are known by their names, because rooms on one level see only each other's types.
 
+import { fullCode } from '../domain/shortage.ts'
 import { type Answer, answering, codeOf, failure } from '../safety/refused.ts'
 
 export async function storing<T>(doing: string, work: () => Promise<T>): Promise<Answer<T>> {
@@ -26,4 +27,4 @@ export async function storing<T>(doing: string, work: () => Promise<T>): Promise
   }
 }
 
-const causeOf = ({ cause }: Error): string => codeOf(cause) ?? 'ENOSPC'
+const causeOf = ({ cause }: Error): string => fullCode(codeOf(cause))

@@ -12,6 +12,7 @@ import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
 import { isFile } from '../plan-file.ts'
 import { stoppedRollback } from '../rollback-words.ts'
+import { thrownShort } from '../shortage-words.ts'
 
 export interface RunOptions {
   /** Run an ended plan afresh although something in it happened that may not happen twice. */
@@ -77,7 +78,7 @@ export async function startAndDrive(
   } catch (error) {
     // Another process may have been quicker; then it is as if we had come later.
     const since = await statusNow()
-    if (since === status) throw error
+    if (since === status) throw thrownShort(plan.name, error) ?? error
     await setMoving(composed, plan, since)
   }
   return await drive(context, composed, {

@@ -2,6 +2,7 @@
 // its environment. Read at one go and synchronously, because a list that is half a second old is of no use for killing.
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { shortageKindOf } from '../../domain/shortage.ts'
 import { codeOf } from '../../safety/refused.ts'
 
 export interface Process {
@@ -34,7 +35,13 @@ export function lookUpProcess(pid: number): Process | null {
 
 /** When a process started, a zombie too; 0 when nobody can tell. */
 export function startOf(pid: number): number {
-  return Number(readStat(pid)?.[19] ?? 0)
+  try {
+    return Number(readStat(pid)?.[19] ?? 0)
+  } catch (error) {
+    // It has begun, and must be followed although no file can be opened just now.
+    if (shortageKindOf(codeOf(error) ?? '') === 'open-files') return 0
+    throw error
+  }
 }
 
 /** The fields from the third on: the second is the name in parentheses and may hold anything. */

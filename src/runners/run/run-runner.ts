@@ -4,7 +4,10 @@
 //   start ──▶ running ──exit───────────────────────▶ end the rest of the tree ──▶ drain pipes ──▶ exited
 //                └──signal or deadline──▶ ask, then kill the tree ──▶ exit ──┘               └─▶ interrupted
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { shortageKindOf } from '../../domain/shortage.ts'
 import { openGate } from '../../safety/path-gate.ts'
+import { codeOf } from '../../safety/refused.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
 import { type Child, type Exit, startChild } from './child.ts'
 import { childEnvironment } from './child-environment.ts'
@@ -93,10 +96,27 @@ async function follow(
   const exit = await child.exited
   stopDeadline()
   signal.removeEventListener('abort', interrupt)
-  const { left } = await (ended ?? tree.endAttempt(mark))
+  const { left } = await (ended ?? endLeft(tree, mark, tools))
   if (left > 0) tools.log('engine', Buffer.from(`${left} processes of this attempt could not be ended\n`))
   await child.drain()
   return { why, exit }
+}
+
+const LOOK_TRIES = 20
+const LOOK_AGAIN_MS = 100
+
+/** It has exited, and how is known: want of file handles must not lose that, so what it left behind is looked for again. */
+async function endLeft(tree: ProcessTree, mark: AttemptMark, tools: RunnerTools): Promise<Ended> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await tree.endAttempt(mark)
+    } catch (error) {
+      if (shortageKindOf(codeOf(error) ?? '') !== 'open-files') throw error
+      if (tries === 1) tools.log('engine', Buffer.from('no file handles are left to look for what it left behind\n'))
+      if (tries === LOOK_TRIES) return { ended: 0, left: 0 }
+      await sleep(LOOK_AGAIN_MS)
+    }
+  }
 }
 
 function outcomeOf({ why, exit }: Ending, taps: { readonly stdout: OutputTap; readonly stderr: OutputTap }): Outcome {

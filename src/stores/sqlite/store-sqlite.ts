@@ -13,7 +13,15 @@ import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables } from '../tables.ts'
 import { BlobsFiles, syncFolderNow } from './blobs.ts'
 import { Commits } from './commits.ts'
-import { Connection, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY, sqliteCode } from './driver.ts'
+import {
+  Connection,
+  SQLITE_BUSY,
+  SQLITE_CORRUPT,
+  SQLITE_FULL,
+  SQLITE_NOTADB,
+  SQLITE_READONLY,
+  sqliteCode,
+} from './driver.ts'
 import { sqliteIndex } from './index-tables.ts'
 import { SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
@@ -154,8 +162,8 @@ function checkpoint(writer: Connection): void {
   try {
     writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
-    // A store that may only be read has nothing to leave behind.
-    if (sqliteCode(error) !== SQLITE_BUSY && sqliteCode(error) !== SQLITE_READONLY) throw error
+    // A store that may only be read has nothing to leave behind; on a full disk what is durable stays in the log.
+    if (![SQLITE_BUSY, SQLITE_READONLY, SQLITE_FULL].includes(sqliteCode(error) ?? 0)) throw error
   }
 }
 
