@@ -214,7 +214,9 @@ describe('an attempt that could not begin', () => {
       first = false
       return isFirst ? await none(...args) : exited(0)
     })
-    const plan = await it.plan({ id: name('deploy'), effect: 'unsafe' })
+    // Nor does a cap count it.
+    const deploy = { id: name('deploy'), effect: 'unsafe' }
+    const plan = await it.define({ policy: { limits: { attempts: 1 } }, tasks: [deploy] as never })
     expect(await it.drive(plan)).toEqual({ status: 'rested', rest: 'paused' })
     expect(await it.statuses(plan)).toEqual({ plan: 'paused', deploy: 'ready' })
     expect((await it.events(plan)).find(({ type }) => type === 'attempt.lost')).toMatchObject({ begun: false })

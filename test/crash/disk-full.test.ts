@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { serving } from '../e2e/serve.fixture.ts'
 import { type Ended, endAll, Real } from './harness.ts'
 import { counted, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
@@ -160,6 +161,27 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
     expect(again.code, again.out + again.err).toBe(4)
     mount('-o', 'remount,size=8m', scene.disk)
     expect(await goesOn(scene, first, '700 kB')).toBe(1)
+  })
+
+  test('in a service the plan goes on by itself when there is space again', async () => {
+    // Room enough for the service to start, and not for the capture.
+    const scene = new Scene({
+      stateKb: 2_048,
+      publish: 'head -c 1800000 /dev/urandom > src/large.bin',
+      effect: 'pure',
+    })
+    expect((await scene.run()).code).toBe(4)
+    const service = await serving(scene.root, '--no-auth', '--dir', scene.state)
+    try {
+      const shown = async () => (await (await fetch(`${service.address}/plans/ship`)).json()) as object
+      expect(await shown()).toMatchObject({ state: 'paused', shortage: { kind: 'disk-full', code: 'ENOSPC' } })
+      mount('-o', 'remount,size=8m', scene.disk)
+      await expect.poll(shown, { timeout: 60_000, interval: 200 }).toMatchObject({ state: 'completed' })
+    } finally {
+      service.kill('SIGTERM')
+      await service.ended
+    }
+    expect(scene.outside()).toEqual(['published'])
   })
 
   const leaves = ALL ? Array.from({ length: 51 }, (_, at) => at * 4) : [0, 60]
