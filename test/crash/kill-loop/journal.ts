@@ -15,6 +15,7 @@ export interface JournalEvent {
 export interface JournalEntry {
   readonly plan: string
   readonly name: string
+  readonly position: number
   readonly version: number
   readonly at: number
   readonly actor: string
@@ -35,6 +36,7 @@ export function readJournal(workspace: string): readonly JournalEntry[] {
   interface Row {
     readonly plan: string
     readonly name: string
+    readonly position: number
     readonly version: number
     readonly at: number
     readonly actor: string
@@ -42,7 +44,7 @@ export function readJournal(workspace: string): readonly JournalEntry[] {
   }
   const rows = query<Row>(
     workspace,
-    'SELECT p.id AS plan, p.name, version, at, actor, body FROM entries JOIN plans p USING (plan_no) ORDER BY position',
+    'SELECT p.id AS plan, p.name, position, version, at, actor, body FROM entries JOIN plans p USING (plan_no) ORDER BY position',
   )
   return rows.map(({ body, ...row }) => {
     if (body === null)

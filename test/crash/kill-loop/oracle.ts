@@ -37,6 +37,9 @@ export async function judge(episode: Episode): Promise<readonly Violation[]> {
   judgeOutput(at)
   judgeAcknowledged(at)
   for (const plan of episode.scenario.plans) {
+    const due = plan.tasks.some(({ fails }) => fails) ? 'failed' : 'completed'
+    const status = readPlans(episode.workspace).find(({ name }) => name === plan.name)?.status
+    if (status !== due) found('ends as it must', `${plan.name} is ${status}, and should be ${due}`)
     judgeEffects(at, plan)
     judgeCompensations(at, plan)
     judgeFiles(at, plan)
@@ -164,21 +167,25 @@ const twice = (list: readonly string[]): readonly string[] => [
 function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
   const events = eventsOf(journal, plan.name)
   const visits = new Map<string, number[]>()
-  const unsure = new Set<string>()
+  const [unsure, called] = [new Set<string>(), new Set<string>()]
   let isRolledBack = false
   for (const event of events) {
     if (event.type === 'attempt.succeeded')
       visits.set(event.task ?? '', [...(visits.get(event.task ?? '') ?? []), event.visit ?? 0])
     // What nobody saw end may have been cut off before its file was written.
     if (event.type === 'attempt.parked' || event.type === 'attempt.lost') unsure.add(event.task ?? '')
+    if (event.type === 'gate.decided' && event.verdict === 'done') called.add(event.task ?? '')
     if (event.type === 'rollback.finished') {
       visits.clear()
       isRolledBack = true
     }
     if (event.type === 'attempt.started') isRolledBack = false
   }
+  const status = readPlans(episode.workspace).find(({ name }) => name === plan.name)?.status
+  const isOpen = (task: LoopTask): boolean => !isRolledBack && status !== 'completed' && !visits.has(task.id)
   for (const task of plan.tasks) {
-    if (task.file === null) continue
+    // What a person called done, and what failed for good, may have been cut off anywhere.
+    if (task.file === null || called.has(task.id) || isOpen(task)) continue
     const before = episode.scenario.files[task.file] ?? null
     const done = visits.get(task.id) ?? []
     const mayBeCutOff = task.leaves === 'push' && task.class !== 'idempotent' && unsure.has(task.id)
@@ -212,6 +219,15 @@ function judgeOtherFiles({ episode, found }: Case): void {
   }
 }
 
+/** The paths on which somebody is said to have worked. */
+function accused(event: JournalEvent): readonly string[] {
+  const text = JSON.stringify(event).replaceAll('\\"', '"')
+  const named = [...text.matchAll(/somebody has worked on (.*?) since/gi)].flatMap(([, list = '']) =>
+    [...list.matchAll(/["']([^"']+)["']/g)].map(([, path = '']) => path),
+  )
+  return [...new Set([...((event.conflicts ?? []) as readonly string[]), ...named])]
+}
+
 /** The last sign of life of an owner may be a second old when it dies. */
 const ORPHAN_MS = 700
 
@@ -228,21 +244,24 @@ function judgeQuestions({ episode, journal, ledger, found }: Case): void {
         ({ plans, at }) => plans.includes(plan) && begun !== undefined && begun.at < at && line.at > at + ORPHAN_MS,
       )
     })
+  const isMadeUp = (path: string): boolean => {
+    if (person.touched.has(path)) return false
+    const written = tasks.find(({ task }) => task.file === path || `${task.file}.new` === path)
+    if (written !== undefined && isLateOrphan(written.plan, written.task)) return false
+    // A deletion is dated by its folder, so a neighbour's edit makes it look late. A folder is touched by who works in it.
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    const isGone = !existsSync(join(episode.workspace, path))
+    const isNear = (each: string): boolean => each.startsWith(`${path}/`) || (isGone && each.startsWith(`${folder}/`))
+    return ![...person.touched].some(isNear)
+  }
   const complain = (where: string, paths: readonly string[], plan: string): void => {
-    for (const path of paths) {
-      if (person.touched.has(path)) continue
-      const written = tasks.find(({ task }) => task.file === path || `${task.file}.new` === path)
-      if (written !== undefined && isLateOrphan(written.plan, written.task)) continue
-      // A deletion is dated by its folder, so a neighbour's edit makes it look late.
-      const folder = path.slice(0, path.lastIndexOf('/'))
-      const isGone = textAt(episode.workspace, path) === null
-      if (isGone && [...person.touched].some(each => each.startsWith(`${folder}/`))) continue
-      found('nobody is made up', `${plan}: ${where} names ${path}, which no person touched`)
-    }
+    const madeUp = paths.filter(isMadeUp)
+    if (madeUp.length > 0)
+      found('nobody is made up', `${plan}: ${where} names ${madeUp.join(', ')}; no person was there`)
   }
   for (const { name, events } of journal)
     for (const event of events)
-      if (event.type === 'rollback.stopped') complain('a stopped rollback', (event.conflicts ?? []) as string[], name)
+      if (event.type !== 'plan.finished') complain(`the event ${event.type}`, accused(event), name)
   const known = [
     ...Object.keys(scenario.files),
     ...tasks.flatMap(({ task }) => (task.file === null ? [] : [task.file, `${task.file}.new`])),
