@@ -99,6 +99,13 @@ export class Cli {
     return await this.start(...argv, '--json').ended
   }
 
+  /** A question of the oracle: its answer is not held against the documented exit codes. */
+  async probe(...argv: readonly string[]): Promise<Call> {
+    const running = this.start(...argv, '--json')
+    this.calls.splice(this.calls.indexOf(running.call), 1)
+    return await running.ended
+  }
+
   /** Ends what a broken episode left behind: only what was started here. */
   endAll(): void {
     for (const child of this.#alive) child.kill('SIGKILL')

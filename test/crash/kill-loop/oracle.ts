@@ -194,7 +194,11 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
     if (now === due || (mayBeCutOff && now === before) || episode.person.touched.has(task.file)) continue
     // Somebody was asked about it and chose.
     const { file } = task
-    if (episode.people.decisions.some(({ asked }) => asked.includes(`"${file}"`))) continue
+    const isChosen = episode.people.decisions.some(
+      ({ asked, type, plan: of }) =>
+        asked.includes(`"${file}"`) || (isRolledBack && type === 'rollback' && of === plan.name),
+    )
+    if (isChosen) continue
     const rule = isRolledBack ? 'a rollback takes back what the plan wrote' : 'what completed tasks wrote stands'
     found(
       rule,
@@ -255,7 +259,7 @@ function judgeQuestions({ episode, journal, ledger, found }: Case): void {
     return ![...person.touched].some(isNear)
   }
   const complain = (where: string, paths: readonly string[], plan: string): void => {
-    const madeUp = paths.filter(isMadeUp)
+    const madeUp = [...new Set(paths)].filter(isMadeUp)
     if (madeUp.length > 0)
       found('nobody is made up', `${plan}: ${where} names ${madeUp.join(', ')}; no person was there`)
   }

@@ -106,14 +106,22 @@ export class People {
     if (task?.file === undefined || task.file === null || !this.#isOpen(plan.name, task.id)) return 0
     const of = [plan.name, task.id, '--as', 'agent']
     const claim = await this.#orKilled('claim', ...of)
-    // Refused because it is not ready, or because another plan holds the files: later. A claim of ours whose answer was lost
-    // is told apart by who holds it.
-    if (claim.code !== 0 && claim.signal === null && !/agent/.test(claim.out)) return 0
+    // Refused because it is not ready, or because another plan holds the files; or killed: then the journal knows whether it is
+    // ours. Whoever works without a claim is not seen at work.
+    if (claim.code !== 0 && !this.#isClaimed(plan.name, task.id)) return claim.signal === null ? 0 : 1
     const file = join(this.#workspace, task.file)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, `by the agent: ${task.id}\n`)
     await this.#orKilled('done', ...of)
     return 1
+  }
+
+  #isClaimed(name: string, task: string): boolean {
+    let isClaimed = false
+    for (const { events } of readJournal(this.#workspace).filter(entry => entry.name === name))
+      for (const event of events)
+        if (event.task === task && event.type.startsWith('attempt.')) isClaimed = event.type === 'attempt.started'
+    return isClaimed
   }
 
   /** What it needs has been done since it was done itself. */
