@@ -98,7 +98,10 @@ export class People {
     const words = item.answers.map(({ answer }) => answer).filter(answer => /mine|theirs|merge|keep|take/.test(answer))
     const answer = words.length === 0 ? (item.answers[0]?.answer ?? 'again') : this.#random.pick(words)
     this.decisions.push({ plan: name, task, type: asks.type, answer, asked: JSON.stringify(item), at: Date.now() })
-    await this.#cli.say('inbox', 'answer', item.id, answer, '-m', 'looked at it')
+    const said = await this.#cli.say('inbox', 'answer', item.id, answer, '-m', 'looked at it')
+    // What cannot be answered by its id is answered by the command that was shown with it.
+    const command = item.answers.find(each => each.answer === answer)?.command
+    if (said.code === 2 && command !== undefined) await this.#cli.say(...wordsOf(command))
   }
 
   async #workAsAgent(plan: LoopPlan): Promise<number> {
@@ -149,5 +152,9 @@ export class People {
     return await running.ended
   }
 }
+
+/** As a shell splits it, without the name of the program. */
+const wordsOf = (command: string): readonly string[] =>
+  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '').slice(1)
 
 export const isAboutFiles = (type: string): boolean => !KNOWN.includes(type)
