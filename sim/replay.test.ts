@@ -1,14 +1,15 @@
 // What the simulator wrote under crashes, takeovers, lost replies and people who come and go is replayed: every entry is decided
-// as it was, and the real loop asks for every turn of every owner again. Promise P40, and no false alarm.
+// as it was, and the real loop asks for every turn of every owner again. Promise P40, and no false alarm. These seeds are held to
+// every promise here, too, so that `sim.test.ts` need not run them once more.
 
 import { expect, test } from 'vitest'
 import { replay } from '../src/engine/replay.ts'
 import { StoreMemory } from '../src/stores/memory/store-memory.ts'
 import { FakeClock, fakeHost } from '../src/stores/store.contract.ts'
 import type { SimDisk } from './machine.ts'
-import { run } from './run.ts'
+import { failureText, run } from './run.ts'
 
-/** More with `REPLAY_SEEDS=20000`. */
+/** More with `REPLAY_SEEDS=20000`; `sim.test.ts` counts on two hundred. */
 const SEEDS = Number(process.env.REPLAY_SEEDS ?? 200)
 
 test(`${SEEDS} simulated lives are the same again`, { timeout: 60_000 + SEEDS * 200 }, async () => {
@@ -16,12 +17,13 @@ test(`${SEEDS} simulated lives are the same again`, { timeout: 60_000 + SEEDS * 
   for (let at = 1; at <= SEEDS; at++) {
     const seed = `0x${at.toString(16)}`
     let disk: SimDisk | null = null
-    await run({
+    const verdict = await run({
       seed,
       onDisk: it => {
         disk = it
       },
     })
+    if (verdict.violation !== null) expect.fail(failureText(verdict))
     const store = new StoreMemory(disk!, { clock: new FakeClock(), host: fakeHost(), newId: () => 'x' })
     const [row] = (await store.plans({})).items
     const told = await replay(store, row!.id, row!.name)

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { fuzz } from './fuzz.ts'
 
-test('5,000 damaged documents of every dialect: no throw, no hang, no pollution, every fault in place', () => {
-  const found = fuzz({ seed: 20261115, inputs: 5_000, limitMs: 5_000, now: () => performance.now() })
+// 200,000 in `npm run soak`; any number with `npm run fuzz -- --inputs N`.
+test('2,000 damaged documents of every dialect: no throw, no hang, no pollution, every fault in place', () => {
+  const found = fuzz({ seed: 20261115, inputs: 2_000, limitMs: 5_000, now: () => performance.now() })
   expect(found.faults).toEqual([])
-  expect(found.inputs).toBe(5_000)
+  expect(found.inputs).toBe(2_000)
   // Documents that are always refused, or never, would prove nothing.
-  expect(found.accepted).toBeGreaterThan(200)
-  expect(found.refused).toBeGreaterThan(1_000)
+  expect(found.accepted).toBeGreaterThan(80)
+  expect(found.refused).toBeGreaterThan(400)
 }, 120_000)

@@ -9,7 +9,7 @@ import { Scene } from './scene.ts'
 import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
-const SPREAD = 64
+const SPREAD = 28
 const missing = whyNoStrace()
 if (missing !== null) console.warn(`SKIPPED: kills at system calls need strace, and ${missing}`)
 

@@ -16,7 +16,7 @@ export interface Part {
   readonly commands: readonly Command[]
 }
 
-export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'troubles', 'fuzz'] as const
+export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'troubles', 'fuzz', 'properties'] as const
 
 const TREES = 20_000
 const TREES_AT_ONCE = 500
@@ -26,6 +26,9 @@ const COLLECTIONS = 5_000
 const COLLECTIONS_AT_ONCE = 1_000
 const SEEDS = 20_000
 const SEEDS_AT_ONCE = 1_000
+/** So many of the seeds are run twice, and must leave the same trace. */
+const SEEDS_TWICE = 500
+const RUNS = 2_000
 const TROUBLES = 100_000
 const TROUBLES_AT_ONCE = 10_000
 const INPUTS = 200_000
@@ -39,6 +42,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
   const seeds = chunks(SEEDS * scale, SEEDS_AT_ONCE)
   const troubles = chunks(TROUBLES * scale, TROUBLES_AT_ONCE)
   const inputs = chunks(INPUTS * scale, INPUTS_AT_ONCE)
+  const runs = Math.max(1, Math.round(RUNS * scale))
   const all: Readonly<Record<string, string>> = scale < 1 ? {} : { PLANFOLD_CRASH: 'all' }
   return [
     {
@@ -73,6 +77,10 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
         { env: all, argv: vitest('crash') },
         {
           env: all,
+          argv: vitest('e2e', 'test/e2e/apart.test.ts', 'test/e2e/git.test.ts', 'test/e2e/refactor.test.ts'),
+        },
+        {
+          env: all,
           argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_CRASH'), ...testsNamed(root, /^interrupted-/)),
         },
       ],
@@ -80,10 +88,13 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
     {
       name: 'simulator',
       does: `${sum(seeds)} seeds of the simulator`,
-      commands: seeds.map((count, at) => ({
-        env: {},
-        argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
-      })),
+      commands: [
+        { env: {}, argv: npm('sim', '--twice', '--seeds', String(Math.max(1, Math.round(SEEDS_TWICE * scale)))) },
+        ...seeds.map((count, at) => ({
+          env: {},
+          argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
+        })),
+      ],
     },
     {
       name: 'troubles',
@@ -99,6 +110,14 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       commands: inputs.map((count, at) => ({
         env: {},
         argv: npm('fuzz', '--seed', String(seed + at), '--inputs', String(count)),
+      })),
+    },
+    {
+      name: 'properties',
+      does: `${runs} runs of each property`,
+      commands: testsNaming(root, 'PLANFOLD_RUNS', 'src').map(file => ({
+        env: { PLANFOLD_RUNS: String(runs) },
+        argv: vitest('unit', '--testTimeout', '3600000', file),
       })),
     },
   ]
@@ -119,18 +138,20 @@ const npm = (script: string, ...args: readonly string[]): [string, ...string[]] 
   ...args,
 ]
 
-/** Tests of the workspace that ask the environment for this. */
-function testsNaming(root: string, variable: string): readonly string[] {
-  return workspaceTests(root).filter(path => readFileSync(join(root, path), 'utf8').includes(`process.env.${variable}`))
+/** Tests of a folder, by default the workspace, that ask the environment for this. */
+function testsNaming(root: string, variable: string, folder = 'src/workspace'): readonly string[] {
+  return testsIn(root, folder).filter(path =>
+    readFileSync(join(root, path), 'utf8').includes(`process.env.${variable}`),
+  )
 }
 
 const testsNamed = (root: string, name: RegExp): readonly string[] =>
-  workspaceTests(root).filter(path => name.test(path.slice(path.lastIndexOf('/') + 1)))
+  testsIn(root, 'src/workspace').filter(path => name.test(path.slice(path.lastIndexOf('/') + 1)))
 
-function workspaceTests(root: string): readonly string[] {
-  return readdirSync(join(root, 'src/workspace'), { recursive: true, encoding: 'utf8' })
+function testsIn(root: string, folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.test.ts'))
-    .map(path => `src/workspace/${path}`)
+    .map(path => `${folder}/${path}`)
     .sort()
 }
 

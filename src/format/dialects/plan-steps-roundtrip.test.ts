@@ -148,7 +148,7 @@ const CASES: readonly Case[] = [
 ]
 
 /** More when somebody looks for what is rare. */
-const RUNS = Number(process.env.PLANFOLD_RUNS ?? 200)
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 100)
 
 describe.each(CASES.map(one => [one.dialect.name, one] as const))('%s', (_, { dialect, says, statuses }) => {
   test('a plan it can express is the same after printing and reading, with the statuses of its tasks', () => {
@@ -201,7 +201,7 @@ describe.each(CASES.map(one => [one.dialect.name, one] as const))('%s', (_, { di
           ).toBe(true)
         else for (const ended of parsed.ended.keys()) expect(typeof ended).toBe('string')
       }),
-      { numRuns: RUNS * 2 },
+      { numRuns: RUNS * 4 },
     )
     expect(Object.keys(Object.prototype)).toEqual([])
   })
