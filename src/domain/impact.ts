@@ -247,6 +247,18 @@ function partsOf(pattern: string): readonly string[] {
 
 /** `requireGateForProd`, wherever another format put its policies. */
 export function demandsGate(extra: Json | undefined): boolean {
+  if (extra === null || typeof extra !== 'object') return false
+  const known = demanding.get(extra)
+  if (known !== undefined) return known
+  const isDemanded = findDemand(extra)
+  demanding.set(extra, isDemanded)
+  return isDemanded
+}
+
+/** What another format said may be much, and every task asks. */
+const demanding = new WeakMap<object, boolean>()
+
+function findDemand(extra: Json): boolean {
   let level: readonly (Json | undefined)[] = [extra]
   for (let depth = 0; depth < 3; depth++) {
     const maps = level.flatMap(value => (value !== null && typeof value === 'object' ? [value] : []))
