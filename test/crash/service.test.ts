@@ -11,7 +11,7 @@ import { makeFolder, until } from './harness.ts'
 import { type JournalEntry, readJournal, readPlans } from './kill-loop/journal.ts'
 import { readLedger } from './kill-loop/ledger.ts'
 
-const KILLS = process.env.PLANFOLD_CRASH === 'all' ? 200 : 4
+const KILLS = Number(process.env.PLANFOLD_KILLS ?? (process.env.PLANFOLD_CRASH === 'all' ? 200 : 4))
 const SEED = Number(process.env.PLANFOLD_SEED ?? Math.floor(Date.now() / 1_000) % 1_000_000)
 const WRITERS = 6
 const MAIN = join(process.env.PLANFOLD_DIST ?? resolve(import.meta.dirname, '../../dist'), 'cli/main.js')

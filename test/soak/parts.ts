@@ -29,6 +29,7 @@ const SEEDS_AT_ONCE = 1_000
 /** So many of the seeds are run twice, and must leave the same trace. */
 const SEEDS_TWICE = 500
 const RUNS = 2_000
+const RANDOM_KILLS = 3_000
 const TROUBLES = 100_000
 const TROUBLES_AT_ONCE = 10_000
 const INPUTS = 200_000
@@ -75,6 +76,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       commands: [
         { env: {}, argv: ['npm', 'run', '--silent', 'build'] },
         { env: all, argv: vitest('crash') },
+        { env: {}, argv: npm('kill-loop', '--seed', String(seed), '--kills', String(Math.ceil(RANDOM_KILLS * scale))) },
         {
           env: all,
           argv: vitest('e2e', 'test/e2e/apart.test.ts', 'test/e2e/git.test.ts', 'test/e2e/refactor.test.ts'),
