@@ -6,6 +6,7 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
+import { ShortageMet } from '../engine/shortage.ts'
 import type { Entry, Holder } from '../stores/store.ts'
 import { remark } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
@@ -76,6 +77,7 @@ export async function carryOut(
         force: force.signal,
         onOutput: (task, text) => reporter?.output(task, text),
       })
+      if (driven.status === 'short') throw new ShortageMet(driven.shortage)
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder
