@@ -6,13 +6,13 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import { ShortageMet } from '../engine/shortage.ts'
 import type { Entry, Holder } from '../stores/store.ts'
 import { remark } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
 import { Follower } from './live/follower.ts'
 import { PlainReporter } from './live/plain.ts'
 import { type Ended, isRollbackEnd } from './rollback-words.ts'
+import { DrivingShort } from './shortage-words.ts'
 
 export interface CarriedOut {
   /** Null when we were interrupted before. */
@@ -77,7 +77,7 @@ export async function carryOut(
         force: force.signal,
         onOutput: (task, text) => reporter?.output(task, text),
       })
-      if (driven.status === 'short') throw new ShortageMet(driven.shortage)
+      if (driven.status === 'short') throw new DrivingShort(driven.shortage.message)
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder
