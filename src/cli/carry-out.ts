@@ -12,6 +12,7 @@ import type { Context, StopSignal } from './context.ts'
 import { Follower } from './live/follower.ts'
 import { PlainReporter } from './live/plain.ts'
 import { type Ended, isRollbackEnd } from './rollback-words.ts'
+import { DrivingShort } from './shortage-words.ts'
 
 export interface CarriedOut {
   /** Null when we were interrupted before. */
@@ -76,6 +77,7 @@ export async function carryOut(
         force: force.signal,
         onOutput: (task, text) => reporter?.output(task, text),
       })
+      if (driven.status === 'short') throw new DrivingShort(driven.shortage.message)
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder

@@ -15,6 +15,7 @@ import { meantPaths, shellWord } from './path-words.ts'
 import { type Asked, type Foretold, placeName, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
 import { changedBy, resultLines } from './rollback-result.ts'
 import type { Ended } from './rollback-words.ts'
+import { unfinishedRollback } from './shortage-words.ts'
 
 /** How careful, and what to do where somebody has worked since. */
 export interface ChoiceOptions {
@@ -108,13 +109,7 @@ async function ordered(
   try {
     const { version } = await submit(composed, plan, order)
     const carried = await carryOut(context, composed, { plan, since: version }).catch((error: Error) => {
-      if (error.name !== 'StoreFull') throw error
-      throw new Complaint(
-        EXIT.refused,
-        'full',
-        `the disk is full; the rollback of '${name}' is ordered and not finished`,
-        `free some space, then finish it with: planfold resume ${name}`,
-      )
+      throw unfinishedRollback(name, error) ?? error
     })
     if (carried.ended === null && carried.interrupted === null)
       throw new Complaint(

@@ -42,3 +42,21 @@ export function thrownShort(name: string, error: unknown): Complaint | null {
     })
   return null
 }
+
+/** Thrown where whoever ordered it has the words for it. */
+export class DrivingShort extends Error {
+  override readonly name = 'DrivingShort'
+}
+
+/** A rollback that is ordered and could not be seen through; null when something else was thrown. */
+export function unfinishedRollback(name: string, error: Error): Complaint | null {
+  const isFull = error.name === 'StoreFull'
+  if (!isFull && !(error instanceof DrivingShort)) return null
+  const what = isFull ? 'the disk is full' : error.message.replace(/\.$/, '')
+  return new Complaint(
+    EXIT.waits,
+    'shortage',
+    `${what}; the rollback of '${name}' is ordered and not finished`,
+    `make room, then finish it with: planfold resume ${name}`,
+  )
+}

@@ -212,7 +212,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'compensation.retried':
       state.compensation = null
       state.compensating = [...(state.compensating ?? []), event.task]
-      state.compensationFailures++
+      if (event.result.failure.shortage === undefined) state.compensationFailures++
       state.compensationAt = event.at
       return
     case 'compensation.finished':

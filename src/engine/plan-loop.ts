@@ -27,7 +27,7 @@ import { HANDS, type Hands } from './hands.ts'
 import { News } from './news.ts'
 import { PlanTime } from './plan-time.ts'
 import type { Rooms } from './rooms.ts'
-import { isFailStop, ShortageMet, shortageOf } from './shortage.ts'
+import { failureFor, isFailStop, ShortageMet, shortageOf } from './shortage.ts'
 import { HOLD_MS } from './shortage-hold.ts'
 import { Standstill } from './standstill.ts'
 import { Stopper } from './stopper.ts'
@@ -126,7 +126,7 @@ export class PlanLoop {
       this.#interrupt(state, stopping)
       const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
       const telling = this.#notices.look(state, this.#news, resting !== null)
-      if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping))) {
+      if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping && waitMs === null))) {
         state = await this.#turn(stopping)
         continue
       }
@@ -138,8 +138,8 @@ export class PlanLoop {
         if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return this.#rested('waiting')
       }
       const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
-      const soon = [waitMs, this.#scopes.lookMs, wakeMs].filter(ms => ms !== null)
-      await this.#bell.wait(this.#rooms.clock, soon.length === 0 ? null : Math.min(...soon))
+      const soon = [this.#scopes.lookMs, wakeMs].filter(ms => ms !== null)
+      await this.#bell.wait(this.#rooms.clock, waitMs ?? (soon.length === 0 ? null : Math.min(...soon)))
       // What came while we waited is told before anybody looks again: the plan itself has not moved.
       const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
       if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
@@ -217,7 +217,11 @@ export class PlanLoop {
       const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
         // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
-        if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
+        const { shortage } = this.#standstill
+        if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
+          const failed = { status: 'failed', failure: failureFor(shortage) } as const
+          this.#news.compensated.push({ task: task.definition.id, result: failed })
+        } else if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
         else this.#news.compensated.push({ task: task.definition.id, result })
         if (result.status !== 'interrupted') this.#standstill.pass()
         this.#end(flight)

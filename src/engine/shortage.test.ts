@@ -290,3 +290,45 @@ describe('in a service', () => {
     await attending
   })
 })
+
+describe('what is being undone', () => {
+  const BACK = { id: name('deploy'), effect: 'idempotent', compensate: RUN } as const
+  const short = {
+    type: 'failed',
+    failure: {
+      ...failure('resource', 'Starting "x": too many open files.'),
+      code: 'errno:EMFILE',
+      shortage: 'open-files',
+    },
+    begun: false,
+  } as const
+
+  test('goes on when there is room again: a compensation that could not begin has not failed', async () => {
+    let compensations = 0
+    const it = room(async ({ task }) => {
+      if (task === 'fails') return exited(1, '', 'no')
+      return it.attempts.filter(one => one.task === 'deploy').length > 1 && ++compensations < 3 ? short : exited(0)
+    })
+    const plan = await it.define({
+      policy: { onFailure: 'compensate' } as never,
+      tasks: [BACK, { id: name('fails'), needs: [name('deploy')] }] as never,
+    })
+    expect(await it.drive(plan)).toEqual({ status: 'rested', rest: 'ended' })
+    const finished = (await it.events(plan)).filter(({ type }) => type === 'compensation.finished')
+    expect(finished).toMatchObject([{ task: 'deploy', result: { status: 'succeeded' } }])
+  })
+
+  test('stops being driven when there is none for long, and is finished later', async () => {
+    let isShort = true
+    const it = room(async ({ task }) => {
+      if (task === 'fails') return exited(1, '', 'no')
+      return it.attempts.filter(one => one.task === 'deploy').length > 1 && isShort ? short : exited(0)
+    })
+    const plan = await it.define({ tasks: [BACK, { id: name('fails'), needs: [name('deploy')] }] as never })
+    expect(await it.drive(plan)).toMatchObject({ status: 'short', shortage: { kind: 'open-files' } })
+    isShort = false
+    expect(await it.drive(plan)).toEqual({ status: 'rested', rest: 'ended' })
+    const finished = (await it.events(plan)).filter(({ type }) => type === 'compensation.finished')
+    expect(finished).toMatchObject([{ task: 'deploy', result: { status: 'succeeded' } }])
+  })
+})

@@ -9,9 +9,16 @@ import type { PlanState } from '../state.ts'
 import { type Draft, emit } from './draft.ts'
 import { stopRollback } from './going-back.ts'
 
+const SHORT_AGAIN_MS = 1_000
+
 export function compensated(draft: Draft, name: TaskName, result: Result): void {
   const { state } = draft
   const task = state.tasks.get(name)
+  // It could not begin for want of something on our side: it has not failed, and follows when there is room again.
+  if (result.status === 'failed' && result.failure.shortage !== undefined) {
+    emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + SHORT_AGAIN_MS })
+    return
+  }
   if (result.status === 'failed' && task !== undefined && state.rules > 1 && result.failure.retryable) {
     const retry = retryOf(state.definition, compensator(state, name) ?? task.definition)
     const failures = state.compensationFailures + 1
