@@ -3,7 +3,7 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import type { Order, RollbackAsk } from '../engine/engine.ts'
+import type { FilePreview, Order, RollbackAsk } from '../engine/engine.ts'
 import type { Change, Choice } from '../workspace/workspace.ts'
 import { answer, print, remark } from './answer.ts'
 import { type CarriedOut, carryOut } from './carry-out.ts'
@@ -48,7 +48,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   })
   if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
   if (!preview.ok) throw refused(preview.refusal)
-  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview)
+  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview.files)
   const { choices, every } = chosen
   const asked: Asked = {
     name,
@@ -146,7 +146,9 @@ async function tell(
       by === null ? `finish it with: ${say(`resume ${name}`)}` : `pid ${by.pid} on ${by.host} goes on with it`,
     )
   const summary = await engine.ask({ type: 'summary', plan })
-  const what = kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${placeName(asked)}`
+  const undone =
+    preview.adopted === undefined ? 'the last rollback was undone' : `the adoption of ${preview.adopted} was undone`
+  const what = kind === 'undo' ? undone : `rolled back to ${placeName(asked)}`
   const status = summary?.status ?? 'paused'
   const { type, ...outcome } = ended
   const also = await unforetold(engine, asked, ended)
@@ -190,10 +192,10 @@ export function sayer({ settings }: Context): (words: string) => string {
 
 const ALL = 'all'
 
-function choicesOf(
+export function choicesOf(
   stand: Parameters<typeof meantPaths>[0],
   { keepMine = [], takeTheirs = [], merge = [] }: ChoiceOptions,
-  { files }: Foretold,
+  files: readonly FilePreview[],
 ): Pick<RollbackAsk, 'choices' | 'every'> {
   const known = files.map(({ path }) => path)
   const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)

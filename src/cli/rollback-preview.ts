@@ -67,7 +67,7 @@ function headOf({ paint, now }: Context, asked: Asked): string {
   const { name, preview } = asked
   const { kind, checkpoint, to } = preview
   if (kind === 'undo')
-    return `${paint.bold(`undo the last rollback of ${name}`)} ${paint.dim(`(as it stood at entry ${to})`)}`
+    return `${paint.bold(`${preview.adopted === undefined ? 'undo the last rollback of' : `take the adoption of ${escapeForTerminal(preview.adopted)} back from`} ${name}`)} ${paint.dim(`(as it stood at entry ${to})`)}`
   if (checkpoint === null) return paint.bold(`roll ${name} back to ${placeName(asked)}`)
   const when = `entry ${to}, ${whyWords(checkpoint)}, ${ago(checkpoint.at, now())}`
   return `${paint.bold(`roll ${name} back to ${escapeForTerminal(checkpoint.name)}`)} ${paint.dim(`(${escapeForTerminal(when)})`)}`

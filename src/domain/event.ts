@@ -3,7 +3,7 @@
 // docs/formats/journal.md.
 
 import type { ClientEvent } from './client-event.ts'
-import type { Rollback, RollbackOutcome } from './command.ts'
+import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
@@ -30,6 +30,8 @@ export type Event =
       readonly place?: string
       /** The entry of `origin` it goes on from. */
       readonly forkedAt?: number
+      /** All files of the folder the fork begins in. */
+      readonly start?: Sha256
     }
   | {
       readonly type: 'plan.revised'
@@ -164,8 +166,8 @@ export type Event =
   | {
       readonly type: 'checkpoint.taken'
       readonly name: CheckpointName
-      /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. */
-      readonly why: 'asked' | 'task' | 'every' | 'risky'
+      /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. `ended`: a fork ended. */
+      readonly why: 'asked' | 'task' | 'every' | 'risky' | 'ended'
       readonly task?: TaskName
       readonly standing: Standing
     }
@@ -179,6 +181,8 @@ export type Event =
     }
   /** The worktree it works in was made. No part of what a rollback takes back. */
   | { readonly type: 'place.made'; readonly operations: readonly GitOperation[] }
+  /** The work of this fork was brought into another plan. */
+  | ({ readonly type: 'fork.adopted' } & ForkAdopted)
   | ({ readonly type: 'rollback.started' } & Omit<Rollback, 'type'>)
   /** Files and refs are as they were then, apart from what `left` names; each task is reset. */
   | ({ readonly type: 'rollback.finished' } & Omit<RollbackOutcome, 'failure' | 'conflicts'>)

@@ -159,6 +159,12 @@ const answerers: Answerer = {
     const { command: _, version: __, unsure: ___, ...preview } = worked
     return preview
   },
+  adoption: async (rooms, { plan, into }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { previewAdoption } = await import('./fork-adoption.ts')
+    return await previewAdoption(rooms, state, into === undefined ? {} : { into })
+  },
   compare: async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null

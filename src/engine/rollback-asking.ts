@@ -35,7 +35,7 @@ export type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal
 export async function workOut(
   rooms: Rooms,
   state: PlanState,
-  kind: Rollback['kind'],
+  kind: Exclude<Rollback['kind'], 'adopt'>,
   ask: RollbackAsk,
 ): Promise<WorkedOut> {
   const { version } = state
@@ -82,6 +82,7 @@ export async function workOut(
     return {
       ok: true,
       kind,
+      ...(place.adopted === undefined ? {} : { adopted: place.adopted }),
       to,
       checkpoint,
       files,
@@ -148,6 +149,8 @@ export function objection(worked: Worked, plan: string): Refusal | null {
 interface Place {
   readonly to: number
   readonly checkpoint: Checkpoint | null
+  /** The fork whose adoption is taken back. */
+  readonly adopted?: string
 }
 
 function placeOf(entries: readonly Entry[], reference: string | undefined): Place | Refusal {
@@ -176,16 +179,18 @@ function placeOf(entries: readonly Entry[], reference: string | undefined): Plac
 
 function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {
   let begun: number | null = null
-  let last: number | null = null
+  let last: Place | null = null
   for (const { version, events } of entries) {
-    for (const { type } of events) {
-      if (type === 'rollback.started') begun = version
-      if (type === 'rollback.finished') last = begun
+    for (const event of events) {
+      if (event.type === 'rollback.started') begun = version
+      if (event.type !== 'rollback.finished' || begun === null) continue
+      const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
+      last = { to: begun - 1, checkpoint: null, ...adopted }
     }
   }
-  if (last === null)
-    return refuse('not-found', 'nothing was rolled back, so there is nothing to undo', 'see `planfold log`')
-  return { to: last - 1, checkpoint: null }
+  return (
+    last ?? refuse('not-found', 'nothing was rolled back or adopted, so there is nothing to undo', 'see `planfold log`')
+  )
 }
 
 /** When only files go back, every task stays as it is. */

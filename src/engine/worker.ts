@@ -169,7 +169,10 @@ export class WorkerLocal implements Worker {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
       const loop = new PlanLoop(rooms, plan, taken, options)
-      return await this.#traced(plan, taken, () => loop.run(owner.lost))
+      const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
+      const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
+      if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
+      return driven
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
       throw error

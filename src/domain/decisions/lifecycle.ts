@@ -23,7 +23,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
   // Tasks may come later: an empty draft cannot be started.
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt } = command
+  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt, start } = command
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -38,6 +38,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
     ...(source === undefined ? {} : { source }),
     ...(place === undefined ? {} : { place }),
     ...(forkedAt === undefined ? {} : { forkedAt }),
+    ...(start === undefined ? {} : { start }),
   })
   if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined

@@ -59,7 +59,7 @@ export interface Handoff extends Judged {
     readonly version: number
     readonly at: Millis
     readonly by: string
-    readonly kind: 'rollback' | 'undo'
+    readonly kind: 'rollback' | 'undo' | 'adopt'
     readonly to: string
     readonly how: 'finished' | 'stopped' | 'under way'
     readonly paths: number
@@ -263,7 +263,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     }
     case 'rollback.started': {
-      const to = event.checkpoint ?? `entry ${event.to}`
+      const to = event.adopts?.name ?? event.checkpoint ?? `entry ${event.to}`
       const begun = { kind: event.kind, to, how: 'under way', paths: 0, saved: null, message: null } as const
       story.rollbacks.push({ version, at, by, ...begun })
       return

@@ -114,14 +114,17 @@ export function sentence(event: Event): string {
         : `${event.task} could not be committed: ${event.failure.message}`
     case 'place.made':
       return 'a worktree was made for it'
+    case 'fork.adopted':
+      return `adopted into ${event.name}; its folder was ${event.folder}${event.why === undefined ? '' : `: ${event.why}`}`
     case 'rollback.started':
+      if (event.kind === 'adopt') return `adopting the work of ${event.adopts?.name ?? 'a fork'}`
       if (event.because === 'failure') return 'rolling back all files to before the first task, because the plan failed'
       return event.kind === 'undo'
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
       return [
-        `rolled back, ${event.paths} path(s) changed`,
+        `${event.adopted === undefined ? 'rolled back' : `adopted the work of ${event.adopted}`}, ${event.paths} path(s) changed`,
         ...(event.left ?? []).map(({ path, reason }) => `${path} was left: ${reason}`),
         ...(event.kept ?? []).map(({ path, sha256 }) => `${path}, as somebody had it, is kept as ${sha256}`),
       ].join('; ')

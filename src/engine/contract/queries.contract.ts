@@ -34,6 +34,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     checkpointDiff: { type: 'checkpointDiff', plan, from: 'here' },
     blob: { type: 'blob', sha256: '0'.repeat(64) as Sha256 },
     rollbackPreview: { type: 'rollbackPreview', plan },
+    adoption: { type: 'adoption', plan },
     compare: { type: 'compare', plan, with: plan },
     pullRequest: { type: 'pullRequest', plan },
     audit: { type: 'audit', plan },

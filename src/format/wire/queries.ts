@@ -63,6 +63,7 @@ export const QUERIES = {
     sha256: z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pattern: '^[0-9a-f]{64}$' }),
   }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
+  adoption: of('adoption', { ...plan, into: reference.exactOptional() }),
   compare: of('compare', { ...plan, with: reference }),
   pullRequest: of('pullRequest', plan),
   audit: of('audit', { ...plan, since: z.number().exactOptional() }),
