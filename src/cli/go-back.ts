@@ -12,7 +12,7 @@ import type { Context } from './context.ts'
 import { Complaint, EXIT, refused, usage } from './exit.ts'
 import { submit } from './order.ts'
 import { meantPaths, shellWord } from './path-words.ts'
-import { type Asked, type Foretold, placeName, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
+import { type Asked, doneWords, type Foretold, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
 import { changedBy, resultLines } from './rollback-result.ts'
 import type { Ended } from './rollback-words.ts'
 
@@ -30,6 +30,10 @@ export interface GoBack {
   readonly name: string
   readonly kind: 'rollback' | 'undo'
   readonly ask: RollbackAsk
+  /** Some tasks or paths only, as they were typed. */
+  readonly only?: Asked['only']
+  /** Asks before anything is ordered, after it was shown; false when the answer is no. */
+  readonly confirm?: () => Promise<boolean>
   /** The words that were typed, apart from choices. */
   readonly command: readonly string[]
   readonly options: ChoiceOptions
@@ -56,6 +60,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     isStart: ask.to === undefined,
     isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
     filesOnly: ask.filesOnly === true || ask.files !== undefined,
+    only: wanted.only ?? {},
     command: sayer(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
     choiceOf: path => choices?.[path] ?? every ?? (options.force === true ? 'theirs' : null),
   }
@@ -70,6 +75,13 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     return EXIT.done
   }
   stopAtConflicts(context, asked)
+  if (wanted.confirm !== undefined && !(await wanted.confirm()))
+    throw new Complaint(
+      EXIT.refused,
+      'not-confirmed',
+      'nothing was changed',
+      'name a place: --to CHECKPOINT, or answer y',
+    )
   const order: Order =
     kind === 'rollback' ? { type: kind, ...ask, ...force, ...chosen } : { type: kind, ...ask, ...force, ...chosen }
   const carried = await ordered(context, composed, wanted, preview, order)
@@ -148,7 +160,7 @@ async function tell(
   const summary = await engine.ask({ type: 'summary', plan })
   const undone =
     preview.adopted === undefined ? 'the last rollback was undone' : `the adoption of ${preview.adopted} was undone`
-  const what = kind === 'undo' ? undone : `rolled back to ${placeName(asked)}`
+  const what = kind === 'undo' ? undone : doneWords(asked)
   const status = summary?.status ?? 'paused'
   const { type, ...outcome } = ended
   const also = await unforetold(engine, asked, ended)

@@ -90,6 +90,8 @@ export type Event =
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
+      /** So many of its visits were opened by going back, and are no retries. */
+      readonly goneBack?: number
     }
   | {
       readonly type: 'attempt.succeeded'
@@ -104,6 +106,7 @@ export type Event =
       readonly visit: number
       readonly attempt: number
       readonly result: Failed
+      readonly goneBack?: number
     }
   /** Nobody can say how it ended: its owner died, it was interrupted by us, or an agent's claim lapsed. */
   | {
@@ -113,6 +116,7 @@ export type Event =
       readonly attempt: number
       readonly reason: string
       readonly byUs?: true
+      readonly goneBack?: number
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }

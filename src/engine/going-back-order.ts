@@ -12,7 +12,7 @@ import type { Change, LeftOut } from '../workspace/workspace.ts'
 
 /** From where, and with what else. */
 export interface ForkAsk {
-  /** A task (where it had ended), a checkpoint by name, or the number of an entry. */
+  /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
   readonly from: string
   /** `<plan>-fork`, numbered, when absent. */
   readonly name?: string
@@ -103,7 +103,7 @@ export type AdoptionPreview =
 
 /** Where to, and how much of it. */
 export interface RollbackAsk {
-  /** A checkpoint by name, or the number of an entry; before the first task when absent. */
+  /** A checkpoint, a task, `before:TASK`, or the number of an entry; before the first task when absent. */
   readonly to?: string
   /** Only these paths or patterns; tasks stay as they are. */
   readonly files?: readonly string[]
@@ -125,6 +125,8 @@ export type RollbackPreview =
       readonly kind: 'rollback' | 'undo'
       /** Of an undo that takes an adoption back: the name of the fork. */
       readonly adopted?: string
+      /** Where to, in words, when a task was named: `after build`, `before pack`. */
+      readonly label?: string
       /** The entry it goes to, and the checkpoint it is known by. */
       readonly to: number
       readonly checkpoint: Checkpoint | null

@@ -49,7 +49,7 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
 
 export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
   const { tasks } = facts
-  const again = tasks.filter(({ attempts, visits }) => attempts > visits || visits > 1)
+  const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
     [statusLine(facts)],
     section('Asked', [

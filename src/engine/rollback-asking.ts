@@ -11,11 +11,12 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 import { type Meaning, meaningFor, meaningOf } from '../domain/rollback.ts'
 import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
-import { type Checkpoint, checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import { gitOperationsSince } from '../domain/views/git-operations.ts'
 import type { Entry } from '../stores/store.ts'
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { FilePreview, RollbackAsk, RollbackPreview } from './engine.ts'
+import { resolveEntry } from './entry-reference.ts'
 import { MissingChanges } from './footprint.ts'
 import { choiceFor, touchesGit, whenPushed } from './going-back.ts'
 import type { Rooms } from './rooms.ts'
@@ -83,6 +84,7 @@ export async function workOut(
       ok: true,
       kind,
       ...(place.adopted === undefined ? {} : { adopted: place.adopted }),
+      ...(place.label === undefined ? {} : { label: place.label }),
       to,
       checkpoint,
       files,
@@ -151,30 +153,21 @@ interface Place {
   readonly checkpoint: Checkpoint | null
   /** The fork whose adoption is taken back. */
   readonly adopted?: string
+  /** In words, when a task was named. */
+  readonly label?: string
 }
 
 function placeOf(entries: readonly Entry[], reference: string | undefined): Place | Refusal {
-  const last = entries.at(-1)?.version ?? 0
   if (reference === undefined) {
     const started = entries.find(({ events }) => events.some(event => event.type === 'plan.started'))
     return started === undefined
       ? refuse('illegal-transition', 'cannot roll back: the plan was not started', 'nothing has been done yet')
       : { to: started.version, checkpoint: null }
   }
-  const all = checkpointsOf(entries)
-  const checkpoint = findCheckpoint(all, reference)
-  if (checkpoint !== null) return { to: checkpoint.version, checkpoint }
-  if (/^\d{1,9}$/.test(reference) && Number(reference) >= 1 && Number(reference) <= last)
-    return { to: Number(reference), checkpoint: all.findLast(one => one.version === Number(reference)) ?? null }
-  const near = suggest(
-    reference,
-    all.map(({ name }) => name),
-  )
-  return refuse(
-    'not-found',
-    `the plan has no checkpoint '${reference}'`,
-    near === null ? 'see `planfold checkpoints list`' : `did you mean '${near}'?`,
-  )
+  const found = resolveEntry(entries, reference)
+  if ('code' in found) return found
+  const { version, checkpoint, label } = found
+  return { to: version, checkpoint, ...(label === undefined ? {} : { label }) }
 }
 
 function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {

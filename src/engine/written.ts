@@ -81,7 +81,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         await leftBy(rooms, told.slice(visit?.from ?? told.length)),
       )) {
         if (isOurs) add(change, event.type === 'rollback.finished')
-        else others.push(change)
+        // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
+        else if (event.type !== 'rollback.finished') others.push(change)
         if (visit?.isUnsure === true) unsure.add(change.path)
       }
     }

@@ -166,7 +166,7 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(text('shared')).toBe('1\ntwo\n3\n4\n5\n6\n7\n')
   })
 
-  it('works when the folder is gone: the files were stored when the fork ended, with what a person changed there', async () => {
+  it('finds what a person changed in the folder, and works when the folder is gone: the files were stored when the fork ended', async () => {
     const fork = await forked()
     expect((await eventTypes('plan-fork')).filter(type => type === 'checkpoint.taken')).toHaveLength(1)
     writeFileSync(forkFolder('by-hand'), 'edited in the fork\n')

@@ -34,7 +34,7 @@ export function addTime(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('go on from where a plan stood, as a new plan in a folder of its own; the old one stays as it is')
     .argument('<plan>', PLAN)
-    .requiredOption('--from <where>', 'a task (where it had ended), a checkpoint, or the number of an entry')
+    .requiredOption('--from <where>', 'TASK (where it ended), before:TASK, a checkpoint, or the number of an entry')
     .option('--name <name>', 'of the new plan, instead of <plan>-fork')
     .option('--input <task.key=value>', 'another input for a task that is open there; may be repeated', several)
     .option('--revision <file>', 'another definition, in any format that `run` reads')

@@ -36,10 +36,10 @@ export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal 
   const ended = PLAN_ENDED.has(state.status)
   const { type: _, ...asked } = command
   emit(draft, { type: 'rollback.started', ...asked })
-  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(command) })
+  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(state, command) })
   const reset = new Set(asked.resets.map(({ task }) => task))
   for (const task of state.order)
-    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(command), 'by us')
+    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(state, command), 'by us')
   return undefined
 }
 
@@ -82,7 +82,7 @@ export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void 
   const ends = isAtRest(state) ? (under.ends ?? null) : null
   if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
   else if (under.resets.length > 0 || !endAgain(draft, under))
-    emit(draft, { type: 'plan.paused', reason: nameOf(under) })
+    emit(draft, { type: 'plan.paused', reason: nameOf(draft.state, under) })
 }
 
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
@@ -103,7 +103,7 @@ function standAsBefore(draft: Draft, under: RollbackUnderWay): void {
   stand(draft, under)
   const { status, reason } = under.was
   if (endAgain(draft, under) || status !== 'paused') return
-  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(under) })
+  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(draft.state, under) })
 }
 
 /** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
@@ -117,7 +117,7 @@ function setBackWords({ paths, left = [] }: RollbackOutcome): string {
   return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
 }
 
-type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts'>
+type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'tasks'>
 
 type Stands = Named &
   Pick<RollbackUnderWay, 'resets' | 'ended'> & {
@@ -130,7 +130,7 @@ function stand(draft: Draft, under: Stands): void {
   const reset = new Set(under.resets.map(({ task }) => task))
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
   if (stray.length > 0)
-    emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(under) })
+    emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(draft.state, under) })
   for (const name of under.ended) {
     const task = state.tasks.get(name)
     if (task !== undefined && !reset.has(name)) settleLate(draft, task)
@@ -173,7 +173,8 @@ function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): 
   return true
 }
 
-function nameOf({ kind, checkpoint, to, adopts }: Named): string {
+function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, tasks }: Named): string {
   if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
+  if (kind === 'rollback' && tasks !== undefined && rules > 3) return `what ${tasks.join(', ')} wrote was taken back`
   return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
 }

@@ -1,6 +1,7 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
 import type { CommandOf } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { worksApart } from '../effect.ts'
 import type { ImportedTask } from '../event.ts'
 import { expandTasks } from '../expand.ts'
@@ -120,6 +121,7 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
         attempt: task.attempt,
         reason: 'plan cancelled by force',
         byUs: true,
+        ...goneBackIn(draft.state, task),
       })
     }
     for (const task of state.order) {

@@ -5,6 +5,7 @@
 import { isTrouble } from '../breaker.ts'
 import { loopsUsedUp } from '../caps.ts'
 import type { Interrupted } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
 import { LOST_MAX } from '../limits.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
@@ -27,7 +28,7 @@ export function settle(draft: Draft, task: TaskState, result: Result | Interrupt
 /** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
 export function lose(draft: Draft, task: TaskState, reason: string, hand: 'by us' | 'by the world'): void {
   const startedAt = task.startedAt ?? draft.now
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason } as const
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...goneBackIn(draft.state, task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)
@@ -103,7 +104,7 @@ export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof ex
 }
 
 function fail(draft: Draft, task: TaskState, result: Failed): void {
-  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result })
+  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(draft.state, task) })
   if (draft.state.rollback === null) goOnAfter(draft, task, result)
 }
 

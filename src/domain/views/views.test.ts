@@ -126,7 +126,7 @@ describe('board', () => {
     journal.succeed('a', { outputs: { n: 1 }, exit: 0 })
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     const kept = { addedAt: now, annotations: {}, assignee: null }
-    const common = { attempt: 1, visit: 1, retryAt: null, reason: null, hint: null, ...kept }
+    const common = { attempt: 1, visit: 1, visits: 1, retryAt: null, reason: null, hint: null, ...kept }
     expect(board(journal.state)).toEqual([
       {
         ...common,
