@@ -66,7 +66,7 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
       : `did you mean '${isBefore ? BEFORE : ''}${near}'?`
   return refuse(
     'not-found',
-    isBefore ? `the plan has no task '${task}'` : `the plan has no checkpoint '${word}', and no task or entry either`,
+    isBefore ? `the plan has no task '${task}'` : `the plan has no task, checkpoint or entry '${word}'`,
     hint,
   )
 }
