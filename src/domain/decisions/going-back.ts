@@ -130,7 +130,11 @@ function stand(draft: Draft, under: Stands): void {
   const reset = new Set(under.resets.map(({ task }) => task))
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
   if (stray.length > 0)
-    emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(draft.state, under) })
+    emit(draft, {
+      type: 'task.reopened',
+      tasks: stray.map(({ definition }) => definition.id),
+      reason: nameOf(draft.state, under),
+    })
   for (const name of under.ended) {
     const task = state.tasks.get(name)
     if (task !== undefined && !reset.has(name)) settleLate(draft, task)
