@@ -18,6 +18,7 @@ export function cardOf(name: string, status: TaskStatus, more: Partial<Card> = {
     optional: false,
     needs: [],
     visit: 1,
+    visits: 1,
     attempt: 0,
     startedAt: null,
     endedAt: null,

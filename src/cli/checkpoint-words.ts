@@ -15,6 +15,8 @@ export function whyWords({ why, task }: Pick<Checkpoint, 'why' | 'task'>): strin
       return `before ${task ?? 'a task'}, by policy`
     case 'risky':
       return `before ${task ?? 'a task'}, which is risky`
+    case 'ended':
+      return 'when the fork ended'
     default:
       return why satisfies never
   }

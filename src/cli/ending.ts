@@ -35,7 +35,7 @@ export async function tellEnd(context: Context, composed: Composed, plan: PlanId
   if (context.settings.json) {
     const retried = board
       .filter(isRetried)
-      .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visit }))
+      .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visits }))
     context.stdout.write(
       envelope({ data: { type: 'summary', summary, retried, held: how.held ?? [], next: nextCommand(summary, how) } }),
     )
@@ -130,10 +130,10 @@ export function counted({ progress }: Pick<Summary, 'progress'>): string {
     .join(' · ')
 }
 
-const isRetried = (card: Card): boolean => card.attempt > 1 || card.visit > 1
+const isRetried = (card: Card): boolean => card.attempt > 1 || card.visits > 1
 
 function times(card: Card): string {
-  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visit > 1 ? `${card.visit} visits` : '']
+  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visits > 1 ? `${card.visits} visits` : '']
     .filter(Boolean)
     .join(', ')
 }

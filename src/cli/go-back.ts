@@ -3,7 +3,7 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import type { Order, RollbackAsk } from '../engine/engine.ts'
+import type { FilePreview, Order, RollbackAsk } from '../engine/engine.ts'
 import type { Change, Choice } from '../workspace/workspace.ts'
 import { answer, print, remark } from './answer.ts'
 import { type CarriedOut, carryOut } from './carry-out.ts'
@@ -12,7 +12,7 @@ import type { Context } from './context.ts'
 import { Complaint, EXIT, refused, usage } from './exit.ts'
 import { submit } from './order.ts'
 import { meantPaths, shellWord } from './path-words.ts'
-import { type Asked, type Foretold, placeName, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
+import { type Asked, doneWords, type Foretold, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
 import { changedBy, resultLines } from './rollback-result.ts'
 import type { Ended } from './rollback-words.ts'
 import { unfinishedRollback } from './shortage-words.ts'
@@ -31,6 +31,10 @@ export interface GoBack {
   readonly name: string
   readonly kind: 'rollback' | 'undo'
   readonly ask: RollbackAsk
+  /** Some tasks or paths only, as they were typed. */
+  readonly only?: Asked['only']
+  /** Asks before anything is ordered, after it was shown; false when the answer is no. */
+  readonly confirm?: () => Promise<boolean>
   /** The words that were typed, apart from choices. */
   readonly command: readonly string[]
   readonly options: ChoiceOptions
@@ -49,7 +53,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   })
   if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
   if (!preview.ok) throw refused(preview.refusal)
-  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview)
+  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview.files)
   const { choices, every } = chosen
   const asked: Asked = {
     name,
@@ -57,6 +61,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     isStart: ask.to === undefined,
     isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
     filesOnly: ask.filesOnly === true || ask.files !== undefined,
+    only: wanted.only ?? {},
     command: sayer(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
     choiceOf: path => choices?.[path] ?? every ?? (options.force === true ? 'theirs' : null),
   }
@@ -71,6 +76,13 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     return EXIT.done
   }
   stopAtConflicts(context, asked)
+  if (wanted.confirm !== undefined && !(await wanted.confirm()))
+    throw new Complaint(
+      EXIT.refused,
+      'not-confirmed',
+      'nothing was changed',
+      'name a place: --to CHECKPOINT, or answer y',
+    )
   const order: Order =
     kind === 'rollback' ? { type: kind, ...ask, ...force, ...chosen } : { type: kind, ...ask, ...force, ...chosen }
   const carried = await ordered(context, composed, wanted, preview, order)
@@ -141,7 +153,9 @@ async function tell(
       by === null ? `finish it with: ${say(`resume ${name}`)}` : `pid ${by.pid} on ${by.host} goes on with it`,
     )
   const summary = await engine.ask({ type: 'summary', plan })
-  const what = kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${placeName(asked)}`
+  const undone =
+    preview.adopted === undefined ? 'the last rollback was undone' : `the adoption of ${preview.adopted} was undone`
+  const what = kind === 'undo' ? undone : doneWords(asked)
   const status = summary?.status ?? 'paused'
   const { type, ...outcome } = ended
   const also = await unforetold(engine, asked, ended)
@@ -185,10 +199,10 @@ export function sayer({ settings }: Context): (words: string) => string {
 
 const ALL = 'all'
 
-function choicesOf(
+export function choicesOf(
   stand: Parameters<typeof meantPaths>[0],
   { keepMine = [], takeTheirs = [], merge = [] }: ChoiceOptions,
-  { files }: Foretold,
+  files: readonly FilePreview[],
 ): Pick<RollbackAsk, 'choices' | 'every'> {
   const known = files.map(({ path }) => path)
   const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from '../compose.ts'
-import type { Context } from './context.ts'
+import type { Context, Terminal } from './context.ts'
 import { Complaint } from './exit.ts'
 import { paint } from './paint.ts'
 
@@ -19,6 +19,8 @@ export interface Said {
 export interface PlaceOptions {
   readonly json?: boolean
   readonly environment?: { readonly [name: string]: string }
+  /** Somebody sits at a terminal, and presses these keys as soon as they are asked. */
+  readonly keys?: string
 }
 
 export async function newPlace() {
@@ -41,7 +43,7 @@ export async function newPlace() {
             said.stderr += text
           },
         },
-        terminal: null,
+        terminal: options.keys === undefined ? null : pressing(options.keys),
         cwd: folder,
         environment: { HOME: folder, PATH: process.env.PATH, PLANFOLD_AS: 'ana@example.com', ...options.environment },
         now: () => Date.now(),
@@ -70,6 +72,20 @@ export async function newPlace() {
         if (found.isFile()) sum.update(await readFile(join(folder, name)))
       }
       return sum.digest('hex')
+    },
+  }
+}
+
+function pressing(keys: string): Terminal {
+  return {
+    columns: () => 80,
+    rows: () => 24,
+    onResize: () => () => {},
+    onKey: listener => {
+      const timer = setImmediate(() => {
+        for (const key of keys) listener(key)
+      })
+      return () => clearImmediate(timer)
     },
   }
 }

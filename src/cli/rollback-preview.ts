@@ -23,6 +23,8 @@ export interface Asked {
   readonly isRunning: boolean
   /** Only files go back. */
   readonly filesOnly: boolean
+  /** Only what these tasks wrote, or only these paths. */
+  readonly only: { readonly tasks?: readonly string[]; readonly files?: readonly string[] }
   /** The command as it was typed, to be gone on with. */
   readonly command: string
 }
@@ -65,16 +67,48 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
 
 function headOf({ paint, now }: Context, asked: Asked): string {
   const { name, preview } = asked
-  const { kind, checkpoint, to } = preview
-  if (kind === 'undo')
-    return `${paint.bold(`undo the last rollback of ${name}`)} ${paint.dim(`(as it stood at entry ${to})`)}`
-  if (checkpoint === null) return paint.bold(`roll ${name} back to ${placeName(asked)}`)
-  const when = `entry ${to}, ${whyWords(checkpoint)}, ${ago(checkpoint.at, now())}`
-  return `${paint.bold(`roll ${name} back to ${escapeForTerminal(checkpoint.name)}`)} ${paint.dim(`(${escapeForTerminal(when)})`)}`
+  const { kind, checkpoint, to, adopted } = preview
+  if (kind === 'undo') {
+    const what =
+      adopted === undefined
+        ? `undo the last rollback of ${name}`
+        : `take the adoption of ${escapeForTerminal(adopted)} back from ${name}`
+    return `${paint.bold(what)} ${paint.dim(`(as it stood at entry ${to})`)}`
+  }
+  const { tasks, files } = asked.only
+  if (tasks !== undefined && tasks.length > 0 && asked.isStart)
+    return paint.bold(`take back what ${listed(tasks)} wrote in ${name}`)
+  const part =
+    tasks !== undefined && tasks.length > 0
+      ? `take what ${listed(tasks)} wrote in ${name} back`
+      : files !== undefined && files.length > 0
+        ? `set ${listed(files)} of ${name} back`
+        : asked.filesOnly
+          ? `set the files of ${name} back`
+          : `roll ${name} back`
+  const when =
+    checkpoint === null
+      ? ''
+      : ` ${paint.dim(`(${escapeForTerminal(`entry ${to}, ${whyWords(checkpoint)}, ${ago(checkpoint.at, now())}`)})`)}`
+  return `${paint.bold(`${part} to ${escapeForTerminal(placeName(asked))}`)}${when}`
 }
 
+/** What was done, for a sentence: a rollback of some tasks or paths says so. */
+export function doneWords(asked: Asked): string {
+  const { tasks, files } = asked.only
+  if (tasks !== undefined && tasks.length > 0) return `what ${listed(tasks)} wrote was taken back`
+  if (files !== undefined && files.length > 0) return `${listed(files)} set back to ${placeName(asked)}`
+  return asked.filesOnly ? `its files were set back to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
+}
+
+const LISTED_MAX = 5
+
+const listed = (names: readonly string[]): string =>
+  `${names.slice(0, LISTED_MAX).map(shownPath).join(', ')}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ''}`
+
 /** Where it goes, for a sentence. */
-export function placeName({ preview: { checkpoint, to }, isStart }: Pick<Asked, 'preview' | 'isStart'>): string {
+export function placeName({ preview: { checkpoint, to, label }, isStart }: Pick<Asked, 'preview' | 'isStart'>): string {
+  if (label !== undefined) return `${label} (entry ${to})`
   return checkpoint?.name ?? (isStart ? `before its first task (entry ${to})` : `entry ${to}`)
 }
 

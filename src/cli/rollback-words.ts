@@ -15,6 +15,7 @@ export const isRollbackEnd = (event: Event): event is Ended =>
 export function rollbackLine({ rollback }: Summary, paint: Paint): string | null {
   if (rollback === undefined) return null
   const { kind, to, checkpoint } = rollback
+  if (kind === 'adopt') return `  ${paint.yellow('adoption')} of a fork under way`
   const what = kind === 'undo' ? 'the last rollback is being undone' : `to ${checkpoint ?? `entry ${to}`}`
   return `  ${paint.yellow('rollback')} under way: ${brief(what)}`
 }

@@ -4,7 +4,7 @@
 
 import type { EditChoices, EventOf, GateQuestion, GateVerdict, ImportedTask, PlanSource } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
-import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
+import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Proposal, Question } from './judgement-event.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
@@ -29,6 +29,8 @@ export type Command =
       readonly place?: string
       /** The entry of `origin` it goes on from. */
       readonly forkedAt?: number
+      /** All files of the folder the fork begins in: what it changes is found by comparing with them. */
+      readonly start?: Sha256
     }
   | {
       readonly type: 'revise'
@@ -128,7 +130,15 @@ export type Command =
   /** Files that had been set back were brought back. */
   | ({ readonly type: 'restore' } & Omit<EventOf<'files.restored'>, 'type'>)
   | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
-  | { readonly type: 'checkpoint'; readonly name: CheckpointName; readonly standing: Standing }
+  | {
+      readonly type: 'checkpoint'
+      readonly name: CheckpointName
+      readonly standing: Standing
+      /** A fork has ended: its files are stored, so that they can be adopted without its folder. */
+      readonly why?: 'ended'
+    }
+  /** The work of this fork was brought into another plan. */
+  | ({ readonly type: 'adopted' } & ForkAdopted)
   /** The worktree the plan works in was made. */
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
@@ -175,8 +185,10 @@ export interface Rollback {
   readonly id: string
   /** When it was asked for; refs that keep what is taken off a branch are named after it. */
   readonly at: Millis
-  /** `undo` takes back the last rollback. */
-  readonly kind: 'rollback' | 'undo'
+  /** `undo` takes back the last rollback. `adopt` brings in what a fork changed; tasks and refs stay as they are. */
+  readonly kind: 'rollback' | 'undo' | 'adopt'
+  /** Of `adopt`: the fork, and what it changed. */
+  readonly adopts?: Adoption
   /** The entry after which the plan stood as it shall stand again. */
   readonly to: number
   /** The checkpoint it is known by. */
@@ -201,6 +213,27 @@ export interface Rollback {
   readonly reason?: string
   /** The plan failed and says that all files go back then; afterwards it ends failed, for the reason above. */
   readonly because?: 'failure'
+}
+
+/** Where the work of a fork was brought, and what became of its folder. */
+export interface ForkAdopted {
+  readonly into: PlanId
+  readonly name: PlanName
+  /** The entry of that plan which says so; null when the fork had changed nothing. */
+  readonly version: number | null
+  readonly folder: 'removed' | 'kept'
+  /** Why the folder was kept. */
+  readonly why?: string
+}
+
+/** The work of a fork, as it is brought into the plan it was made from. */
+export interface Adoption {
+  readonly fork: PlanId
+  readonly name: PlanName
+  /** The change set, from what the fork began with to what it left. */
+  readonly changes: Sha256
+  /** All files of the fork, when they were stored. */
+  readonly snapshot?: Sha256
 }
 
 /** How a task stands after a rollback: open again in a new visit, or ended as it had. */
@@ -291,6 +324,8 @@ export interface RollbackOutcome {
   readonly saved?: Sha256
   /** Paths that are not as they were then, and why; at most a hundred are named. */
   readonly left?: readonly { readonly path: string; readonly reason: string }[]
+  /** Of an adoption: the name of the fork. Then `left` names all of them. */
+  readonly adopted?: PlanName
   /** Bytes somebody wrote while it worked, or between two tasks, kept under their hash. */
   readonly kept?: readonly { readonly path: string; readonly sha256: Sha256 }[]
   readonly git?: readonly GitOperation[]

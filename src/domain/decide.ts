@@ -107,6 +107,11 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     case 'place':
       emit(draft, { type: 'place.made', operations: command.operations })
       return undefined
+    case 'adopted': {
+      const { type: _, ...adopted } = command
+      emit(draft, { type: 'fork.adopted', ...adopted })
+      return undefined
+    }
     case 'rollback':
       return rollback(draft, command)
     case 'restore': {

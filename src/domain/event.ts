@@ -3,7 +3,7 @@
 // docs/formats/journal.md.
 
 import type { ClientEvent } from './client-event.ts'
-import type { Rollback, RollbackOutcome } from './command.ts'
+import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { GitOperation } from './git-operation.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
@@ -31,6 +31,8 @@ export type Event =
       readonly place?: string
       /** The entry of `origin` it goes on from. */
       readonly forkedAt?: number
+      /** All files of the folder the fork begins in. */
+      readonly start?: Sha256
     }
   | {
       readonly type: 'plan.revised'
@@ -91,6 +93,8 @@ export type Event =
       readonly claim?: Claim
       /** The files this visit keeps to itself until it is over. */
       readonly reserves?: Reserves
+      /** So many of its visits were opened by going back, and are no retries. */
+      readonly goneBack?: number
     }
   | {
       readonly type: 'attempt.succeeded'
@@ -105,6 +109,7 @@ export type Event =
       readonly visit: number
       readonly attempt: number
       readonly result: Failed
+      readonly goneBack?: number
     }
   /** Nobody can say how it ended: its owner died, it was interrupted by us, or an agent's claim lapsed. */
   | {
@@ -118,6 +123,7 @@ export type Event =
       readonly lastSign?: Millis
       /** It is certain that it did nothing: the machine lacked what it takes to begin. */
       readonly begun?: false
+      readonly goneBack?: number
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
@@ -187,8 +193,8 @@ export type Event =
   | {
       readonly type: 'checkpoint.taken'
       readonly name: CheckpointName
-      /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. */
-      readonly why: 'asked' | 'task' | 'every' | 'risky'
+      /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. `ended`: a fork ended. */
+      readonly why: 'asked' | 'task' | 'every' | 'risky' | 'ended'
       readonly task?: TaskName
       readonly standing: Standing
     }
@@ -202,6 +208,8 @@ export type Event =
     }
   /** The worktree it works in was made. No part of what a rollback takes back. */
   | { readonly type: 'place.made'; readonly operations: readonly GitOperation[] }
+  /** The work of this fork was brought into another plan. */
+  | ({ readonly type: 'fork.adopted' } & ForkAdopted)
   | ({ readonly type: 'rollback.started' } & Omit<Rollback, 'type'>)
   /** Files and refs are as they were then, apart from what `left` names; each task is reset. */
   | ({ readonly type: 'rollback.finished' } & Omit<RollbackOutcome, 'failure' | 'conflicts'>)

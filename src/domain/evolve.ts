@@ -235,6 +235,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.uncommitted = state.uncommitted.filter(one => one.task !== event.task || one.visit !== event.visit)
       return
     case 'place.made':
+    case 'fork.adopted':
       return
     case 'rollback.started': {
       const { type: _, ...asked } = event
@@ -247,9 +248,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     }
     case 'rollback.finished': {
-      const { resets = [], because } = state.rollback ?? {}
+      const { resets = [], because, kind } = state.rollback ?? {}
       leaveRollback(state)
-      state.setBack = because === 'failure'
+      if (kind !== 'adopt') state.setBack = because === 'failure'
       for (const to of resets) {
         // A person has answered for it, or the rollback would not have come so far.
         if (state.unsureCompensated.includes(to.task)) state.completedOrder = without(state.completedOrder, to.task)

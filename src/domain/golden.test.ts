@@ -634,6 +634,50 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     next({ type: 'finish', as: 'completed', reason: 'good enough', ...ana })
     return journal
   },
+  adopted: () => {
+    const journal = new Journal()
+    const adopt = (fork: number, id: string): CommandOf<'rollback'> => ({
+      type: 'rollback',
+      id,
+      at: 50,
+      kind: 'adopt',
+      to: journal.state.version,
+      resets: [],
+      compensate: [],
+      filesOnly: true,
+      keepGit: true,
+      adopts: {
+        fork: numberedPlanId(fork),
+        name: `try-${fork}` as PlanName,
+        changes: numberedSha(80 + fork),
+        snapshot: numberedSha(90 + fork),
+      },
+    })
+    const failure = { class: 'logic', message: 'somebody has worked there', retryable: false } as const
+    journal.create({ name: 'adopted' as PlanName, tasks: [external('a'), external('b', { needs: ['a'] })] })
+    journal.must({ type: 'start', rules: 4, files: 'seen' })
+    journal.must({ type: 'claim', task: name('a'), token: 'k1', by: 'bo' })
+    journal.must({ type: 'report', task: name('a'), token: 'k1', by: 'bo', result: succeeded() })
+    journal.must({ type: 'pause', reason: 'somebody looks' })
+    journal.must(adopt(2, 'r2'))
+    wentBack(journal, { changes: numberedSha(72), paths: 3, left: [{ path: 'x', reason: 'kept: edited since' }] })
+    journal.must({ type: 'resume' })
+    journal.must({ type: 'claim', task: name('b'), token: 'k2', by: 'bo' })
+    journal.must({ type: 'report', task: name('b'), token: 'k2', by: 'bo', result: succeeded() })
+    journal.must(adopt(3, 'r3'))
+    wentBack(journal, { changes: null, paths: 0, failure, conflicts: ['y'] })
+    const standing = { snapshot: numberedSha(95), files: 2 }
+    journal.must({ type: 'checkpoint', name: 'cp-end' as CheckpointName, standing, why: 'ended' })
+    journal.must({
+      type: 'adopted',
+      into: numberedPlanId(9),
+      name: 'above' as PlanName,
+      version: 12,
+      folder: 'kept',
+      why: 'x',
+    })
+    return journal
+  },
   'said-to-fail': () => {
     const journal = new Journal()
     journal.create({ name: 'said-to-fail' as PlanName, tasks: [] })
@@ -785,6 +829,7 @@ describe('the golden journals', () => {
       'checkpoint.taken': true,
       'git.committed': true,
       'place.made': true,
+      'fork.adopted': true,
       'rollback.started': true,
       'rollback.finished': true,
       'rollback.stopped': true,

@@ -169,6 +169,12 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./kept-files.ts')).keptFiles(roomsOf(rooms, state), state)
   },
+  adoption: async (rooms, { plan, into }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { previewAdoption } = await import('./fork-adoption.ts')
+    return await previewAdoption(rooms, state, into === undefined ? {} : { into })
+  },
   compare: async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null

@@ -3,10 +3,11 @@
 import { isCheckpointName } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state.ts'
-import { suggest } from '../domain/suggest.ts'
-import { type Checkpoint, checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
+import { type Checkpoint, checkpointsOf } from '../domain/views/checkpoints.ts'
 import { planStatus } from '../domain/views/summary.ts'
+import type { Entry } from '../stores/store.ts'
 import type { CheckpointCard, CheckpointDiff } from './engine.ts'
+import { resolveEntry } from './entry-reference.ts'
 import { foldTo } from './rollback-asking.ts'
 import type { Rooms } from './rooms.ts'
 import { composeSince, entriesAfter } from './written.ts'
@@ -17,7 +18,8 @@ export async function checkpoints(rooms: Rooms, state: PlanState): Promise<reado
 
 export async function checkpoint(rooms: Rooms, state: PlanState, name: string): Promise<CheckpointCard | null> {
   const entries = await entriesAfter(rooms.store, state.id, 0)
-  const found = findCheckpoint(checkpointsOf(entries), name)
+  const meant = resolveEntry(entries, name)
+  const found = 'code' in meant ? null : meant.checkpoint
   if (found === null) return null
   const then = foldTo(entries, found.version)
   const decided = entries.filter(({ version }) => version <= found.version).flatMap(({ events }) => events)
@@ -47,17 +49,9 @@ export async function difference(
   to: string | undefined,
 ): Promise<CheckpointDiff> {
   const entries = await entriesAfter(rooms.store, state.id, 0)
-  const all = checkpointsOf(entries)
-  const [a, b] = [findCheckpoint(all, from), to === undefined ? null : findCheckpoint(all, to)]
-  const missing = a === null ? from : to !== undefined && b === null ? to : null
-  if (a === null || missing !== null) {
-    const near = suggest(
-      missing ?? from,
-      all.map(({ name }) => name),
-    )
-    const hint = near === null ? 'see `planfold checkpoints list`' : `did you mean '${near}'?`
-    return { ok: false, refusal: refuse('not-found', `the plan has no checkpoint '${missing}'`, hint) }
-  }
+  const [a, b] = [checkpointAt(entries, from), to === undefined ? null : checkpointAt(entries, to)]
+  if ('code' in a) return { ok: false, refusal: a }
+  if (b !== null && 'code' in b) return { ok: false, refusal: b }
   const [before, after] = [a.standing.snapshot, b === null ? ('now' as const) : b.standing.snapshot]
   if (before !== undefined && after !== undefined && rooms.snapshots !== undefined) {
     const found = await rooms.snapshots.diff(before, after)
@@ -70,6 +64,13 @@ export async function difference(
   const { changes } = await composeSince(rooms, between)
   const turned = changes.map(({ path, before, after }) => ({ path, before: after, after: before }))
   return { ok: true, basis: 'written', changes: isBack ? turned : changes, left: [] }
+}
+
+function checkpointAt(entries: readonly Entry[], word: string): Checkpoint | Refusal {
+  const meant = resolveEntry(entries, word)
+  if ('code' in meant) return meant
+  if (meant.checkpoint !== null) return meant.checkpoint
+  return refuse('not-found', `there is no checkpoint at entry ${meant.version}`, 'see `planfold checkpoints list`')
 }
 
 /** Each name stands for one checkpoint, and for nothing else that can be gone to. */

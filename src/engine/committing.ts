@@ -71,7 +71,8 @@ export interface EntriesToCommit {
   readonly message: string
   readonly actor: Actor
   readonly at: Millis
-  readonly task: TaskName
+  /** Whose work it is; absent for what is no task's. */
+  readonly task?: TaskName
   readonly key: string
 }
 
@@ -94,7 +95,7 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     message: wanted.message,
     actor: wanted.actor,
     at: wanted.at,
-    for: wanted.task,
+    ...(wanted.task === undefined ? {} : { for: wanted.task }),
     key: wanted.key,
     // What is built again by whoever needs it is no part of the work.
     ignored: 'leave',

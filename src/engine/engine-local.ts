@@ -68,6 +68,8 @@ export class EngineLocal implements Engine {
       : await this.#submit(found, order, writing)
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
+    if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
+      await (await late.forkWork()).storeForkEnd(rooms, found.plan)
     return done
   }
 
@@ -104,6 +106,16 @@ export class EngineLocal implements Engine {
         const forking = await (await late.forking()).fork(rooms, state, order, writing)
         const made = forking.ok ? submitted(forking.updated) : forking
         return made.ok && forking.ok ? { ...made, fork: forking.fork } : made
+      }
+      case 'adopt': {
+        const state = await rooms.store.state(plan)
+        if (state === null) return noPlan(name)
+        const adopting = await (await late.adopting()).adopt(rooms, state, order, writing)
+        if (!adopting.ok) return adopting
+        const { updated, adopted } = adopting
+        const said =
+          updated === null ? { ok: true as const, plan, name, version: state.version, events: [] } : submitted(updated)
+        return said.ok ? { ...said, adopted } : said
       }
       case 'claim':
         return await claim(rooms, plan, order, writing)

@@ -40,7 +40,15 @@ import type {
 import type { Change, LeftOut } from '../workspace/workspace.ts'
 import type { AuditTrail, HandedOn } from './audit-answers.ts'
 import type { EditingOrder, EditingQueries } from './editing-orders.ts'
-import type { ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
+import type {
+  AdoptAsk,
+  Adopted,
+  AdoptionPreview,
+  ForkAsk,
+  Forked,
+  RollbackAsk,
+  RollbackPreview,
+} from './going-back-order.ts'
 import type { Halt, Halted } from './halting.ts'
 import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './inbox-answers.ts'
 import type { KeptFile, RestoreAsk } from './kept-files.ts'
@@ -53,7 +61,16 @@ import type { Replay } from './replay.ts'
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
 export type { TaskChanges } from './editing-orders.ts'
 export type { Feed, PlanProgress } from './feed.ts'
-export type { FilePreview, ForkAsk, Forked, RollbackAsk, RollbackPreview } from './going-back-order.ts'
+export type {
+  AdoptAsk,
+  Adopted,
+  AdoptionPreview,
+  FilePreview,
+  ForkAsk,
+  Forked,
+  RollbackAsk,
+  RollbackPreview,
+} from './going-back-order.ts'
 export type { Halt, Halted } from './halting.ts'
 export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './inbox-answers.ts'
 export type { KeptFile, RestoreAsk } from './kept-files.ts'
@@ -143,6 +160,8 @@ export type Order =
   | ({ readonly type: 'fork' } & ForkAsk)
   /** Brings back versions of files that had been set back. Refused where something else stands and nobody chose. */
   | ({ readonly type: 'restore' } & RestoreAsk)
+  /** Of a fork: its work is brought into the plan it was made from, whose journal `undo` takes it back with. */
+  | ({ readonly type: 'adopt' } & AdoptAsk)
   /** Takes back the last rollback; twice is a redo. */
   | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
 
@@ -162,6 +181,8 @@ export type Submitted =
       readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number }
       /** For `fork`; the plan told of is the new one. */
       readonly fork?: Forked
+      /** For `adopt`; the plan told of is the one it is recorded in while it is ordered, then the fork. */
+      readonly adopted?: Adopted
       /** It was ordered before under the same key: version and events are those of then. */
       readonly replayed?: true
     }
@@ -212,6 +233,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
   /** Versions of files that were set back and can be restored, oldest first. */
   keptFiles: { ask: { plan: string }; answer: readonly KeptFile[] | null }
+  /** What `adopt` would do with the work of a fork. */
+  adoption: { ask: { plan: string; into?: string }; answer: AdoptionPreview | null }
   compare: { ask: { plan: string; with: string }; answer: Comparison | null }
   /** Title and body for what the plan did, from its journal and its branch. */
   pullRequest: { ask: { plan: string }; answer: PullRequest | null }

@@ -3,7 +3,7 @@
 
 import { isWatched, keepsToScope, scopeOf } from '../domain/effect.ts'
 import type { Sha256 } from '../domain/id.ts'
-import type { TaskDefinition } from '../domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Failure, GitStanding, Prepared, Standing, Wrote } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
@@ -111,7 +111,9 @@ export async function standingNow(
 }
 
 /** What tasks declare to write is captured even where it is ignored. */
-function scopesOf({ definition }: PlanState): readonly string[] {
+const scopesOf = ({ definition }: Pick<PlanState, 'definition'>): readonly string[] => declaredScopes(definition)
+
+export function declaredScopes(definition: PlanDefinition): readonly string[] {
   const written = definition.tasks.flatMap(({ write }) => write ?? [])
   return [...new Set([...(definition.policy?.write ?? []), ...written])]
 }

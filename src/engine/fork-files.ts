@@ -150,6 +150,8 @@ export interface Settled {
   readonly files: number
   /** What could not be brought: ignored places, files that were never stored. */
   readonly left: readonly LeftOut[]
+  /** Copied although no commit holds them and the plan did not write them: a person's untracked files. */
+  readonly uncommitted: readonly string[]
   readonly operations: readonly GitOperation[]
   /** Why it is no worktree although there is a repository. */
   readonly why?: string
@@ -184,7 +186,10 @@ export async function settle(settling: Settling, files: FilesThen): Promise<Answ
   if (!made.ok) return made
   const why = worktree === null ? {} : { why: worktree.failure.message }
   const place = relative(rooms.root, folder)
-  return { ok: true, settled: { kind: 'folder', place, files: made.files, left: made.left, operations: [], ...why } }
+  return {
+    ok: true,
+    settled: { kind: 'folder', place, files: made.files, left: made.left, uncommitted: [], operations: [], ...why },
+  }
 }
 
 type NoWorktree = { readonly ok: false; readonly failure: Failure; readonly insteadAFolder: boolean }
@@ -213,7 +218,8 @@ async function inWorktree(
   if (laid === null) throw new Error('bug: these rooms cannot look at the files of a place')
   if (!laid.ok) return { ...laid, insteadAFolder: false }
   const { operations } = added.value
-  return { ok: true, settled: { kind: 'worktree', place, files: laid.files, left: laid.left, operations } }
+  const { files: count, left, uncommitted } = laid
+  return { ok: true, settled: { kind: 'worktree', place, files: count, left, uncommitted, operations } }
 }
 
 /** From the commit that stood there then; from HEAD where that is gone. */
@@ -226,7 +232,7 @@ async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAns
 async function layOver(
   snapshots: Snapshots,
   { base, instead }: FilesThen,
-): Promise<Answer<{ readonly files: number; readonly left: readonly LeftOut[] }>> {
+): Promise<Answer<Pick<Settled, 'files' | 'left' | 'uncommitted'>>> {
   const taken = await snapshots.snapshot()
   if (!taken.ok) return taken
   const found = await snapshots.diff(taken.manifest, base)
@@ -243,5 +249,8 @@ async function layOver(
   const laid = await snapshots.rollback(target.manifest, have)
   if (!laid.ok) return laid
   await snapshots.settled()
-  return { ok: true, files: taken.files, left: [...found.left, ...laid.left] }
+  const uncommitted = found.changes.flatMap(({ path, before, after }) =>
+    before === null && after !== null && after.type !== 'directory' && !instead.has(path) ? [path] : [],
+  )
+  return { ok: true, files: taken.files, left: [...found.left, ...laid.left], uncommitted }
 }

@@ -1,7 +1,7 @@
 // What a fork goes on from: the entry that is meant, the tasks that had ended there, and the definition it goes on with. Pure;
 // nothing is looked up here but the journal that is handed in.
 
-import { type ImportedTask, tasksOf } from '../domain/event.ts'
+import type { ImportedTask } from '../domain/event.ts'
 import { evolve } from '../domain/evolve.ts'
 import { expandTasks } from '../domain/expand.ts'
 import { newState } from '../domain/fold.ts'
@@ -10,11 +10,10 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import { ENDED } from '../domain/status.ts'
 import { suggest } from '../domain/suggest.ts'
 import { outcomeTargets } from '../domain/task-graph.ts'
-import { checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
 import type { Entry } from '../stores/store.ts'
+import { resolveEntry } from './entry-reference.ts'
 import type { ForkAsk } from './going-back-order.ts'
 
 export interface ForkPoint {
@@ -24,15 +23,11 @@ export interface ForkPoint {
   readonly then: PlanState
 }
 
-/** The number of an entry, a checkpoint by its name, or a task: then it is where that task had ended last. */
+/** `from` as `resolveEntry` reads it: a task means where it had ended last. */
 export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | Refusal {
-  const last = entries.at(-1)?.version ?? 0
-  const version = /^\d{1,15}$/.test(from)
-    ? Number(from)
-    : (findCheckpoint(checkpointsOf(entries), from)?.version ?? endOf(entries, from))
-  if (typeof version !== 'number') return version
-  if (version < 1 || version > last)
-    return refuse('not-found', `the plan has no entry ${version}`, `its entries are 1 to ${last}; see \`planfold log\``)
+  const found = resolveEntry(entries, from)
+  if ('code' in found) return found
+  const { version } = found
   const then = newState()
   for (const entry of entries) {
     if (entry.version > version) break
@@ -40,29 +35,6 @@ export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | 
     then.version = entry.version
   }
   return { version, then }
-}
-
-function endOf(entries: readonly Entry[], name: string): number | Refusal {
-  const state = newState()
-  let [found, hadEnded]: [number | null, boolean] = [null, false]
-  for (const { version, now, events } of entries) {
-    for (const event of events) evolve(state, event, now)
-    if (!events.some(event => event.type === 'rollback.finished' || tasksOf(event).includes(name as TaskName))) continue
-    const task = state.tasks.get(name as TaskName)
-    const hasEnded = task !== undefined && ENDED.has(task.status)
-    if (hasEnded && !hadEnded) found = version
-    hadEnded = hasEnded
-  }
-  if (found !== null) return found
-  if (state.tasks.has(name as TaskName))
-    return refuse(
-      'not-ready',
-      `the task '${name}' has not ended, so there is nothing to go on from`,
-      'name a task that has ended, a checkpoint, or an entry: see `planfold log`',
-    )
-  const near = suggest(name, [...state.tasks.keys(), ...checkpointsOf(entries).map(one => one.name)])
-  const hint = near === null ? 'see `planfold checkpoints list` and `planfold log`' : `did you mean '${near}'?`
-  return refuse('not-found', `the plan has no task, checkpoint or entry '${name}'`, hint)
 }
 
 /** What had ended there stays ended, with what it left. What had failed for good, was cancelled or undone is open again. */

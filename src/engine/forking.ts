@@ -14,7 +14,7 @@ import { ENDED } from '../domain/status.ts'
 import { definitionHash } from '../format/hash.ts'
 import type { Updated } from '../stores/store.ts'
 import type { ForkAsk, Forked } from './engine.ts'
-import { MissingChanges } from './footprint.ts'
+import { declaredScopes, MissingChanges } from './footprint.ts'
 import { filesThen, folderOf, isFree, type Settled, settle } from './fork-files.ts'
 import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
 import { roomsOf } from './places.ts'
@@ -61,6 +61,11 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
   const definition: PlanDefinition = { ...defined, name: named }
   const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
+  // What it begins with, so that what it changes is known whoever changes it.
+  const start =
+    place === undefined
+      ? undefined
+      : await rooms.at?.(place).snapshots?.snapshot({ scopes: declaredScopes(definition) })
   const updated = await rooms.store.create(
     {
       type: 'create',
@@ -75,6 +80,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
       ...(ask.source === undefined ? {} : { source: ask.source }),
       ...(imported.length === 0 ? {} : { imported }),
       ...(place === undefined ? {} : { place }),
+      ...(start?.ok === true ? { start: start.manifest } : {}),
     },
     actor,
     once === undefined ? {} : { once },
@@ -135,6 +141,7 @@ function told(
             left: { paths: settled.left.length, first: settled.left.slice(0, TOLD_MAX) },
             others: files?.others ?? 'now',
             unseen: (files?.unseen ?? []).slice(0, TOLD_MAX),
+            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, TOLD_MAX) },
             ...(settled.why === undefined ? {} : { why: settled.why }),
           },
   }

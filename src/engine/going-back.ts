@@ -10,6 +10,7 @@ import { gitOperationsSince } from '../domain/views/git-operations.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges } from './footprint.ts'
+import { commitAdopted, toAdopt } from './fork-adopted.ts'
 import type { Rooms } from './rooms.ts'
 import { failureFor, isFailStop, shortageOf } from './shortage.ts'
 import { composeSince, entriesAfter, scopesIn, type Written } from './written.ts'
@@ -27,21 +28,29 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     const all = await entriesAfter(rooms.store, plan, 0)
     const [until, entries] = [all.slice(0, under.to), all.slice(under.to)]
     const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
-    const written = await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
+    const written =
+      under.adopts === undefined
+        ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
+        : { changes: await toAdopt(rooms, under.adopts), kept: [], shared: [] }
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)
       return stopped(
         rolled.failure,
         rolled.conflicts?.map(({ path }) => path),
       )
-    const git = await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
+    const git =
+      under.adopts === undefined
+        ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
+        : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
     const left = [...(rolled?.left ?? []), ...git.left]
     const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
     return {
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
       paths: rolled?.changed.length ?? 0,
       ...(rolled === null ? {} : { saved: rolled.saved }),
-      ...(left.length === 0 ? {} : { left: left.slice(0, TOLD_MAX) }),
+      ...(under.adopts === undefined ? {} : { adopted: under.adopts.name }),
+      // What an adoption left is still to be adopted, however many.
+      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, TOLD_MAX) : left }),
       // However many: what somebody wrote is stored, and only this names it.
       ...(kept.length === 0 ? {} : { kept }),
       ...(git.done.length === 0 ? {} : { git: git.done }),

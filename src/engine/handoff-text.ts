@@ -49,7 +49,7 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
 
 export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
   const { tasks } = facts
-  const again = tasks.filter(({ attempts, visits }) => attempts > visits || visits > 1)
+  const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
     [statusLine(facts)],
     section('Asked', [
@@ -96,7 +96,12 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string
     section(
       'Rolled back',
       facts.rollbacks.map(({ version, at, by, kind, to, how, paths, saved, message }) => {
-        const what = kind === 'undo' ? 'the last rollback was undone' : `to ${code(to)}`
+        const what =
+          kind === 'undo'
+            ? 'the last rollback was undone'
+            : kind === 'adopt'
+              ? `the work of the fork ${code(to)} was adopted`
+              : `to ${code(to)}`
         const kept = saved === null ? '' : `; what stood there is kept as ${code(saved)}`
         return `- ${time(at)}, entry ${version}, ${text(by)}: ${what}, ${how}, ${count(paths, 'path')}${kept}${message === null ? '' : `: ${text(message)}`}`
       }),

@@ -3,6 +3,8 @@
 // repeats itself to the letter. What drives a plan or takes an order imports lazily from here and nowhere else.
 
 export const late = {
+  adopting: lately(() => import('./fork-adoption.ts')),
+  forkWork: lately(() => import('./fork-work.ts')),
   apart: lately(() => import('./apart.ts')),
   asking: lately(() => import('./rollback-asking.ts')),
   attending: lately(() => import('./attending.ts')),

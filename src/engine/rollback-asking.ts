@@ -11,11 +11,12 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 import { type Meaning, meaningFor, meaningOf } from '../domain/rollback.ts'
 import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
-import { type Checkpoint, checkpointsOf, findCheckpoint } from '../domain/views/checkpoints.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import { gitOperationsSince } from '../domain/views/git-operations.ts'
 import type { Entry } from '../stores/store.ts'
 import type { RollbackStep } from '../workspace/git/git.ts'
 import type { FilePreview, RollbackAsk, RollbackPreview } from './engine.ts'
+import { resolveEntry } from './entry-reference.ts'
 import { MissingChanges } from './footprint.ts'
 import { choiceFor, touchesGit, whenPushed } from './going-back.ts'
 import type { Rooms } from './rooms.ts'
@@ -37,7 +38,7 @@ export type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal
 export async function workOut(
   rooms: Rooms,
   state: PlanState,
-  kind: Rollback['kind'],
+  kind: Exclude<Rollback['kind'], 'adopt'>,
   ask: RollbackAsk,
 ): Promise<WorkedOut> {
   const { version } = state
@@ -84,6 +85,8 @@ export async function workOut(
     return {
       ok: true,
       kind,
+      ...(place.adopted === undefined ? {} : { adopted: place.adopted }),
+      ...(place.label === undefined ? {} : { label: place.label }),
       to,
       checkpoint,
       files,
@@ -161,44 +164,39 @@ export function objection(worked: Worked, plan: string): Refusal | null {
 interface Place {
   readonly to: number
   readonly checkpoint: Checkpoint | null
+  /** The fork whose adoption is taken back. */
+  readonly adopted?: string
+  /** In words, when a task was named. */
+  readonly label?: string
 }
 
 function placeOf(entries: readonly Entry[], reference: string | undefined): Place | Refusal {
-  const last = entries.at(-1)?.version ?? 0
   if (reference === undefined) {
     const started = entries.find(({ events }) => events.some(event => event.type === 'plan.started'))
     return started === undefined
       ? refuse('illegal-transition', 'cannot roll back: the plan was not started', 'nothing has been done yet')
       : { to: started.version, checkpoint: null }
   }
-  const all = checkpointsOf(entries)
-  const checkpoint = findCheckpoint(all, reference)
-  if (checkpoint !== null) return { to: checkpoint.version, checkpoint }
-  if (/^\d{1,9}$/.test(reference) && Number(reference) >= 1 && Number(reference) <= last)
-    return { to: Number(reference), checkpoint: all.findLast(one => one.version === Number(reference)) ?? null }
-  const near = suggest(
-    reference,
-    all.map(({ name }) => name),
-  )
-  return refuse(
-    'not-found',
-    `the plan has no checkpoint '${reference}'`,
-    near === null ? 'see `planfold checkpoints list`' : `did you mean '${near}'?`,
-  )
+  const found = resolveEntry(entries, reference)
+  if ('code' in found) return found
+  const { version, checkpoint, label } = found
+  return { to: version, checkpoint, ...(label === undefined ? {} : { label }) }
 }
 
 function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {
   let begun: number | null = null
-  let last: number | null = null
+  let last: Place | null = null
   for (const { version, events } of entries) {
-    for (const { type } of events) {
-      if (type === 'rollback.started') begun = version
-      if (type === 'rollback.finished') last = begun
+    for (const event of events) {
+      if (event.type === 'rollback.started') begun = version
+      if (event.type !== 'rollback.finished' || begun === null) continue
+      const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
+      last = { to: begun - 1, checkpoint: null, ...adopted }
     }
   }
-  if (last === null)
-    return refuse('not-found', 'nothing was rolled back, so there is nothing to undo', 'see `planfold log`')
-  return { to: last - 1, checkpoint: null }
+  return (
+    last ?? refuse('not-found', 'nothing was rolled back or adopted, so there is nothing to undo', 'see `planfold log`')
+  )
 }
 
 /** When only files go back, every task stays as it is. */

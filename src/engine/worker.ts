@@ -184,7 +184,10 @@ export class WorkerLocal implements Worker {
       // Remembers where they are now.
       missingFolder(rooms)
       const loop = new PlanLoop(rooms, plan, taken, options)
-      return await this.#traced(plan, taken, () => loop.run(owner.lost))
+      const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
+      const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
+      if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
+      return driven
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
       if (error instanceof ShortageMet) return { status: 'short', shortage: error.shortage }

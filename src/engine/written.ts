@@ -87,7 +87,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       )) {
         if (credit.isOthers(event, change.path)) continue
         if (isOurs) add(change, event.type === 'rollback.finished')
-        else others.push(change)
+        // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
+        else if (event.type !== 'rollback.finished') others.push(change)
         if (visit?.isUnsure === true) unsure.add(change.path)
       }
     }

@@ -36,10 +36,27 @@ export async function orderOutOfReach(call: Asking, plan: string | null, order: 
   if (plan === null) return null
   const found = await findPlan(call, plan)
   if (isProblem(found)) return found
+  if (order.type === 'adopt') return await adoptionOutOfReach(call, found.plan, order.into)
   if (order.type !== 'fork') return null
   // It is another plan, in the session of this one.
   const session = (await call.rooms.engine.ask({ type: 'summary', plan: found.plan }))?.session
   return refuseMaking(call, session ?? undefined)
+}
+
+/** It writes into the plan that is named, or into one above the fork. */
+async function adoptionOutOfReach(call: Asking, fork: string, into: string | undefined): Promise<Problem | null> {
+  if (into !== undefined) {
+    const named = await findPlan(call, into)
+    return isProblem(named) ? named : null
+  }
+  const seen = new Set<string>()
+  for (let at: string | null = fork; at !== null && !seen.has(at); ) {
+    seen.add(at)
+    const found = await findPlan(call, at)
+    if (isProblem(found)) return found
+    at = (await call.rooms.engine.ask({ type: 'summary', plan: found.plan }))?.origin ?? null
+  }
+  return null
 }
 
 /** For whoever sees some plans only: what they are answered instead; null when the engine may be asked as it is. */
@@ -81,6 +98,8 @@ export async function queryOutOfReach(
       if (query.plan === undefined) return refuseScoped(call)
       return (await isInScope(call, query.plan)) ? null : { answer: { items: [], next: null, complete: true } }
     default: {
+      if (query.type === 'adoption' && (await adoptionOutOfReach(call, query.plan, query.into)) !== null)
+        return { answer: null }
       const named = 'plan' in query && query.plan !== undefined ? [query.plan] : []
       if (named.length === 0) return refuseScoped(call)
       for (const reference of query.type === 'compare' ? [...named, query.with] : named)

@@ -68,9 +68,10 @@ export async function checkpointsOf(engine: Engine, plan: PlanId) {
   )
 }
 
-const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky']: (task: string) => string } = {
+const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended']: (task: string) => string } = {
   after: task => `after ${task}`,
   asked: () => 'taken by hand',
+  ended: () => 'taken when the fork ended',
   task: task => `taken by ${task}`,
   every: task => `before ${task}, by policy`,
   risky: task => `before ${task}, which is risky`,

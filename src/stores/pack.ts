@@ -38,16 +38,21 @@ type PackedEvent =
 function packEvent(event: Event): PackedEvent {
   switch (event.type) {
     case 'attempt.started': {
-      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim, reserves } = event
-      const more = { preimage, before, unwatched, inputHash, claim, reserves } satisfies Record<StartedMore, unknown>
+      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim, reserves, goneBack } = event
+      const more = { preimage, before, unwatched, inputHash, claim, reserves, goneBack } satisfies Record<
+        StartedMore,
+        unknown
+      >
       // By far the most events are these four words; taking an object apart by `...rest` costs more than writing it.
-      const isPlain =
-        preimage === undefined && before === undefined && unwatched === undefined && reserves === undefined
+      const isUnseen = preimage === undefined && before === undefined && unwatched === undefined
+      const isPlain = isUnseen && reserves === undefined && goneBack === undefined
       if (isPlain && inputHash === undefined && claim === undefined) return [type, task, visit, attempt]
       return [type, task, visit, attempt, more]
     }
     case 'attempt.succeeded':
     case 'attempt.failed': {
+      // Seldom; a word that is not packed would be lost.
+      if ('goneBack' in event) return event
       return [event.type, event.task, event.visit, event.attempt, event.result]
     }
     default:

@@ -157,6 +157,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'checkpoint.taken':
       case 'git.committed':
       case 'place.made':
+      case 'fork.adopted':
       case 'rollback.stopped':
       case 'compensation.started':
       case 'compensation.finished':

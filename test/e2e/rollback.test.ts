@@ -223,7 +223,7 @@ describe('planfold rollback', () => {
       [['--files', 'nothing'], /has written nothing since that 'nothing' means/],
       [['--files', '../elsewhere'], /is outside the workspace/],
       [['--tasks', 'lst'], /has no task 'lst'[\s\S]*did you mean 'last'/],
-      [['--to', 'cp-nowhere'], /no checkpoint 'cp-nowhere'/],
+      [['--to', 'cp-nowhere'], /no task, checkpoint or entry 'cp-nowhere'/],
       [['--keep-mine', 'all', '--merge', 'all'], /only one choice/],
     ] as const) {
       const said = await here.planfold('rollback', 'work', ...argv)

@@ -88,7 +88,7 @@ function lines(
   ]
 }
 
-function patchLines(paint: Context['paint'], patch: Patch): readonly string[] {
+export function patchLines(paint: Context['paint'], patch: Patch): readonly string[] {
   if (patch.type !== 'text') return [paint.dim(`    ${patch.why}`)]
   return patch.lines.map(line => {
     const shown = `    ${escapeForTerminal(line.replaceAll('\t', '        '))}`
@@ -103,7 +103,7 @@ function patchLines(paint: Context['paint'], patch: Patch): readonly string[] {
   })
 }
 
-async function patchFor(composed: Composed, { path, before, after }: Change): Promise<Patch | null> {
+export async function patchFor(composed: Composed, { path, before, after }: Change): Promise<Patch | null> {
   if (before?.type !== 'file' && after?.type !== 'file') return null
   if (before?.type === 'file' && after?.type === 'file' && before.sha256 === after.sha256) return null
   const sides = [before, after].map(side => (side?.type === 'file' ? side : null))

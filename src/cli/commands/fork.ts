@@ -48,6 +48,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
       answer(context, data, () => [
         ...lines(context, made.name, origin, forked),
+        ...(forked.works.in === 'workspace' ? [] : [`  bring its work over later with: planfold adopt ${made.name}`]),
         `  start it with: planfold run ${made.name}`,
       ])
       return EXIT.done
@@ -101,7 +102,7 @@ function lines(
     line('open', `${open.length}${named(open)}`),
   ]
   if (works.in === 'workspace') return [head, ...tasks, line('works in', 'the workspace, as its files are now')]
-  const { place, files, left, others, unseen, why } = works
+  const { place, files, left, others, unseen, uncommitted, why } = works
   const what = works.in === 'worktree' ? `a worktree on branch plan/${name}` : `a folder of its own, ${files} files`
   return [
     head,
@@ -112,6 +113,9 @@ function lines(
       `what the plan wrote is as it was then; all others are as they ${others === 'then' ? 'were then' : 'are now'}`,
     ),
     ...(left.paths === 0 ? [] : [line('missing', `${left.paths} paths: ${some(left.first.map(reasoned))}`)]),
+    ...(uncommitted.paths === 0
+      ? []
+      : [line('copied', `${uncommitted.paths} files that are in no commit: ${some(uncommitted.first)}`)]),
     ...(works.in === 'worktree' ? [line('ignored', 'what git or .planfoldignore ignores is not brought along')] : []),
     ...(unseen.length === 0
       ? []

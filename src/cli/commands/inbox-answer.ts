@@ -231,7 +231,8 @@ function report(
 
 /** The same rollback once more, bound to the same files and tasks. */
 async function again(context: Context, composed: Composed, item: InboxEntry, word: string): Promise<number> {
-  if (item.asks.type !== 'rollback') throw new Error('bug: only a rollback can be tried again here')
+  if (item.asks.type !== 'rollback' || item.asks.kind === 'adopt')
+    throw new Error('bug: only a rollback can be tried again here')
   const { kind, to, only } = item.asks
   const { paths, tasks, filesOnly, keepGit } = only
   const choice: ChoiceOptions =

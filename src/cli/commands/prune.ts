@@ -2,6 +2,7 @@
 // --archive the plans that ended before then are archived first.
 
 import type { Composed } from '../../compose.ts'
+import { unadoptedForks } from '../../operations/unadopted-forks.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -22,13 +23,17 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
   return await withState(context, { create: false }, async composed => {
     const before = composed.now() - options.before
     const archived: string[] = []
-    for (const row of options.archive === true ? await endedBefore(composed, before) : []) {
+    const ended = options.archive === true ? await endedBefore(composed, before) : []
+    const { keep, unadopted } = await unadoptedForks(composed.engine, ended)
+    for (const row of ended) {
+      if (keep.has(row.id)) continue
       if (!dryRun) await submit(composed, row.id, { type: 'archive' })
       archived.push(row.name)
     }
     const pruned = await composed.engine.ask({ type: 'prune', before, dryRun })
     const verb = dryRun ? 'would be' : 'were'
-    answer(context, { dryRun, archived, ...pruned }, () => [
+    answer(context, { dryRun, archived, unadopted, ...pruned }, () => [
+      ...unadopted.map(name => `${name} is a fork with unadopted work and was not archived: planfold adopt ${name}`),
       ...(options.archive === true ? [`${archived.length} plans ${verb} archived`] : []),
       `${pruned.plans} plans, ${pruned.entries} entries, ${pruned.blobs} blobs (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
       ...(pruned.held === 0

@@ -2,6 +2,7 @@
 
 import type { Composed } from '../../compose.ts'
 import type { RollbackAsk } from '../../engine/engine.ts'
+import { confirm } from '../confirm.ts'
 import { type Context, withState } from '../context.ts'
 import { refused, usage } from '../exit.ts'
 import { type ChoiceOptions, goBack } from '../go-back.ts'
@@ -14,6 +15,7 @@ export interface RollbackOptions extends ChoiceOptions {
   readonly tasks?: readonly string[]
   readonly filesOnly?: boolean
   readonly keepGit?: boolean
+  readonly yes?: boolean
 }
 
 export async function rollback(context: Context, word: string | undefined, options: RollbackOptions): Promise<number> {
@@ -33,11 +35,17 @@ export async function rollback(context: Context, word: string | undefined, optio
       ...meant,
       kind: 'rollback',
       ask: files === undefined ? whole : { ...whole, files },
+      only: { tasks, ...(options.files === undefined ? {} : { files: options.files }) },
+      ...(asksFirst(context, options) ? { confirm: () => confirm(context, `take all of ${meant.name} back?`) } : {}),
       command: commandOf(meant.name, options),
       options,
     })
   })
 }
+
+/** Without a place everything goes back: a person at a terminal is asked first. Scripts are not, and `--yes` says yes. */
+const asksFirst = ({ terminal, settings }: Context, { to, files, tasks, yes }: RollbackOptions): boolean =>
+  to === undefined && files === undefined && tasks === undefined && yes !== true && terminal !== null && !settings.json
 
 /** The words of --files as patterns from the workspace; one that means nothing the plan wrote since is a mistake. */
 async function patterns(

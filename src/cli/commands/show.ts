@@ -58,7 +58,7 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       { text: card.status, tint: tint(paint, card.status) },
       card.action,
       card.effect,
-      card.attempt === 0 ? '' : card.visit > 1 ? `${card.attempt} (visit ${card.visit})` : String(card.attempt),
+      card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (visit ${card.visits})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
       brief(card.reason ?? card.title ?? ''),
     ])

@@ -20,7 +20,10 @@ export function addGoingBack(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('set files, tasks and git back to a checkpoint; shows first what will happen')
     .argument('[plan]', PLAN)
-    .option('--to <checkpoint>', 'a checkpoint, or the number of an entry; before the first task when left out')
+    .option(
+      '--to <where>',
+      'a checkpoint, TASK (where it ended), before:TASK, or the number of an entry; all of it when left out',
+    )
     .addOption(
       new Option('--files <pattern...>', 'only these files, folders or patterns; tasks stay as they are').conflicts(
         'tasks',
@@ -28,18 +31,21 @@ export function addGoingBack(program: Command, act: Act): void {
     )
     .option('--tasks <task...>', 'only what these tasks wrote; they and what needs them are open again')
     .option('--files-only', 'files go back, tasks and git stay as they are')
+    .option('-y, --yes', 'do not ask before everything is taken back')
   withChoices(rollback)
     .addHelpText(
       'after',
       `
 Examples:
   planfold rollback release --dry-run                        what would happen
-  planfold rollback release --to cp-build-20261115T083000123Z
+  planfold rollback release --to cp-build-20261115T083000123Z    or the beginning of its name: --to cp-build
+  planfold rollback release --to before:pack                 as it stood before pack began
   planfold rollback release --files src docs/guide.md        some files only
   planfold rollback release --keep-mine notes.md --take-theirs all
 
 Only what the plan wrote is touched. Where somebody has worked since, nothing happens until you choose: your bytes are
-either left in place or stored first. \`planfold undo\` takes a rollback back.`,
+either left in place or stored first. Without --to all work of the plan goes back; at a terminal you are asked first.
+\`planfold undo\` takes a rollback back.`,
     )
     .action((plan: string | undefined, options: RollbackOptions) =>
       act(async context => (await import('../commands/rollback.ts')).rollback(context, plan, options)),

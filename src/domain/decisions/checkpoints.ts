@@ -16,7 +16,7 @@ export function takeCheckpoint(draft: Draft, command: CommandOf<'checkpoint'>): 
       'cannot take a checkpoint: the plan was not started',
       'start it first: planfold run',
     )
-  emit(draft, { type: 'checkpoint.taken', name: command.name, why: 'asked', standing: command.standing })
+  emit(draft, { type: 'checkpoint.taken', name: command.name, why: command.why ?? 'asked', standing: command.standing })
   return undefined
 }
 

@@ -3,6 +3,7 @@
 // that turn has done nothing. Whoever finds the same items again changes nothing.
 
 import type { Expanded } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { checkGraph } from '../graph.ts'
 import type { TaskState } from '../state.ts'
 import { allTasks, isStartable, isUnjudged } from '../task-graph.ts'
@@ -25,7 +26,13 @@ function bind(draft: Draft, task: TaskState, { items, definition, hash }: Expand
   const { id, action, when } = task.definition
   if (action.type !== 'items') return
   if (isUnjudged(task)) emit(draft, { type: 'criterion.judged', task: id, criterion: when ?? '', holds: true })
-  emit(draft, { type: 'attempt.started', task: id, visit: task.visit, attempt: task.attempt + 1 })
+  emit(draft, {
+    type: 'attempt.started',
+    task: id,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    ...goneBackIn(draft.state, task),
+  })
   const obstacle = hash === draft.state.hash ? null : whyNot(draft, definition)
   if (obstacle !== null) {
     const failure = { class: 'logic', message: `the items of '${action.of}' cannot be bound: ${obstacle}` } as const

@@ -2,6 +2,7 @@
 // passed over in their name, what has failed stays failed, and what must be approved is not approved by it.
 
 import type { CommandOf } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { DONE_TASK } from '../graph.ts'
 import { nameKey } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -28,7 +29,15 @@ export function finish(draft: Draft, command: CommandOf<'finish'>): Refusal | un
       const { id } = task.definition
       // Their own claim: it is given back.
       if (task.status === 'running')
-        emit(draft, { type: 'attempt.lost', task: id, visit: task.visit, attempt: task.attempt, reason, byUs: true })
+        emit(draft, {
+          type: 'attempt.lost',
+          task: id,
+          visit: task.visit,
+          attempt: task.attempt,
+          reason,
+          byUs: true,
+          ...goneBackIn(state, task),
+        })
       emit(draft, { type: 'task.skipped', task: id, reason, by })
     }
   }

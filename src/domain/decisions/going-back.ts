@@ -24,7 +24,7 @@ export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal 
   const { state } = draft
   if (state.status === 'draft') return illegal(state, 'roll back', 'nothing has been done yet')
   if (state.compensating !== null) return illegal(state, 'roll back', 'its tasks are being compensated')
-  const refusal = refuseUnknown(draft, command)
+  const refusal = refuseUnknown(draft, command) ?? (command.kind === 'adopt' ? refuseWorking(state) : undefined)
   if (refusal !== undefined) return refusal
   const unsafe = runningInOrder(state).find(task => !mayRunAgain(effectOf(state.definition, task.definition)))
   if (unsafe !== undefined && command.force !== true)
@@ -36,11 +36,23 @@ export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal 
   const ended = PLAN_ENDED.has(state.status)
   const { type: _, ...asked } = command
   emit(draft, { type: 'rollback.started', ...asked })
-  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(command) })
+  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(state, command) })
   const reset = new Set(asked.resets.map(({ task }) => task))
   for (const task of state.order)
-    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(command), 'by us')
+    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(state, command), 'by us')
   return undefined
+}
+
+/** Nobody may work in the files while the work of a fork is brought in: it would count as theirs. */
+function refuseWorking(state: PlanState): Refusal | undefined {
+  const busy = state.order.find(task => task.status === 'running' || task.claim !== null)
+  if (busy === undefined) return undefined
+  const name = state.definition.name
+  return refuse(
+    'not-ready',
+    `'${busy.definition.id}' of '${name}' is working in the files that the fork would change`,
+    `wait for it, or pause the plan first: planfold pause ${name}`,
+  )
 }
 
 function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
@@ -65,11 +77,12 @@ export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void 
   }
   emit(draft, { type: 'rollback.finished', ...done })
   if (under.because === 'failure') return endFailed(draft, under, setBackWords(outcome))
+  if (under.kind === 'adopt') return standAsBefore(draft, under)
   stand(draft, under)
   const ends = isAtRest(state) ? (under.ends ?? null) : null
   if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
   else if (under.resets.length > 0 || !endAgain(draft, under))
-    emit(draft, { type: 'plan.paused', reason: nameOf(under) })
+    emit(draft, { type: 'plan.paused', reason: nameOf(draft.state, under) })
 }
 
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
@@ -79,9 +92,18 @@ export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly
   emit(draft, { type: 'rollback.stopped', ...outcome })
   if (under.because === 'failure')
     return endFailed(draft, under, `its files were not set back: ${outcome.failure.message}`)
+  if (under.kind === 'adopt') return standAsBefore(draft, under)
   stand(draft, { ...under, resets: [], filesOnly: undefined })
   if (!endAgain(draft, under))
     emit(draft, { type: 'plan.paused', reason: `the rollback was stopped: ${outcome.failure.message}` })
+}
+
+/** An adoption changes files only: the plan is paused, has ended or goes on as it did before. */
+function standAsBefore(draft: Draft, under: RollbackUnderWay): void {
+  stand(draft, under)
+  const { status, reason } = under.was
+  if (endAgain(draft, under) || status !== 'paused') return
+  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(draft.state, under) })
 }
 
 /** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
@@ -95,9 +117,12 @@ function setBackWords({ paths, left = [] }: RollbackOutcome): string {
   return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
 }
 
-type Stands = Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint' | 'resets' | 'ended'> & {
-  readonly filesOnly?: true | undefined
-}
+type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'tasks'>
+
+type Stands = Named &
+  Pick<RollbackUnderWay, 'resets' | 'ended'> & {
+    readonly filesOnly?: true | undefined
+  }
 
 /** Whoever may go on goes on, whoever may not does not, and what ended meanwhile has its consequences. */
 function stand(draft: Draft, under: Stands): void {
@@ -105,7 +130,11 @@ function stand(draft: Draft, under: Stands): void {
   const reset = new Set(under.resets.map(({ task }) => task))
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
   if (stray.length > 0)
-    emit(draft, { type: 'task.reopened', tasks: stray.map(({ definition }) => definition.id), reason: nameOf(under) })
+    emit(draft, {
+      type: 'task.reopened',
+      tasks: stray.map(({ definition }) => definition.id),
+      reason: nameOf(draft.state, under),
+    })
   for (const name of under.ended) {
     const task = state.tasks.get(name)
     if (task !== undefined && !reset.has(name)) settleLate(draft, task)
@@ -148,6 +177,8 @@ function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): 
   return true
 }
 
-function nameOf({ kind, checkpoint, to }: Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to'>): string {
+function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, tasks }: Named): string {
+  if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
+  if (kind === 'rollback' && tasks !== undefined && rules > 3) return `what ${tasks.join(', ')} wrote was taken back`
   return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
 }

@@ -1,6 +1,7 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
 import type { CommandOf } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { worksApart } from '../effect.ts'
 import type { ImportedTask } from '../event.ts'
 import { expandTasks } from '../expand.ts'
@@ -24,7 +25,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
   // Tasks may come later: an empty draft cannot be started.
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt } = command
+  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt, start } = command
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -39,6 +40,7 @@ export function create(draft: Draft, command: CommandOf<'create'>): Refusal | un
     ...(source === undefined ? {} : { source }),
     ...(place === undefined ? {} : { place }),
     ...(forkedAt === undefined ? {} : { forkedAt }),
+    ...(start === undefined ? {} : { start }),
   })
   if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined
@@ -131,6 +133,7 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
         attempt: task.attempt,
         reason: 'plan cancelled by force',
         byUs: true,
+        ...goneBackIn(draft.state, task),
       })
     }
     for (const task of state.order) {

@@ -3,6 +3,7 @@
 import { heldBack } from '../breaker.ts'
 import { attemptsUsedUp } from '../caps.ts'
 import type { CommandOf } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { effectOf } from '../effect.ts'
 import type { GateAsks } from '../event.ts'
 import { IMPACT_WORDS } from '../impact.ts'
@@ -86,6 +87,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
     task: id,
     visit: task.visit,
     attempt: task.attempt + 1,
+    ...goneBackIn(draft.state, task),
     ...command.prepared,
     claim: { token: command.token, by: command.by },
   })

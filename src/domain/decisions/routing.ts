@@ -1,6 +1,7 @@
 // Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
 // open their next visit. Every way round is bounded by the target's visit limit.
 
+import { goneBackIn } from '../counted-visits.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import type { Feedback } from '../judgement-event.ts'
@@ -84,6 +85,7 @@ export function reopen(draft: Draft, roots: readonly TaskState[], reason: string
       attempt: task.attempt,
       reason: `superseded: ${reason}`,
       byUs: true,
+      ...goneBackIn(draft.state, task),
     })
   }
   emit(draft, {

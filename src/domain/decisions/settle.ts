@@ -5,6 +5,7 @@
 import { isTrouble } from '../breaker.ts'
 import { loopsUsedUp } from '../caps.ts'
 import type { Interrupted } from '../command.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { effectOf, mayRunAgain } from '../effect.ts'
 import type { Millis } from '../id.ts'
 import { LOST_MAX } from '../limits.ts'
@@ -42,7 +43,7 @@ export function lose(
   const startedAt = task.startedAt ?? draft.now
   const isScoped = task.prepared?.preimage !== undefined
   const sign = lastSign === undefined || !isScoped ? {} : { lastSign }
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign } as const
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)
@@ -118,7 +119,7 @@ export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof ex
 }
 
 function fail(draft: Draft, task: TaskState, result: Failed): void {
-  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result })
+  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(draft.state, task) })
   if (draft.state.rollback === null) goOnAfter(draft, task, result)
 }
 

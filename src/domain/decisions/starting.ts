@@ -4,6 +4,7 @@
 
 import { heldBack, isTriedIn } from '../breaker.ts'
 import { attemptsUsedUp } from '../caps.ts'
+import { goneBackIn } from '../counted-visits.ts'
 import { capturesFiles, heldScope, isWatched } from '../effect.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
@@ -234,7 +235,13 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
     openGate(draft, task)
     return
   }
-  const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
+  const begun = {
+    type: 'attempt.started',
+    task: name,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    ...goneBackIn(draft.state, task),
+  } as const
   const { preimage, before, unwatched, inputHash, reserves } = prepared
   if ([preimage, inputHash, before, unwatched, reserves].every(one => one === undefined)) emit(draft, begun)
   else

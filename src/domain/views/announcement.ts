@@ -82,6 +82,7 @@ const JOURNALED: { readonly [T in EventType]: true } = {
   'checkpoint.taken': true,
   'git.committed': true,
   'place.made': true,
+  'fork.adopted': true,
   'rollback.started': true,
   'rollback.finished': true,
   'rollback.stopped': true,

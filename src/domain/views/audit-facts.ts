@@ -101,7 +101,15 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       return some({ operations: operations.map(operationFacts), failure })
     }
     case 'rollback.started':
-      return some({ kind: event.kind, to: event.to, checkpoint: event.checkpoint, tasks: event.resets.length })
+      return some({
+        kind: event.kind,
+        to: event.to,
+        checkpoint: event.checkpoint,
+        tasks: event.resets.length,
+        fork: event.adopts?.fork,
+      })
+    case 'fork.adopted':
+      return some({ into: event.into, version: event.version ?? undefined, folder: event.folder, why: event.why })
     case 'rollback.finished':
     case 'rollback.stopped': {
       const { changes, paths, saved, left, kept, git } = event

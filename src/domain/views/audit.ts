@@ -140,7 +140,7 @@ const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
 
 /** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
 const isOfTheEngine = ({ type }: Command): boolean =>
-  type === 'turn' || type === 'recover' || type === 'lapse' || type === 'place'
+  type === 'turn' || type === 'recover' || type === 'lapse' || type === 'place' || type === 'adopted'
 
 /** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
 function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
@@ -221,6 +221,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'git.committed':
     case 'place.made':
       return 'git'
+    case 'fork.adopted':
     case 'rollback.started':
     case 'rollback.finished':
     case 'rollback.stopped':

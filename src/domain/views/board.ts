@@ -1,5 +1,6 @@
 // Every task with what a person wants to see of it, in the order of the document.
 
+import { countedVisits } from '../counted-visits.ts'
 import { effectOf } from '../effect.ts'
 import { type Millis, type TaskId, type TaskName, taskId } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -20,6 +21,8 @@ export interface Card {
   readonly optional: boolean
   readonly needs: readonly TaskName[]
   readonly visit: number
+  /** Visits that count: without those a rollback opened. */
+  readonly visits: number
   readonly attempt: number
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
@@ -60,6 +63,7 @@ export function card(state: PlanState, task: TaskState): Card {
     optional: definition.optional ?? false,
     needs: definition.needs ?? [],
     visit: task.visit,
+    visits: countedVisits(task),
     attempt: task.attempt,
     startedAt: task.startedAt,
     endedAt: task.endedAt,

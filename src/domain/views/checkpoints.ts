@@ -12,7 +12,7 @@ export interface Checkpoint {
   readonly at: Millis
   readonly task: TaskName | null
   /** `after`: by itself, when a task was done. */
-  readonly why: 'after' | 'asked' | 'task' | 'every' | 'risky'
+  readonly why: 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended'
   /** Paths the task changed; null when it was not looked at. */
   readonly paths: number | null
   readonly standing: Standing

@@ -1,6 +1,7 @@
 // Two runs side by side: what they were told to do, how each task went, how long it took, what came out. Tasks are matched by
 // name, and by what a rename says. Times always differ a little, so they are shown and never counted as a difference.
 
+import { countedVisits } from '../counted-visits.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { same } from '../same.ts'
@@ -151,11 +152,21 @@ function sumOf({ attempts }: Run): Sum {
 const tookMs = ({ durationMs, startedAt, endedAt }: Tried): number =>
   durationMs ?? (endedAt === null ? 0 : endedAt - startedAt)
 
-function factsOf({ definition, status, visit, result, reason }: TaskState, sum: Sum): TaskFacts {
+function factsOf(task: TaskState, sum: Sum): TaskFacts {
+  const { definition, status, result, reason } = task
   const { attempts, durationMs } = sum.get(definition.id) ?? { attempts: 0, durationMs: 0 }
   const outcome = result?.status === 'succeeded' ? (result.outcome ?? null) : null
   const brought = reason === 'imported' && attempts === 0
-  return { status, brought, outcome, visits: visit, attempts, durationMs, exit: result?.exit ?? null, reason }
+  return {
+    status,
+    brought,
+    outcome,
+    visits: countedVisits(task),
+    attempts,
+    durationMs,
+    exit: result?.exit ?? null,
+    reason,
+  }
 }
 
 function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin: TaskState | undefined): TaskPair {

@@ -1,6 +1,7 @@
 // What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
 // how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
 
+import { countedVisits } from '../counted-visits.ts'
 import type { Event, EventOf, GateVerdict } from '../event.ts'
 import { evolve } from '../evolve.ts'
 import { newState } from '../fold.ts'
@@ -59,7 +60,7 @@ export interface Handoff extends Judged {
     readonly version: number
     readonly at: Millis
     readonly by: string
-    readonly kind: 'rollback' | 'undo'
+    readonly kind: 'rollback' | 'undo' | 'adopt'
     readonly to: string
     readonly how: 'finished' | 'stopped' | 'under way'
     readonly paths: number
@@ -100,6 +101,8 @@ export interface HandedTask {
   readonly visits: number
   /** Over all visits. */
   readonly attempts: number
+  /** Attempts that were not the first of their visit. */
+  readonly retries: number
   readonly workMs: number
   readonly outputs: readonly string[]
   readonly artifacts: readonly { readonly output: string; readonly sha256: string }[]
@@ -178,11 +181,12 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
 
 interface Tries {
   attempts: number
+  retries: number
   workMs: number
   /** Of the last attempt that printed or wrote something: a task that was reopened has left it all the same. */
   log: HandedTask['log']
 }
-const NONE: Tries = { attempts: 0, workMs: 0, log: null }
+const NONE: Tries = { attempts: 0, retries: 0, workMs: 0, log: null }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
 type Story = Mutable<
@@ -238,6 +242,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     case 'attempt.started':
       triesOf(story, event.task).attempts++
+      if (event.attempt > 1) triesOf(story, event.task).retries++
       return
     case 'attempt.succeeded':
     case 'attempt.failed': {
@@ -263,7 +268,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     }
     case 'rollback.started': {
-      const to = event.checkpoint ?? `entry ${event.to}`
+      const to = event.adopts?.name ?? event.checkpoint ?? `entry ${event.to}`
       const begun = { kind: event.kind, to, how: 'under way', paths: 0, saved: null, message: null } as const
       story.rollbacks.push({ version, at, by, ...begun })
       return
@@ -302,8 +307,8 @@ function triesOf({ tries }: Story, task: TaskName): Tries {
   return known
 }
 
-function handed(task: TaskState, { attempts, workMs, log }: Tries): HandedTask {
-  const { definition, status, visit, goneBack, result, handled, reason } = task
+function handed(task: TaskState, { attempts, retries, workMs, log }: Tries): HandedTask {
+  const { definition, status, result, handled, reason } = task
   const outputs = Object.entries(result?.outputs ?? {})
   return {
     task: definition.id,
@@ -312,8 +317,9 @@ function handed(task: TaskState, { attempts, workMs, log }: Tries): HandedTask {
     optional: definition.optional ?? false,
     handled,
     reason: reason ?? (result?.status === 'failed' ? result.failure.message : null),
-    visits: visit - goneBack,
+    visits: countedVisits(task),
     attempts,
+    retries,
     workMs,
     outputs: outputs.map(([name]) => name),
     artifacts: outputs.flatMap(([output, value]) => {

@@ -88,9 +88,18 @@ export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[
   { answer: 'decline', means: 'the plan stays as it is', command: `planfold decline ${plan} ${id} -m 'why'` },
 ]
 
+/** An adoption is ordered for the fork, not for this plan: here it can only be left. */
+export const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
+  {
+    answer: 'leave',
+    means: `leave it at that; planfold adopt ${fork} tries again`,
+    command: `planfold note ${plan} -m 'why'`,
+  },
+]
+
 export function rollbackAnswers(
   plan: string,
-  kind: 'rollback' | 'undo',
+  kind: 'rollback' | 'undo' | 'adopt',
   to: number,
   { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
 ): readonly InboxAnswer[] {

@@ -11,7 +11,7 @@ import { type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
 import { isClaimable } from '../task-graph.ts'
-import { answersTo, proposalAnswers, questionAnswers, rollbackAnswers } from './inbox-choices.ts'
+import { adoptionAnswers, answersTo, proposalAnswers, questionAnswers, rollbackAnswers } from './inbox-choices.ts'
 import { type Releases, releasesOf } from './releases.ts'
 
 export interface InboxItem {
@@ -56,7 +56,7 @@ export type InboxAsks =
   | { readonly type: 'work'; readonly instruction: string | null; readonly outputs: readonly string[] }
   | {
       readonly type: 'rollback'
-      readonly kind: 'rollback' | 'undo'
+      readonly kind: 'rollback' | 'undo' | 'adopt'
       readonly to: number
       readonly checkpoint: CheckpointName | null
       /** What it was bound to: trying again must not do more. */
@@ -218,7 +218,7 @@ export interface StoppedRollback {
   /** The entry in which it was stopped. */
   readonly version: number
   readonly at: Millis
-  readonly started: (Pick<EventOf<'rollback.started'>, 'kind' | 'to' | 'checkpoint'> & RollbackBounds) | null
+  readonly started: (Pick<EventOf<'rollback.started'>, 'kind' | 'to' | 'checkpoint' | 'adopts'> & RollbackBounds) | null
   readonly stopped: EventOf<'rollback.stopped'>
 }
 
@@ -240,7 +240,10 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
       message: stopped.failure.message,
       conflicts: stopped.conflicts ?? [],
     },
-    answers: rollbackAnswers(name, kind, to, only),
+    answers:
+      started?.adopts === undefined
+        ? rollbackAnswers(name, kind, to, only)
+        : adoptionAnswers(name, started.adopts.name),
   }
 }
 

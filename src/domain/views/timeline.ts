@@ -1,5 +1,6 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
+import { countedVisits } from '../counted-visits.ts'
 import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
@@ -120,14 +121,20 @@ export function sentence(event: Event): string {
         : `${event.task} could not be committed: ${event.failure.message}`
     case 'place.made':
       return 'a worktree was made for it'
+    case 'fork.adopted':
+      return `adopted into ${event.name}; its folder was ${event.folder}${event.why === undefined ? '' : `: ${event.why}`}`
     case 'rollback.started':
+      if (event.kind === 'adopt') return `adopting the work of ${event.adopts?.name ?? 'a fork'}`
       if (event.because === 'failure') return 'rolling back all files to before the first task, because the plan failed'
+      if (event.kind === 'rollback' && event.tasks !== undefined) return `taking back what ${names(event.tasks)} wrote`
+      if (event.kind === 'rollback' && event.paths !== undefined)
+        return `setting ${names(event.paths)} back to ${event.checkpoint ?? `entry ${event.to}`}`
       return event.kind === 'undo'
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
       return [
-        `rolled back, ${event.paths} path(s) changed`,
+        `${event.adopted === undefined ? 'rolled back' : `adopted the work of ${event.adopted}`}, ${event.paths} path(s) changed`,
         ...(event.left ?? []).map(({ path, reason }) => `${path} was left: ${reason}`),
         ...(event.kept ?? []).map(({ path, sha256 }) => `${path}, as somebody had it, is kept as ${sha256}`),
       ].join('; ')
@@ -167,10 +174,10 @@ function names(tasks: readonly string[]): string {
 
 const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)} s`)
 
-function again(event: { readonly visit: number; readonly attempt: number }): string {
-  const parts = [
-    event.attempt > 1 ? `attempt ${event.attempt}` : '',
-    event.visit > 1 ? `visit ${event.visit}` : '',
-  ].filter(Boolean)
+function again(event: { readonly visit: number; readonly attempt: number; readonly goneBack?: number }): string {
+  const visits = countedVisits({ visit: event.visit, goneBack: event.goneBack ?? 0 })
+  const parts = [event.attempt > 1 ? `attempt ${event.attempt}` : '', visits > 1 ? `visit ${visits}` : ''].filter(
+    Boolean,
+  )
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }

@@ -16,7 +16,7 @@ import {
 import type { Event, EventType } from '../event.ts'
 import { taskOf } from '../evolve.ts'
 import { newState } from '../fold.ts'
-import { type CheckpointName, taskId } from '../id.ts'
+import { type CheckpointName, type PlanName, taskId } from '../id.ts'
 import { board } from './board.ts'
 import { explain } from './explain.ts'
 import { progress, successRate } from './progress.ts'
@@ -134,7 +134,7 @@ describe('board', () => {
     journal.succeed('a', { outputs: { n: 1 }, exit: 0 })
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     const kept = { addedAt: now, annotations: {}, assignee: null }
-    const common = { attempt: 1, visit: 1, retryAt: null, reason: null, hint: null, ...kept }
+    const common = { attempt: 1, visit: 1, visits: 1, retryAt: null, reason: null, hint: null, ...kept }
     expect(board(journal.state)).toEqual([
       {
         ...common,
@@ -380,6 +380,17 @@ describe('timeline', () => {
       'a could not be committed: it said no',
     ],
     'place.made': [{ type: 'place.made', operations: [] }, 'a worktree was made for it'],
+    'fork.adopted': [
+      {
+        type: 'fork.adopted',
+        into: numberedPlanId(2),
+        name: 'release' as PlanName,
+        version: 9,
+        folder: 'kept',
+        why: 'busy',
+      },
+      'adopted into release; its folder was kept: busy',
+    ],
     'rollback.started': [
       { type: 'rollback.started', id: 'r', at: 5, kind: 'rollback', to: 4, resets: [], compensate: [] },
       'rolling back to entry 4',

@@ -129,11 +129,9 @@ export const next = wire(
               paths: z.array(z.string()),
               since: z.string(),
               driven: z.boolean().meta({ description: 'A living process drives that plan.' }),
-              orders: z
-                .array(z.enum(['resume', 'cancel']))
-                .meta({
-                  description: 'What ends the wait: give that plan one of these orders. Empty while it is driven.',
-                }),
+              orders: z.array(z.enum(['resume', 'cancel'])).meta({
+                description: 'What ends the wait: give that plan one of these orders. Empty while it is driven.',
+              }),
             }),
           ),
         }),

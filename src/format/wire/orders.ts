@@ -172,6 +172,13 @@ export const ORDERS = {
     hash: reference.exactOptional(),
     every: side.exactOptional(),
   }),
+  adopt: of('adopt', {
+    into: reference.exactOptional(),
+    choices: z.record(z.string(), side).exactOptional(),
+    every: side.exactOptional(),
+    keepFolder: yes.exactOptional(),
+    removeIgnored: yes.exactOptional(),
+  }),
   fork: of('fork', {
     from: reference,
     name: reference.exactOptional(),
@@ -205,6 +212,7 @@ export const orderAnswer = wire(
     events: z.array(z.looseObject({ type: z.string() })),
     claim: z.strictObject({ task: z.string(), token: z.string(), expiresInMs: z.number() }).optional(),
     fork: z.looseObject({ from: count }).optional(),
+    adopted: z.looseObject({ status: z.enum(['ordered', 'settled']) }).optional(),
     replayed: yes.optional(),
   }),
   'EngineSubmitted',

@@ -64,6 +64,7 @@ export const QUERIES = {
   }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),
+  adoption: of('adoption', { ...plan, into: reference.exactOptional() }),
   compare: of('compare', { ...plan, with: reference }),
   pullRequest: of('pullRequest', plan),
   audit: of('audit', { ...plan, since: z.number().exactOptional() }),

@@ -248,6 +248,11 @@ export interface RemovalRequest extends Owner {
   readonly at: Millis
   /** Ignored folders and files that can be made again, e.g. `node_modules`. Any other ignored file stops the removal. */
   readonly expendable?: readonly string[]
+  /**
+   * Of these paths in the worktree, those whose content as it stands is stored elsewhere: they need not be committed. With it
+   * the folder is moved aside before it is deleted, so that whoever is cut off never leaves a half of it behind.
+   */
+  readonly isStored?: (paths: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
 export interface MergeRequest extends Owner {

@@ -2,7 +2,9 @@
 // the commit by content, in an index of its own: flags like assume-unchanged and cleverly set times hide nothing. Files
 // that are not committed, staged content, commits no ref holds and ignored files nobody vouched for all stop it.
 
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { failure, Refused, refuse } from '../../safety/refused.ts'
 import type { BytePath } from '../manifest.ts'
 import { pathBytes, pathText } from '../path-text.ts'
@@ -11,7 +13,8 @@ import { statusLines, underWay } from './describe.ts'
 import type { GitOperation, Oid, RemovalRequest } from './git.ts'
 import { backupRef, branchOf, swapRef } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
-import { allWorktrees, isOurs, reasonOf } from './worktree.ts'
+import { fields } from './run-git.ts'
+import { allWorktrees, isOurs, type ListedWorktree, reasonOf } from './worktree.ts'
 
 /** A refusal that names everything that stands in the way. */
 export class InTheWay extends Refused {
@@ -38,11 +41,29 @@ export async function removeWorktree(
     const hint = `Go back to ${branch} there: git switch ${branch}.`
     refuse('policy', `The worktree ${path} is on ${found.branch ?? 'no branch'}, not on ${branch}.`, hint)
   }
+  const operation = {
+    type: 'worktree.removed',
+    plan,
+    ...(task === undefined ? {} : { task }),
+    path,
+    ref: `refs/heads/${branch}`,
+    commit: found.head,
+    at,
+  } as const
+  if (request.isStored !== undefined && !existsSync(path)) {
+    await deleteAside(repository, request, found)
+    return { operations: [operation] }
+  }
   const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
   const busy = await underWay(gitDir)
   if (busy.length > 0) refuse('policy', `A ${busy.join(' and ')} is under way in ${path}.`, 'Finish or abort it first.')
-  await demandCommitted(repository, path, found.head, request.expendable ?? [])
+  await demandCommitted(repository, path, found.head, request)
   await keepReflog(repository, request, path)
+  if (request.isStored !== undefined) {
+    await rename(path, asideOf(request))
+    await deleteAside(repository, request, found)
+    return { operations: [operation] }
+  }
   if (found.reason !== '') await repository.git(['worktree', 'unlock', '--', path])
   // Without --force git looks once more and refuses what has changed since.
   const output = await repository.git(['worktree', 'remove', '--', path], { codes: [0, 128] })
@@ -50,24 +71,25 @@ export async function removeWorktree(
     await repository.git(['worktree', 'lock', '--reason', reasonOf(plan), '--', path])
     refuse('logic', `git did not remove ${path}: ${output.stderr.trim().slice(0, 300)}`, 'Look what has changed there.')
   }
-  const ref = `refs/heads/${branch}`
-  const operation = {
-    type: 'worktree.removed',
-    plan,
-    ...(task === undefined ? {} : { task }),
-    path,
-    ref,
-    commit: found.head,
-    at,
-  } as const
   return { operations: [operation] }
+}
+
+/** Beside the worktree; no plan has a name that begins with a dot. */
+const asideOf = ({ path, plan }: Pick<RemovalRequest, 'path' | 'plan'>): string =>
+  join(dirname(path), `.removed-${plan}`)
+
+/** The folder stands aside or is gone: git forgets the worktree, then the folder goes. */
+async function deleteAside(repository: Repository, request: RemovalRequest, { reason }: ListedWorktree): Promise<void> {
+  if (reason !== '') await repository.git(['worktree', 'unlock', '--', request.path])
+  await repository.git(['worktree', 'remove', '--', request.path])
+  await rm(asideOf(request), { recursive: true, force: true })
 }
 
 async function demandCommitted(
   repository: Repository,
   path: string,
   head: Oid,
-  expendable: readonly string[],
+  { expendable = [], isStored }: Pick<RemovalRequest, 'expendable' | 'isStored'>,
 ): Promise<void> {
   const staged = (await indexChanges(repository, path, head)).map(change => pathText(change.path))
   const lines = await repository.inScratch(async folder => {
@@ -81,11 +103,22 @@ async function demandCommitted(
     spared.some(prefix => each.replace(/\/$/, '') === prefix || each.startsWith(`${prefix}/`))
   // A missing file is no loss: its content is committed.
   const open = lines.filter(({ code, path: each }) => !/^ D$/.test(code) && !(code === '!!' && isSpared(each)))
-  const list = [...new Set([...staged, ...open.map(line => pathText(line.path))])]
+  const lone = [...new Set([...staged, ...open.map(line => pathText(line.path))])]
+  const stored = isStored === undefined ? NONE : await isStored(lone)
+  // What is staged may be another version than the file, and only the index has it.
+  const otherwise = stored.size > 0 && staged.length > 0 ? await changedSinceStaged(repository, path) : NONE
+  const list = lone.filter(each => !stored.has(each) || (staged.includes(each) && otherwise.has(each)))
   if (list.length === 0) return
   const hint =
     'Commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable.'
   throw new InTheWay(`The worktree ${path} holds the only copy of ${told(list)}.`, hint, list)
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+async function changedSinceStaged(repository: Repository, path: string): Promise<ReadonlySet<string>> {
+  await repository.git(['update-index', '-q', '--refresh'], { cwd: path, codes: [0, 1] })
+  return new Set(fields(await repository.git(['diff-files', '--name-only', '-z'], { cwd: path })).map(pathText))
 }
 
 /** Commits that only the worktree's own log remembers, such as amended ones, get a ref before the log goes. */

@@ -1,0 +1,117 @@
+// What a fork changed: the files of its folder beside those it began with. The folder is looked at while it is there. When it is
+// gone, the snapshot counts that was stored when the fork ended, and without one the change sets of its journal.
+
+import type { Event, EventOf } from '../domain/event.ts'
+import { type Actor, checkpointName, type PlanId, type Sha256, type TaskName } from '../domain/id.ts'
+import type { Failure } from '../domain/result.ts'
+import type { PlanState } from '../domain/state.ts'
+import { PLAN_ENDED } from '../domain/status.ts'
+import type { Entry } from '../stores/store.ts'
+import type { Change, LeftOut } from '../workspace/workspace.ts'
+import { declaredScopes, standingNow } from './footprint.ts'
+import { isGone, roomsOf } from './places.ts'
+import type { Rooms } from './rooms.ts'
+import { composeSince, entriesAfter, scopesIn } from './written.ts'
+
+const ENGINE = 'engine' as Actor
+
+export interface ForkFiles {
+  /** `folder`: as it stands now. `end`: as it stood when the fork ended. `journal`: what its tasks were seen to write. */
+  readonly seen: 'folder' | 'end' | 'journal'
+  /** All files; absent where only the journal tells. */
+  readonly snapshot?: Sha256
+  /** All files the fork began with; absent in forks of an older release. */
+  readonly start?: Sha256
+  /** Not captured, and why. */
+  readonly left: readonly LeftOut[]
+  readonly entries: readonly Entry[]
+}
+
+type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly failure: Failure }
+
+/** Is this a plan that was forked into a folder of its own? */
+export const isFork = (created: EventOf<'plan.created'>): boolean =>
+  created.forkedAt !== undefined && created.place !== undefined
+
+export function createdBy(entries: readonly Entry[]): EventOf<'plan.created'> {
+  const created = entries[0]?.events[0]
+  if (created?.type !== 'plan.created') throw new Error('bug: the journal of a plan begins with its creation')
+  return created
+}
+
+export async function forkFiles(
+  rooms: Rooms,
+  state: PlanState,
+  entries: readonly Entry[],
+): Promise<Answer<{ readonly files: ForkFiles }>> {
+  const { start } = createdBy(entries)
+  const known = { entries, ...(start === undefined ? {} : { start }) }
+  const own = roomsOf(rooms, state)
+  if (!isGone(own)) {
+    const taken = await own.snapshots?.snapshot({ scopes: declaredScopes(state.definition) })
+    if (taken === undefined)
+      return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+    if (!taken.ok) return taken
+    return { ok: true, files: { seen: 'folder', snapshot: taken.manifest, left: taken.left, ...known } }
+  }
+  const ended = endedFiles(entries)
+  if (ended !== null) return { ok: true, files: { seen: 'end', snapshot: ended, left: [], ...known } }
+  return { ok: true, files: { seen: 'journal', left: [], ...known } }
+}
+
+/** The snapshot of its end, unless it has gone on since. */
+function endedFiles(entries: readonly Entry[]): Sha256 | null {
+  let found: Sha256 | null = null
+  for (const event of eventsOf(entries)) {
+    if (event.type === 'checkpoint.taken' && event.why === 'ended') found = event.standing.snapshot ?? null
+    else if (event.type === 'attempt.started' || event.type === 'rollback.finished') found = null
+  }
+  return found
+}
+
+/** From a snapshot, or from the beginning, to what it left. */
+export async function changedSince(
+  rooms: Rooms,
+  state: PlanState,
+  { snapshot, start, entries }: ForkFiles,
+  since: Sha256 | null,
+): Promise<Answer<{ readonly changes: readonly Change[] }>> {
+  const from = since ?? start
+  if (snapshot !== undefined && from !== undefined && rooms.snapshots !== undefined)
+    return await rooms.snapshots.diff(from, snapshot)
+  const written = await composeSince(roomsOf(rooms, state), entries, { scopeOf: scopesIn(state) })
+  return { ok: true, changes: written.changes }
+}
+
+/** Stores the files of a fork that has ended, once for each end, so that they outlive its folder. */
+export async function storeForkEnd(rooms: Rooms, plan: PlanId): Promise<void> {
+  const state = await rooms.store.state(plan)
+  if (state === null || state.place === null || state.origin === null || !PLAN_ENDED.has(state.status)) return
+  const own = roomsOf(rooms, state)
+  if (state.archived || own.snapshots === undefined || isGone(own)) return
+  const entries = await entriesAfter(rooms.store, plan, 0)
+  if (!isFork(createdBy(entries)) || isStored(entries)) return
+  const standing = await standingNow(own, state)
+  if (standing.snapshot === undefined) return
+  const name = checkpointName('end' as TaskName, rooms.clock.now())
+  // Refused where it goes on meanwhile; then its next end is stored.
+  await rooms.store.update(
+    plan,
+    { type: 'checkpoint', name, standing, why: 'ended' },
+    { actor: ENGINE, expectedVersion: state.version },
+  )
+}
+
+/** Since it ended last. */
+function isStored(entries: readonly Entry[]): boolean {
+  let stored = false
+  for (const event of eventsOf(entries)) {
+    if (event.type === 'plan.finished' || event.type === 'plan.cancelled') stored = false
+    else if (event.type === 'checkpoint.taken' && event.why === 'ended') stored = true
+  }
+  return stored
+}
+
+function* eventsOf(entries: readonly Entry[]): Generator<Event> {
+  for (const { events } of entries) yield* events
+}

@@ -1,0 +1,109 @@
+// Adopts a fork from beginning to end: orders it, has it carried out in the plan it goes to, then lets the fork's folder go. Each
+// step may be the last one before a crash: doing it all again finds what is done and does the rest.
+
+import type { EventOf } from '../domain/event.ts'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { AdoptAsk, Adopted, Engine } from '../engine/engine.ts'
+
+export type AdoptionEnd = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
+
+export interface AdoptRoom {
+  readonly engine: Engine
+  readonly actor: Actor
+  /** Sees the adoption through that the plan's journal says was started behind this entry; null when interrupted. */
+  readonly carryOut: (at: { readonly plan: PlanId; readonly since: number }) => Promise<AdoptionEnd | null>
+}
+
+export type ForkAdoption =
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  /** It is ordered; whoever drives the plan finishes it. */
+  | { readonly status: 'interrupted'; readonly into: Adopted['into'] }
+  /** No file was changed. */
+  | { readonly status: 'stopped'; readonly into: Adopted['into']; readonly end: EventOf<'rollback.stopped'> }
+  | {
+      readonly status: 'adopted'
+      readonly into: Adopted['into']
+      /** Null when nothing was left to bring in. */
+      readonly end: EventOf<'rollback.finished'> | null
+      readonly folder: 'removed' | 'kept'
+      readonly why: string | null
+    }
+
+export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): Promise<ForkAdoption> {
+  const { engine, actor } = room
+  const before = await engine.ask({
+    type: 'adoption',
+    plan: fork,
+    ...(ask.into === undefined ? {} : { into: ask.into }),
+  })
+  if (before?.ok === false) return { status: 'refused', refusal: before.refusal }
+  const into = before?.into.plan
+  const pause = into === undefined ? null : await holdStill(room, into)
+  try {
+    const first = await engine.submit(fork, { type: 'adopt', ...ask }, actor)
+    if (!first.ok) return { status: 'refused', refusal: first.refusal }
+    if (first.adopted === undefined) throw new Error('bug: an adoption was ordered, and nothing was told of it')
+    if (first.adopted.status === 'settled') return settledAs(first.adopted, null)
+    const target = first.adopted.into
+    // One that was ordered before has not ended yet, so its end comes behind what is there now.
+    const since =
+      first.plan === target.plan
+        ? first.version
+        : ((await engine.ask({ type: 'summary', plan: target.plan }))?.version ?? 0)
+    const end = await room.carryOut({ plan: target.plan, since })
+    if (end === null) return { status: 'interrupted', into: target }
+    if (end.type === 'rollback.stopped') return { status: 'stopped', into: target, end }
+    return await settle(room, fork, ask, target, end)
+  } finally {
+    await pause?.()
+  }
+}
+
+/** Where paths were left, the folder stays: they are still to be chosen about. */
+async function settle(
+  { engine, actor }: AdoptRoom,
+  fork: PlanId,
+  ask: AdoptAsk,
+  into: Adopted['into'],
+  end: EventOf<'rollback.finished'>,
+): Promise<ForkAdoption> {
+  const left = await engine.ask({ type: 'adoption', plan: fork, into: into.plan })
+  if (left?.ok !== true || left.changes.length > 0) {
+    const paths = left?.ok === true ? left.changes.length : 0
+    const why = paths === 0 ? 'its files cannot be looked at' : `${paths} of its paths are not adopted yet`
+    return { status: 'adopted', into, end, folder: 'kept', why }
+  }
+  const { keepFolder, removeIgnored } = ask
+  const done = await engine.submit(
+    fork,
+    {
+      type: 'adopt',
+      into: into.plan,
+      ...(keepFolder === undefined ? {} : { keepFolder }),
+      ...(removeIgnored === undefined ? {} : { removeIgnored }),
+    },
+    actor,
+  )
+  if (!done.ok) return { status: 'adopted', into, end, folder: 'kept', why: done.refusal.message }
+  if (done.adopted?.status !== 'settled')
+    return { status: 'adopted', into, end, folder: 'kept', why: 'its files changed meanwhile' }
+  return settledAs(done.adopted, end)
+}
+
+const settledAs = (
+  { into, folder, why }: Extract<Adopted, { readonly status: 'settled' }>,
+  end: EventOf<'rollback.finished'> | null,
+): ForkAdoption => ({ status: 'adopted', into, end, folder, why: why ?? null })
+
+/** An adoption changes files only. Driving the plan for it must not set work going that nobody drives now. */
+async function holdStill({ engine, actor }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
+  const summary = await engine.ask({ type: 'summary', plan: into })
+  const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
+  if (!isIdle || summary?.rollback !== undefined) return null
+  const paused = await engine.submit(into, { type: 'pause', reason: 'the work of a fork is adopted' }, actor)
+  if (!paused.ok) return null
+  return async () => {
+    await engine.submit(into, { type: 'resume' }, actor)
+  }
+}

@@ -1,0 +1,83 @@
+// Adopting a fork with the built command: what a person sees, and SIGKILL at many moments of it.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Place, place } from './planfold.fixture.ts'
+
+let here: Place
+beforeEach(async () => {
+  here = await place()
+})
+afterEach(() => here.remove())
+
+const PLAN = `planfold: 1
+name: release
+tasks:
+  - { id: build, run: "echo built > out; seq 40 > many" }
+  - { id: pack, needs: [build], inputs: { level: 1 }, run: 'echo "packed $PLANFOLD_INPUTS" > level-$(echo $PLANFOLD_INPUTS | tr -dc 0-9); for i in $(seq 30); do echo $i > f$i; done' }
+`
+
+const shell = (script: string): string =>
+  execFileSync('sh', ['-c', script], {
+    cwd: here.folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: here.folder, GIT_CONFIG_GLOBAL: '/dev/null' },
+  }).trim()
+
+async function forked(): Promise<void> {
+  shell('git init -q && printf ".planfold/\\n" > .gitignore && git add . ')
+  shell('git -c user.name=a -c user.email=a@example.com commit -qm first')
+  await here.write('plan.yaml', PLAN)
+  expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 0 })
+  const made = await here.planfold('fork', 'release', '--from', 'build', '--input', 'pack.level=9', '--start')
+  expect(made, made.stderr).toMatchObject({ exit: 0 })
+}
+
+const folder = () => join(here.folder, '.planfold', 'work', 'release-fork')
+
+describe('planfold adopt', () => {
+  it('shows the diff, asks where both sides changed, removes the worktree, and undo takes it back', async () => {
+    await forked()
+    shell(`echo "by hand" >> .planfold/work/release-fork/out && echo "here too" >> out`)
+    const asked = await here.planfold('adopt', 'release-fork')
+    expect(asked.exit).toBe(3)
+    expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
+    expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
+    expect(asked.stdout).toContain('+by hand')
+    expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
+    expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
+
+    const taken = await here.planfold('adopt', 'release-fork', '--take-theirs', 'out')
+    expect(taken, taken.stderr).toMatchObject({ exit: 0 })
+    expect(taken.stdout).toMatch(/✔ release-fork: adopted into release; \d+ paths? changed\n/)
+    expect(taken.stdout).toContain('folder    removed; everything in it is stored')
+    expect([await here.read('out'), await here.read('level-9')]).toEqual(['built\nby hand\n', 'packed {"level":9}\n'])
+    expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
+
+    const undone = await here.planfold('undo', 'release')
+    expect(undone.stdout).toMatch(/^take the adoption of release-fork back from release /)
+    expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
+  })
+
+  it('killed at any moment and ordered again, everything is adopted once and nothing is lost', async () => {
+    await forked()
+    await here.write('mine.txt', 'mine\n')
+    // Every file differs from what stands here, so that there is much to do.
+    shell('cd .planfold/work/release-fork && for i in $(seq 30); do echo fork > f$i; done && echo fork > out')
+    for (let kills = 0; kills < 8; kills++) {
+      const started = here.start('adopt', 'release-fork', '--take-theirs', 'all')
+      const timer = setTimeout(() => started.kill('SIGKILL'), 250 + kills * 130)
+      await started.ended
+      clearTimeout(timer)
+    }
+    const last = await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')
+    expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })
+    expect(shell('cat out f1 f30 level-9 mine.txt')).toBe('fork\nfork\nfork\npacked {"level":9}\nmine')
+    expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
+    const { items } = (await here.json('log', 'release')) as { items: { type: string }[] }
+    expect(items.filter(({ type }) => type === 'rollback.finished')).toHaveLength(1)
+    expect(await here.planfold('check', '--read-data')).toMatchObject({ exit: 0 })
+  })
+})
