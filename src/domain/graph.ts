@@ -69,7 +69,8 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   checkNames()
   for (const one of written ?? []) checkStranger(one)
   for (const one of written ?? writtenTasks(definition)) checkReferences(one)
-  for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
+  if (definition.policy?.write !== undefined)
+    for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
   if (compensates) faults.push(...compensatorFaults(written ?? [...writtenTasks(definition)], known))
   if (recovers) faults.push(...remedyFaults(written ?? [...writtenTasks(definition)], byName, known))
   const cycle = findCycle(flat, byName)
@@ -88,7 +89,10 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   function checkNames(): void {
     const seen = new Set<TaskName>()
     const told = new Set<TaskName>()
-    for (const name of [...flat.map(task => task.id), ...namesBelow()]) {
+    for (const { id } of flat) checkName(id)
+    for (const name of namesBelow()) checkName(name)
+
+    function checkName(name: TaskName): void {
       if (seen.has(name) && !(told.has(name) && written !== null)) {
         told.add(name)
         faults.push({
@@ -134,11 +138,12 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     for (const need of task.needs ?? []) {
       if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings)
     }
-    for (const target of Object.values(task.on ?? {}).flat())
+    // A plan may have 20,000 tasks, and is checked while it is committed: nothing is made for keys that are not there.
+    for (const target of task.on === undefined ? NONE : Object.values(task.on).flat())
       if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings)
-    for (const target of (task.failureModes ?? []).flatMap(mode => mode.recover ?? []))
+    for (const target of task.failureModes === undefined ? NONE : task.failureModes.flatMap(mode => mode.recover ?? []))
       if (resolveTarget(target, scope, known) === null) unknown(name, 'failure_modes', target, siblings)
-    for (const [at, rule] of (task.recover ?? []).entries()) {
+    for (const [at, rule] of task.recover === undefined ? NONE : task.recover.entries()) {
       recovers = true
       const target = remedyIn(rule)
       if (target !== null && resolveTarget(target, scope, known) === null)
@@ -210,6 +215,8 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   }
 }
 
+const NONE: readonly never[] = []
+
 const VERBS = {
   needs: 'needs',
   on: 'routes to',
@@ -224,7 +231,11 @@ function findCycle(tasks: readonly TaskDefinition[], byName: ReadonlyMap<TaskNam
   const unmet = new Map<TaskName, number>()
   const dependants = new Map<TaskName, TaskName[]>()
   for (const task of byName.values()) {
-    const needs = new Set((task.needs ?? []).filter(need => byName.has(need)))
+    if (task.needs === undefined || task.needs.length === 0) {
+      unmet.set(task.id, 0)
+      continue
+    }
+    const needs = new Set(task.needs.filter(need => byName.has(need)))
     unmet.set(task.id, needs.size)
     for (const need of needs) {
       const list = dependants.get(need)

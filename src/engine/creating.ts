@@ -42,6 +42,7 @@ export async function create(
       actor,
       once === undefined ? {} : { once },
     )
+    if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)
   }
   return {

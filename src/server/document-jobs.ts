@@ -19,7 +19,9 @@ import { printJson, printYaml } from '../format/print.ts'
 import { renameTasks } from '../format/rename-tasks.ts'
 import { analyzed } from '../safety/analyzed.ts'
 import { faulty, formatCalled, readPlanDocument } from './document.ts'
+import { onWire } from './on-wire.ts'
 import { isProblem, type Problem, problem } from './problem.ts'
+import { JSON_TYPE } from './route.ts'
 
 /** The status of each task, by name. */
 export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]
@@ -53,6 +55,12 @@ export interface DrawInput {
   readonly as: keyof typeof PICTURES
 }
 
+export interface AnalyzeInput {
+  readonly plan: string
+  readonly definition: PlanDefinition
+  readonly now: number
+}
+
 /** Text, as it is sent. */
 export interface Printed {
   readonly type: string
@@ -67,9 +75,28 @@ export const JOBS = {
     type: 'text/plain; charset=utf-8',
     text: PICTURES[as](definition, new Map(statuses)),
   }),
-  analyze: ({ definition, now }: { readonly definition: PlanDefinition; readonly now: number }) =>
-    analyzed(definition, { now }),
+  analyze,
 } as const
+
+/** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
+function analyze({ plan, definition, now }: AnalyzeInput): Printed | Problem {
+  const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(definition, { now })
+  const body = {
+    plan_id: plan,
+    total_steps: tasks,
+    max_parallelism: parallelism.waves,
+    critical_path: criticalPath.tasks,
+    critical_path_ms: criticalPath.ms,
+    parallel_groups: waves,
+    independent_groups: groups,
+    estimated_speedup: estimate.speedUp,
+    parallelism: onWire(parallelism),
+    estimate: onWire(estimate),
+    findings: onWire(findings),
+    ...(onWire(rest) as object),
+  }
+  return { type: JSON_TYPE, text: JSON.stringify(body) }
+}
 
 export type JobName = keyof typeof JOBS
 export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]

@@ -207,7 +207,11 @@ function program(): URL {
     .find(url => existsSync(fileURLToPath(url)))
   if (file === undefined) throw new Error(`the file ${name} is missing beside ${here}: install planfold again`)
   if (!isSource) return file
-  const tsx = pathToFileURL(createRequire(here).resolve('tsx/esm/api').replace(/\.cjs$/, '.mjs'))
+  const tsx = pathToFileURL(
+    createRequire(here)
+      .resolve('tsx/esm/api')
+      .replace(/\.cjs$/, '.mjs'),
+  )
   const text = `import { register } from '${tsx.href}'\nregister()\nawait import('${file.href}')`
   return new URL(`data:text/javascript,${encodeURIComponent(text)}`)
 }

@@ -3,7 +3,7 @@
 
 import { planWord } from '../../domain/views/session-words.ts'
 import { analysis, fullPlan, gitOperationList, gitOperationPage, planStatus } from '../../format/wire/session-plans.ts'
-import { iso, isoOrNull, onWire } from '../on-wire.ts'
+import { iso, isoOrNull } from '../on-wire.ts'
 import { gone, withPlan } from '../ordering.ts'
 import { isProblem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
@@ -60,23 +60,8 @@ export const lookingRoutes: readonly AnyRoute[] = [
         const current = await call.rooms.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
         const { documents, now } = call.rooms
-        const found = await documents.runOn('analyze', { definition: current.definition, now: now() })
-        if (isProblem(found)) return found
-        const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = found
-        return ok({
-          plan_id: plan,
-          total_steps: tasks,
-          max_parallelism: parallelism.waves,
-          critical_path: criticalPath.tasks,
-          critical_path_ms: criticalPath.ms,
-          parallel_groups: waves,
-          independent_groups: groups,
-          estimated_speedup: estimate.speedUp,
-          parallelism: onWire(parallelism),
-          estimate: onWire(estimate),
-          findings: onWire(findings),
-          ...(onWire(rest) as object),
-        })
+        const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
+        return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
       }),
   }),
   ...(['/plan/:plan/git-operations', '/plans/:plan/git-operations'] as const).map(path =>
