@@ -1,5 +1,6 @@
-// Somebody sends documents that take seconds to read, while others ask whether the service is well. What counts is the time the system
-// gave the service's main thread: what either side waited for a core, because others had it, is told by the system and taken off.
+// Somebody sends documents that take seconds to read, while others ask whether the service is well. What counts is how long the main
+// thread of the service worked between question and answer, which the system tells: on a machine that nobody else uses this is how
+// long the answer took, and on a busy one it leaves out what others took. Where the system does not tell (no Linux), the clock counts.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -49,27 +50,27 @@ test.each(CASES)(
     const { asked, slowest } = await watch.end()
     expect([response.status, text.slice(0, 300)]).toEqual([status, expect.any(String)])
     expect(asked).toBeGreaterThan(0)
-    expect(slowest.ms - slowest.waitedMs, JSON.stringify(slowest)).toBeLessThan(healthMaxMs)
+    expect(slowest.workedMs, JSON.stringify(slowest)).toBeLessThan(healthMaxMs)
   },
   120_000,
 )
 
 interface Asked {
   readonly ms: number
-  readonly waitedMs: number
+  readonly workedMs: number
 }
 
 /** Asks for health, one question after the other, until it is ended. */
 function watchHealth(): { end(): Promise<{ readonly asked: number; readonly slowest: Asked }> } {
   let isOver = false
   let asked = 0
-  let slowest: Asked = { ms: 0, waitedMs: 0 }
+  let slowest: Asked = { ms: 0, workedMs: 0 }
   const asking = (async () => {
     for (; !isOver; asked++) {
-      const [began, waited] = [performance.now(), waitedMs()]
+      const [began, worked] = [performance.now(), workedMs()]
       await health()
-      const answer = { ms: performance.now() - began, waitedMs: waitedMs() - waited }
-      if (answer.ms - answer.waitedMs > slowest.ms - slowest.waitedMs) slowest = answer
+      const answer = { ms: performance.now() - began, workedMs: workedMs() - worked }
+      if (answer.workedMs > slowest.workedMs) slowest = answer
     }
   })()
   asking.catch(() => {})
@@ -92,10 +93,8 @@ const health = (): Promise<void> =>
     }).on('error', reject)
   })
 
-/** How long the main threads of the service and of this test were ready to run and did not; 0 where the system does not say. */
-const waitedMs = (): number => waitedOf(`/proc/${service.pid}/task/${service.pid}`) + waitedOf('/proc/thread-self')
-
-function waitedOf(folder: string): number {
-  const file = `${folder}/schedstat`
-  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) / 1e6 : 0
+/** How long the main thread of the service has had a core. */
+function workedMs(): number {
+  const file = `/proc/${service.pid}/task/${service.pid}/schedstat`
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e6 : performance.now()
 }
