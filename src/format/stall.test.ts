@@ -30,6 +30,27 @@ const documents: readonly (readonly [what: string, text: string])[] = [
   ],
 ]
 
+/** Reading them takes long because they are long; four times as much may take about four times as long, not sixteen. */
+const linear: readonly (readonly [what: string, repeated: (times: number) => string])[] = [
+  ['empty lines', times => '\n'.repeat(times)],
+  ['lines of blanks', times => '  \n'.repeat(times)],
+  ['carriage returns', times => '\r'.repeat(times)],
+  ['one key many times', times => 'a:\n'.repeat(times)],
+  ['many items', times => `# Plan\n\n${many(times / 4, at => `- [ ] step ${at}\n`).join('')}`],
+]
+
+test.each(linear)(
+  '%s: the time grows as the text does',
+  (_, repeated) => {
+    const [short, long] = [4_000, 16_000].map(times => {
+      const text = repeated(times)
+      return cpuMs(() => void parsePlan(text, { fallbackName: 'x', check: checkGraph }))
+    }) as [number, number]
+    expect(long).toBeLessThan(10 * short + 100)
+  },
+  60_000,
+)
+
 describe('is read in less than a second', () => {
   test.each(documents)(
     '%s',
