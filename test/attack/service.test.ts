@@ -461,3 +461,21 @@ describe('whoever says little, slowly (A65)', () => {
     await health()
   }, 30_000)
 })
+
+describe('a document that takes long to read', () => {
+  const document = (type: string, body: string) => post('/plans', `${bearer}Content-Type: ${type}\r\n`, body)
+
+  test.each([
+    ['2 MB of brackets', 400, () => document('application/json', '['.repeat(2_000_000))],
+    ['100 kB of empty lines', 422, () => document('text/markdown', '\n'.repeat(100_000))],
+    ['30,000 times the same key', 422, () => document('application/yaml', 'a:\n'.repeat(30_000))],
+  ] as const)(
+    '%s is refused, and others are answered meanwhile',
+    async (_, status, request) => {
+      const healthy = watchHealth(service.url)
+      expect(statusOf(await exchange(service.url, request()))).toBe(status)
+      await healthy()
+    },
+    60_000,
+  )
+})
