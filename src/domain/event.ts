@@ -91,6 +91,8 @@ export type Event =
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
+      /** Where all files are compared: what changed between the attempt before it and this one, and so is somebody else's. */
+      readonly edited?: readonly string[]
       /** The files this visit keeps to itself until it is over. */
       readonly reserves?: Reserves
       /** So many of its visits were opened by going back, and are no retries. */
@@ -119,7 +121,7 @@ export type Event =
       readonly attempt: number
       readonly reason: string
       readonly byUs?: true
-      /** The last moment at which its processes are known to have lived, of a task that declares what it writes. */
+      /** The last moment at which its processes are known to have lived, of a task whose files are looked at. */
       readonly lastSign?: Millis
       /** It is certain that it did nothing: the machine lacked what it takes to begin. */
       readonly begun?: false

@@ -26,7 +26,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
         event.preimage !== undefined ||
         event.before !== undefined ||
         event.inputHash !== undefined ||
-        event.reserves !== undefined
+        event.reserves !== undefined ||
+        task.prepared?.ended !== undefined
       ) {
         // What was chosen about edits, and how the attempt before it ended, is used up.
         const { chosen: _, ended: __, ...kept } = task.prepared ?? {}
@@ -87,9 +88,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
   }
 }
 
-/** Remembered where files will be set back: what changed later is a person's work. */
+/** Remembered where files are looked at: what changed later is a person's work. */
 function endedAt({ rules }: PlanState, task: TaskState, ended: NonNullable<Prepared['ended']>): void {
-  if (rules > 3 && task.prepared?.preimage !== undefined) task.prepared = { ...task.prepared, ended }
+  const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+  if (rules > 3 && isLookedAt) task.prepared = { ...task.prepared, ended }
 }
 
 /** What said no by its own judgement works; what was refused or stopped by us tells nothing. */

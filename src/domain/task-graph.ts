@@ -152,14 +152,14 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
 
 /** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
-  if (state.holding.size > 0 && !isHolding(task)) state.holding.delete(task)
+  if (state.holding.size > 0 && !isHolding(state, task)) state.holding.delete(task)
   if (state.asking.size > 0 && !isAsking(state, task)) state.asking.delete(task)
   place(state, task)
 }
 
 /** The same for a task that is in no index yet. */
 function place(state: PlanState, task: TaskState): void {
-  if (task.prepared !== null && isHolding(task)) state.holding.add(task)
+  if ((task.prepared !== null || task.claim !== null) && isHolding(state, task)) state.holding.add(task)
   if (task.status === 'ready') {
     if (task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
     else if (isAsking(state, task)) state.asking.add(task)
@@ -239,8 +239,10 @@ export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] 
   return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? []), ...remediesOf(definition)]
 }
 
-/** Its files were captured, an attempt of this visit has ended, and another may come. */
-function isHolding({ status, prepared, attempt, gate }: TaskState): boolean {
+/** Its files were captured, an attempt of this visit has ended, and another may come; or somebody who claimed it works on what it declares. */
+function isHolding({ rules }: PlanState, task: TaskState): boolean {
+  const { definition, status, prepared, attempt, gate, claim } = task
+  if (rules > 3 && status === 'running' && claim !== null) return (definition.write?.length ?? 0) > 0
   if (prepared?.preimage === undefined || attempt === 0) return false
   return (
     status === 'ready' ||

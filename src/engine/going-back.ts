@@ -31,7 +31,13 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     const written =
       under.adopts === undefined
         ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
-        : { changes: await toAdopt(rooms, under.adopts), kept: [], shared: [] }
+        : {
+            changes: await toAdopt(rooms, under.adopts),
+            kept: [],
+            shared: [],
+            aside: [],
+            doubted: new Map<string, string>(),
+          }
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)
       return stopped(
@@ -42,7 +48,8 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
       under.adopts === undefined
         ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
         : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
-    const left = [...(rolled?.left ?? []), ...git.left]
+    const told = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
+    const left = [...told, ...written.aside, ...git.left]
     const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
     return {
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
@@ -93,7 +100,7 @@ async function files(
   rooms: Rooms,
   plan: PlanId,
   under: RollbackUnderWay,
-  { changes }: Written,
+  { changes, doubted }: Written,
 ): Promise<RolledBack | null> {
   const { snapshots } = rooms
   const about = JSON.stringify({ plan, rollback: under.id })
@@ -122,10 +129,22 @@ async function files(
   if (!previewed.ok) return previewed
   const choices: [string, Choice][] = []
   for (const { path, conflict } of previewed.paths) {
-    const choice = conflict === undefined ? undefined : choiceFor(under, path)
+    const choice = conflict === undefined ? undefined : (choiceFor(under, path) ?? ownChoice(under, path, doubted))
     if (choice !== undefined) choices.push([path, choice])
   }
   return await snapshots.rollback(target.manifest, writeSet, { choices, about })
+}
+
+/** Nobody is there to choose when a failed plan goes back by itself: what may be another plan's work stays, and is told. */
+const ownChoice = (
+  { because }: RollbackUnderWay,
+  path: string,
+  doubted: ReadonlyMap<string, string>,
+): Choice | undefined => (because === 'failure' && doubted.has(path) ? 'mine' : undefined)
+
+function doubtAbout({ because }: RollbackUnderWay, { doubted }: Written, path: string): { readonly reason?: string } {
+  const plan = because === 'failure' ? doubted.get(path) : undefined
+  return plan === undefined ? {} : { reason: `plan '${plan}' worked here at the same time and may have written it` }
 }
 
 /** What to do where somebody has worked since; undefined when nobody said. */

@@ -202,7 +202,8 @@ export class PlanLoop {
       const interruptible = mayRunAgain(effectOf(state.definition, task.definition))
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
-      const unwatch = task.prepared?.preimage === undefined ? null : this.#rooms.signs?.watch(this.#plan)
+      const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+      const unwatch = isLookedAt ? this.#rooms.signs?.watch(this.#plan) : undefined
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
         this.#news.settled.push({ task: task.definition.id, visit, attempt, result })

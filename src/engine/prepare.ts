@@ -11,6 +11,7 @@ import type { TaskName } from '../domain/id.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import { type Shortage, shortageIn } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
+import { editedSinceEnd } from './change-time.ts'
 import type { ScopeWait } from './engine.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
 import { lookBefore, standingNow } from './footprint.ts'
@@ -155,7 +156,8 @@ async function made(
     const isFirst = task.prepared?.before === undefined && task.attempt === 0
     const look =
       !isFirst || task.definition.action.type === 'external' ? {} : await lookBefore(rooms, state, task, snapshot)
-    return { prepared: { ...judged, ...look }, restored: null }
+    const edited = isFirst ? null : await editedSinceEnd(rooms, task)
+    return { prepared: { ...judged, ...look, ...(edited === null ? {} : { edited }) }, restored: null }
   }
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {

@@ -3,7 +3,7 @@
 //
 //   equal to then                          not touched
 //   changed after the last attempt ended   a person's: asked about, unless the plan says `recovery: {edits: set-back}`
-//   written by another plan since          stays
+//   written by another plan or task since  stays
 //   anything else                          may be either's: set back, named in the journal, and kept for `restore`
 //
 // What a person decided holds for exactly what was shown: whatever they change afterwards is asked about again.
@@ -34,22 +34,41 @@ export type ScopeRestored =
   | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
   | { readonly status: 'failed'; readonly failure: Failure }
 
-/** `preimage` is the manifest of the scope before the first attempt of this visit. */
+/**
+ * `preimage` is the manifest of the scope before the first attempt of this visit. Where somebody changes files while they are
+ * restored, everything is looked at again.
+ */
 export async function restoreScope(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   preimage: Sha256,
 ): Promise<ScopeRestored> {
+  for (let tries = 1; ; tries++) {
+    const restored = await tryRestore(rooms, state, task, preimage)
+    const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
+    if (!hasMoved || tries >= TRIES_MAX) return restored
+  }
+}
+
+const TRIES_MAX = 5
+
+const isMoved = ({ class: kind, code, shortage }: Failure): boolean =>
+  shortage === undefined && (kind === 'transient' || MOVED.has(code ?? ''))
+
+const MOVED: ReadonlySet<string> = new Set(['errno:ENOENT', 'errno:ENOTDIR', 'errno:EEXIST', 'errno:ENOTEMPTY'])
+
+async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): Promise<ScopeRestored> {
   const found = await rooms.workspace.changesSince(preimage)
   if (!found.ok) return { status: 'failed', failure: found.failure }
   const cutOff = cutOffRestore(rooms, state, task, preimage)
   const judge = await attemptJudge(rooms, task, found.changedAt, cutOff)
   const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
-  // Only what the other task declared is surely its work: where all files were compared, it may have seen ours.
-  const isOthers = ({ path, after }: Change): boolean => {
+  // Where all files were compared around another task, it may have seen our work; not what changed after ours had ended.
+  const isOthers = (change: Change): boolean => {
+    const { path, after } = change
     const other = others.get(path)
-    return other?.declared === true && isSame(other.entry, after)
+    return other !== undefined && isSame(other.entry, after) && (other.declared || judge.isPersons(change))
   }
   const edits = found.changes.filter(change => !isOthers(change) && judge.isPersons(change))
   const waits = state.definition.recovery?.edits !== 'set-back'

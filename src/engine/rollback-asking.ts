@@ -20,7 +20,7 @@ import { resolveEntry } from './entry-reference.ts'
 import { MissingChanges } from './footprint.ts'
 import { choiceFor, touchesGit, whenPushed } from './going-back.ts'
 import type { Rooms } from './rooms.ts'
-import { composeSince, entriesAfter, scopesIn } from './written.ts'
+import { composeSince, entriesAfter, scopesIn, type Written } from './written.ts'
 
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
@@ -77,8 +77,13 @@ export async function workOut(
       until: entries.slice(0, to),
       scopeOf: scopesIn(state),
     })
-    const files = await previewFiles(rooms, written.changes)
-    if ('code' in files) return { ok: false, refusal: files }
+    const own = await previewFiles(rooms, written.changes)
+    if ('code' in own) return { ok: false, refusal: own }
+    const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
+    const files = [
+      ...own.map(file => (file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) })),
+      ...aside,
+    ]
     const git = await previewRefs(rooms, state, command, since)
     if ('code' in git) return { ok: false, refusal: git }
     const stays = kind === 'undo' ? [] : staying(state, resets, compensate, since)
@@ -109,6 +114,11 @@ export async function workOut(
   }
 }
 
+function doubtAbout({ doubted }: Written, path: string): { readonly why?: string } {
+  const plan = doubted.get(path)
+  return plan === undefined ? {} : { why: `plan '${plan}' worked here at the same time and may have written it` }
+}
+
 /** Why it may not be done as asked; null when it may. */
 export function objection(worked: Worked, plan: string): Refusal | null {
   const { shared, command: asked } = worked
@@ -129,7 +139,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
     const more = undecided.length > 10 ? ` and ${undecided.length - 10} more` : ''
     return refuse(
       'conflict',
-      `somebody has worked on ${shown.join(', ')}${more} since; nothing was changed`,
+      `somebody${undecided.every(({ why }) => why !== undefined) ? ', perhaps another plan,' : ''} has worked on ${shown.join(', ')}${more} since; nothing was changed`,
       'choose for each: --keep-mine PATH, --take-theirs PATH or --merge PATH',
       undecided.map(({ path }) => path),
     )

@@ -1,5 +1,5 @@
-// What other plans of the same workspace completed since a task's files were captured: for each path, what the last completed
-// visit left there. Restoring the task's files before a retry must not touch these paths, for the other plan counts on them.
+// What others completed since a task's files were captured, other plans of the same workspace and other tasks of the plan: for
+// each path, what the last completed visit left there. Restoring the task's files before a retry must not touch these paths.
 
 import type { Event } from '../domain/event.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
@@ -40,10 +40,11 @@ export async function writtenByOthers(
     if (last === undefined) return found
     at = last.position
     for (const { plan, events } of page) {
-      if (plan === state.id) continue
       for (const event of events) {
         const wrote = completedChanges(event)
         if (wrote === null || !(await isBeside(plan))) continue
+        // Of the plan itself, what its other tasks completed.
+        if (plan === state.id && (wrote.task === null || wrote.task === task.definition.id)) continue
         const by = { plan, task: wrote.task, declared: wrote.declared }
         for (const change of await readChanges(rooms, wrote.changes))
           found.set(change.path, { ...by, entry: change.after })

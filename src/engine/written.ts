@@ -3,14 +3,20 @@
 
 import { scopeOf } from '../domain/effect.ts'
 import type { Event } from '../domain/event.ts'
-import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Millis, Sha256, TaskName } from '../domain/id.ts'
+import { SIGN_SLACK_MS } from '../domain/limits.ts'
 import type { PlanState } from '../domain/state.ts'
 import { covers, inScope } from '../safety/scope.ts'
-import type { Entry, Page, PlanRow, Store } from '../stores/store.ts'
-import type { Change, TreeEntry } from '../workspace/workspace.ts'
+import type { Entry } from '../stores/store.ts'
+import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
 import { ChangeCredit } from './change-credit.ts'
+import { changeTime } from './change-time.ts'
 import { readChanges } from './footprint.ts'
+import { changesOf } from './journal-changes.ts'
+import { type Beside, isDeclaredBy, otherPlans } from './other-plans.ts'
 import type { Rooms } from './rooms.ts'
+
+export { changesOf, entriesAfter } from './journal-changes.ts'
 
 export interface Written {
   readonly changes: readonly Change[]
@@ -18,6 +24,10 @@ export interface Written {
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
   /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
   readonly shared: readonly TaskName[]
+  /** Paths that are left alone, because they are another plan's work, and why. */
+  readonly aside: readonly LeftOut[]
+  /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
+  readonly doubted: ReadonlyMap<string, string>
 }
 
 export interface WrittenBy {
@@ -25,7 +35,7 @@ export interface WrittenBy {
   readonly paths?: readonly string[] | undefined
   readonly tasks?: readonly TaskName[] | undefined
   /** The plan itself, and since when: what other plans wrote in the same files is found. */
-  readonly beside?: { readonly plan: PlanId; readonly place: string | null; readonly since: Millis } | undefined
+  readonly beside?: Beside | undefined
   /** The entries before: what was under way then and never said what it wrote is looked at as well. */
   readonly until?: Iterable<Entry> | undefined
   /** What a task declares to write. */
@@ -40,6 +50,8 @@ interface Known {
   readonly states: (TreeEntry | null)[]
   readonly changes: Change[]
   isBroken: boolean
+  /** A task that declares it has told of it, so it is the plan's own. */
+  isDeclared: boolean
 }
 
 /** `entries` are those behind the entry that is gone to, in order. */
@@ -55,13 +67,20 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const others: Change[] = []
   const unsure = new Set<string>()
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change, isRollback: boolean): void => {
+  const add = (change: Change, isRollback: boolean, isDeclared: boolean): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
     const seen = known.get(path)
     if (seen === undefined) {
       const setBackAfter = isRollback ? visits.size : null
-      const one = { target: before, left: after, states: [before, after], changes: [change], isBroken: false }
+      const one = {
+        target: before,
+        left: after,
+        states: [before, after],
+        changes: [change],
+        isBroken: false,
+        isDeclared,
+      }
       known.set(path, { ...one, setBackAfter })
       return
     }
@@ -69,15 +88,16 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       seen.isBroken = true
       if (before?.type === 'file') kept.push({ path, sha256: before.sha256 })
     }
+    seen.isDeclared ||= isDeclared
     seen.states.push(before, after)
     seen.changes.push(change)
     if (!seen.isBroken) seen.left = after
   }
-  for (const { events } of since) {
+  for (const { events, now } of since) {
     for (const event of events) {
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
-      if (isOurs) follow(visits, event, told.length)
+      if (isOurs) follow(visits, event, told.length, now)
       const changes = changesOf(event)
       if (changes === null) continue
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
@@ -86,33 +106,72 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         await leftBy(rooms, told.slice(visit?.from ?? told.length)),
       )) {
         if (credit.isOthers(event, change.path)) continue
-        if (isOurs) add(change, event.type === 'rollback.finished')
+        if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
-        if (visit?.isUnsure === true) unsure.add(change.path)
+        if (visit !== undefined && isDoubted(visit, change.path)) unsure.add(change.path)
       }
     }
   }
   // The first that looked decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen) await addUnknown(rooms, visit, at, known, by, told.slice(visit.from))
-  for (const other of [...others, ...(await writtenByOthers(rooms, by))]) {
+  for (const other of others) {
     const one = known.get(other.path)
     // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
-    if (one?.changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after)) === true)
-      one.left = one.target
+    if (one !== undefined && isSeenToo(one, other)) one.left = one.target
   }
+  const { aside, doubted } = await tellApart(rooms, by, known, visits)
   for (const path of unsure) {
     const one = known.get(path)
     if (one !== undefined) one.left = one.target
   }
   keepFoldersOf(known, kept)
+  // What stays keeps the folders it lies in.
+  for (const path of aside.keys())
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) known.delete(path.slice(0, at))
   return {
     changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
     kept,
     shared,
+    aside: [...aside].map(([path, reason]) => ({ path, reason })),
+    doubted,
   }
 }
+
+/** Without a declared scope, a task is credited with what other plans did meanwhile. What is surely theirs is left alone. */
+async function tellApart(
+  rooms: Rooms,
+  { beside }: WrittenBy,
+  known: Map<string, Known>,
+  visits: ReadonlyMap<string, Visit>,
+): Promise<{ readonly aside: ReadonlyMap<string, string>; readonly doubted: ReadonlyMap<string, string> }> {
+  const aside = new Map<string, string>()
+  const doubted = new Map<string, string>()
+  const others = await otherPlans(rooms, beside)
+  const loose = [...visits.values()].filter(({ look }) => look.before !== undefined)
+  // A declared scope is reserved across plans: nobody else wrote there.
+  for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
+    const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
+    const declared =
+      seen.find(({ isDeclared }) => isDeclared)?.plan ??
+      loose.map(({ began, over }) => others.declaredBy(path, began, over)).find(plan => plan !== null)
+    if (declared !== undefined) {
+      aside.set(path, `it is the work of plan '${declared}', which ran at the same time`)
+      known.delete(path)
+      continue
+    }
+    const plan = seen[0]?.plan ?? others.loose
+    if (plan === null) continue
+    doubted.set(path, plan)
+    // Seen by both, so perhaps not ours.
+    if (seen.length > 0) one.left = one.target
+  }
+  return { aside, doubted }
+}
+
+const isSeenToo = ({ changes }: Known, other: Change): boolean =>
+  changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after))
 
 /** What somebody put into a folder the plan had made, and the plan then took away with it, comes back: so the folder stays. */
 function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: Sha256 }[]): void {
@@ -144,16 +203,28 @@ interface Visit {
   isOpen: boolean
   /** An attempt of it ended nobody knows when: what was written until the next one may be somebody else's. */
   isUnsure: boolean
+  /** It was so, and nobody looked before the next attempt began. */
+  isDoubtful: boolean
+  readonly began: Millis
+  /** When it ended; endless while it has not. */
+  over: Millis
+  /** Changed between two of its attempts, and so somebody else's. */
+  readonly edited: Set<string>
+  /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
+  endedAt: Millis | null
 }
+
+const isDoubted = ({ isUnsure, isDoubtful, edited }: Visit, path: string): boolean =>
+  isUnsure || isDoubtful || edited.has(path)
 
 /** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
 function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
-  for (const { events } of until) {
+  for (const { events, now } of until) {
     for (const event of events) {
       const changes = changesOf(event)
       if (changes !== null) told.push(changes)
       if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
-      follow(visits, event, told.length)
+      follow(visits, event, told.length, now)
       const isOver =
         event.type === 'attempt.lost' || event.type === 'attempt.failed' || event.type === 'attempt.succeeded'
       const visit = isOver ? visits.get(`${event.task}/${event.visit}`) : undefined
@@ -163,24 +234,44 @@ function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, t
 }
 
 /** All files are looked at before the first attempt of a visit only; a later one is held against the same look. */
-function follow(visits: Map<string, Visit>, event: Event, from: number): void {
+function follow(visits: Map<string, Visit>, event: Event, from: number, now: Millis): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
     const key = `${event.task}/${event.visit}`
     const known = visits.get(key)
     if (known !== undefined) {
       known.isOpen = true
+      known.endedAt = null
+      known.over = Number.POSITIVE_INFINITY
+      if (event.edited === undefined) known.isDoubtful ||= known.isUnsure
+      else known.isUnsure = false
+      for (const path of event.edited ?? []) known.edited.add(path)
       // A person's edits that were kept belong to what stood before.
       if (preimage !== undefined) known.look = { preimage, before }
     } else if (preimage !== undefined || before !== undefined)
-      visits.set(key, { task: event.task, look: { preimage, before }, from, isOpen: true, isUnsure: false })
+      visits.set(key, {
+        task: event.task,
+        look: { preimage, before },
+        from,
+        isOpen: true,
+        isUnsure: false,
+        isDoubtful: false,
+        began: now,
+        over: Number.POSITIVE_INFINITY,
+        edited: new Set(),
+        endedAt: null,
+      })
   } else if (event.type === 'attempt.lost') {
     const visit = visits.get(`${event.task}/${event.visit}`)
+    if (visit === undefined) return
     // A scope is set back before the next attempt; all files are not.
-    if (visit?.look.before !== undefined) visit.isUnsure = true
+    if (visit.look.before !== undefined) visit.isUnsure = true
+    visit.endedAt = event.byUs === true ? now : event.lastSign === undefined ? null : event.lastSign + SIGN_SLACK_MS
   } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
     const visit = visits.get(`${event.task}/${event.visit}`)
-    if (visit !== undefined && event.result.wrote !== undefined) visit.isOpen = false
+    if (visit === undefined) return
+    visit.over = now
+    if (event.result.wrote !== undefined) visit.isOpen = false
   }
 }
 
@@ -201,8 +292,8 @@ function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, Tree
 }
 
 /**
- * It ended nobody knows how. What differs now may be its work or somebody's: told as an edit, so that a person chooses. What a
- * rollback set back afterwards, as its work, is what stood before it, and not what it left.
+ * It ended nobody knows how. What was changed before it is known to have ended is its work. Anything else may be somebody's: told
+ * as an edit, so that a person chooses. What a rollback set back afterwards, as its work, is what stood before it, and not what it left.
  */
 async function addUnknown(
   rooms: Rooms,
@@ -222,7 +313,10 @@ async function addUnknown(
   if (found?.ok !== true) return
   const others = await leftBy(rooms, beside)
   const own = ownChanges(found.changes, others)
-  const differs = new Map(own.map(change => [change.path, change.before]))
+  const differs = new Map(own.map(change => [change.path, change]))
+  const { endedAt, isDoubtful, edited } = visit
+  const isOwn = (path: string): boolean =>
+    endedAt !== null && !isDoubtful && !edited.has(path) && changeTime(rooms.root, path) <= endedAt
   const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
   for (const [path, one] of known) {
     const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
@@ -231,49 +325,20 @@ async function addUnknown(
     // It stands as it stood before.
     else known.delete(path)
   }
-  for (const [path, was] of differs) {
+  for (const [path, { before: was, after }] of differs) {
     const one = known.get(path)
     if (one !== undefined && isSetBack(one)) one.target = was
     if (one !== undefined || (by.paths !== undefined && !isNamed(by.paths, path))) continue
-    known.set(path, { target: was, left: was, states: [was], changes: [], isBroken: true, setBackAfter: null })
-  }
-}
-
-/** What other plans in this workspace wrote meanwhile. Where nobody declares what it writes, each sees the other's work. */
-async function writtenByOthers(rooms: Rooms, { beside }: WrittenBy): Promise<readonly Change[]> {
-  const found: Change[] = []
-  if (beside === undefined) return found
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Page<PlanRow> = await rooms.store.plans({ limit: PAGE, ...(cursor && { cursor }) })
-    cursor = page.next
-    for (const { id, updatedAt, startedAt } of page.items) {
-      if (id === beside.plan || startedAt === null || updatedAt < beside.since) continue
-      // In another folder the same path is another file.
-      if ((await rooms.store.state(id))?.place !== beside.place) continue
-      for (const { now, events } of await entriesAfter(rooms.store, id, 0)) {
-        if (now < beside.since) continue
-        for (const event of events) {
-          const changes = changesOf(event)
-          if (changes !== null) found.push(...(await readChanges(rooms, changes)))
-        }
-      }
-    }
-  }
-  return found
-}
-
-/** The change set an event names. */
-export function changesOf(event: Event): Sha256 | null {
-  switch (event.type) {
-    case 'attempt.succeeded':
-    case 'attempt.failed':
-    case 'compensation.finished':
-    case 'compensation.retried':
-      return event.result.wrote?.changes ?? null
-    case 'rollback.finished':
-      return event.changes
-    default:
-      return null
+    const left = isOwn(path) ? after : was
+    known.set(path, {
+      target: was,
+      left,
+      states: [was],
+      changes: [],
+      isBroken: true,
+      isDeclared: preimage !== undefined,
+      setBackAfter: null,
+    })
   }
 }
 
@@ -289,20 +354,6 @@ function isNamed(patterns: readonly string[], path: string): boolean {
 }
 
 const trimmed = (pattern: string): string => (pattern.endsWith('/') ? pattern.slice(0, -1) : pattern)
-
-const PAGE = 500
-
-/** The whole journal of a plan behind an entry. */
-export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, after: number): Promise<readonly Entry[]> {
-  const all: Entry[] = []
-  for (let at = after; ; ) {
-    const page = await store.read(plan, { after: at, limit: PAGE })
-    all.push(...page)
-    const last = page.at(-1)
-    if (last === undefined) return all
-    at = last.version
-  }
-}
 
 /** What each task of a plan declares to write, as the plan stands now. */
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {

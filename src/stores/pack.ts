@@ -38,14 +38,15 @@ type PackedEvent =
 function packEvent(event: Event): PackedEvent {
   switch (event.type) {
     case 'attempt.started': {
-      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim, reserves, goneBack } = event
-      const more = { preimage, before, unwatched, inputHash, claim, reserves, goneBack } satisfies Record<
+      const { type, task, visit, attempt, preimage, before, unwatched, inputHash, claim, reserves, edited, goneBack } =
+        event
+      const more = { preimage, before, unwatched, inputHash, claim, reserves, edited, goneBack } satisfies Record<
         StartedMore,
         unknown
       >
       // By far the most events are these four words; taking an object apart by `...rest` costs more than writing it.
       const isUnseen = preimage === undefined && before === undefined && unwatched === undefined
-      const isPlain = isUnseen && reserves === undefined && goneBack === undefined
+      const isPlain = isUnseen && reserves === undefined && edited === undefined && goneBack === undefined
       if (isPlain && inputHash === undefined && claim === undefined) return [type, task, visit, attempt]
       return [type, task, visit, attempt, more]
     }

@@ -41,8 +41,8 @@ export function lose(
   lastSign?: Millis,
 ): void {
   const startedAt = task.startedAt ?? draft.now
-  const isScoped = task.prepared?.preimage !== undefined
-  const sign = lastSign === undefined || !isScoped ? {} : { lastSign }
+  const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+  const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
   const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return

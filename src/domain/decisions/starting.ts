@@ -117,7 +117,8 @@ export function capturesScope(state: PlanState, task: TaskState): boolean {
 /** Must all files be looked at before it begins this visit? An external task is looked at when it is claimed. */
 function needsLook(state: PlanState, task: TaskState): boolean {
   if (task.definition.action.type === 'external' || !isWatched(state, task.definition)) return false
-  return task.prepared?.before === undefined && task.attempt === 0
+  // Before a later attempt: what changed since the last one ended is not its work.
+  return task.attempt === 0 ? task.prepared?.before === undefined : task.prepared?.ended !== undefined
 }
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
@@ -242,8 +243,8 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
     attempt: task.attempt + 1,
     ...goneBackIn(draft.state, task),
   } as const
-  const { preimage, before, unwatched, inputHash, reserves } = prepared
-  if ([preimage, inputHash, before, unwatched, reserves].every(one => one === undefined)) emit(draft, begun)
+  const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
+  if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined)) emit(draft, begun)
   else
     emit(draft, {
       ...begun,
@@ -252,6 +253,7 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
       ...(unwatched === undefined ? {} : { unwatched }),
       ...(inputHash === undefined ? {} : { inputHash }),
       ...(reserves === undefined ? {} : { reserves }),
+      ...(edited === undefined ? {} : { edited }),
     })
   const { failure = outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return
@@ -309,5 +311,6 @@ function isClear(draft: Draft, task: TaskState, prepared: Prepared): boolean {
 }
 
 function writeScope(state: PlanState, task: TaskState): readonly string[] {
-  return heldScope(state.definition, task.definition)
+  const { definition } = task
+  return definition.action.type === 'external' ? (definition.write ?? []) : heldScope(state.definition, definition)
 }

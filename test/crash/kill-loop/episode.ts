@@ -156,7 +156,9 @@ class Stage {
     while (!service.isOver() && dataOf(service.call) === null) await pause(20)
     const address = String(dataOf(service.call)?.address)
     for (const plan of scenario.plans) {
-      if (service.isOver() || this.#statusOf(plan) !== null) continue
+      // Killed before it was started, it is asked for again under the same key, as any client would.
+      const status = this.#statusOf(plan)
+      if (service.isOver() || (status !== null && status !== 'draft')) continue
       const body = readFileSync(join(base, 'plans', `${plan.name}.yaml`), 'utf8')
       const headers = { 'content-type': 'application/yaml', 'idempotency-key': `kill-loop-${plan.name}` }
       await fetch(`${address}/plans?start=true`, { method: 'POST', headers, body }).then(

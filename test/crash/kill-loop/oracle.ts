@@ -169,6 +169,7 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
   const visits = new Map<string, number[]>()
   const [unsure, called] = [new Set<string>(), new Set<string>()]
   let isRolledBack = false
+  let left: ReadonlySet<string> = new Set()
   for (const event of events) {
     if (event.type === 'attempt.succeeded')
       visits.set(event.task ?? '', [...(visits.get(event.task ?? '') ?? []), event.visit ?? 0])
@@ -178,6 +179,7 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
     if (event.type === 'rollback.finished') {
       visits.clear()
       isRolledBack = true
+      left = pathsLeft(event)
     }
     if (event.type === 'attempt.started') isRolledBack = false
   }
@@ -199,6 +201,8 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
         asked.includes(`"${file}"`) || (isRolledBack && type === 'rollback' && of === plan.name),
     )
     if (isChosen) continue
+    // Where two plans worked at once and neither said where, nobody can tell whose it is: it stays, and the journal names it.
+    if (isRolledBack && task.class !== 'workspace' && left.has(task.file) && hasLooseTask(episode, plan)) continue
     const rule = isRolledBack ? 'a rollback takes back what the plan wrote' : 'what completed tasks wrote stands'
     found(
       rule,
@@ -206,6 +210,15 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
     )
   }
 }
+
+const pathsLeft = ({ left }: JournalEvent): ReadonlySet<string> =>
+  new Set(((left ?? []) as readonly { readonly path: string }[]).map(({ path }) => path))
+
+/** Does another plan of the store have a task that says nothing of what it writes? */
+const hasLooseTask = ({ scenario }: Episode, plan: LoopPlan): boolean =>
+  scenario.plans.some(
+    other => other !== plan && other.tasks.some(task => task.class !== 'workspace' && task.class !== 'pure'),
+  )
 
 /** Files nobody was to touch are as they were, and nothing lies about that nobody wrote. */
 function judgeOtherFiles({ episode, found }: Case): void {

@@ -1,0 +1,123 @@
+// What other plans of the same workspace did since a time: what they were seen to change, and when which of their tasks worked
+// where. A task that declares no scope is credited with everything that changed around it, so what others did meanwhile has to be
+// told apart: what lies in the declared scope of another plan's task is that plan's; where neither declared a scope, nobody knows.
+
+import { scopeOf } from '../domain/effect.ts'
+import type { Event, EventOf } from '../domain/event.ts'
+import type { Millis, PlanId } from '../domain/id.ts'
+import type { PlanState } from '../domain/state.ts'
+import { ENDED } from '../domain/status.ts'
+import { inScope } from '../safety/scope.ts'
+import type { Entry, Page, PlanRow } from '../stores/store.ts'
+import type { Change } from '../workspace/workspace.ts'
+import { readChanges } from './footprint.ts'
+import { changesOf, entriesAfter } from './journal-changes.ts'
+import type { Rooms } from './rooms.ts'
+
+export interface Beside {
+  /** The plan itself, the folder it works in, and since when. */
+  readonly plan: PlanId
+  readonly place: string | null
+  readonly since: Millis
+}
+
+export interface OthersChange extends Change {
+  readonly plan: string
+  /** Only what the task declares was compared, so the change is its own. */
+  readonly isDeclared: boolean
+}
+
+/** A visit of a task of another plan, from its first attempt until it is over. */
+interface OthersVisit {
+  readonly plan: string
+  /** Null where all files were compared. */
+  readonly scope: readonly string[] | null
+  readonly from: Millis
+  to: Millis
+}
+
+export interface OtherPlans {
+  readonly changes: readonly OthersChange[]
+  /** The plan in whose declared scope the path lay between these times; null when there was none. */
+  declaredBy(path: string, from: Millis, to: Millis): string | null
+  /** A plan whose task worked without a scope at some time since; null when there was none. */
+  readonly loose: string | null
+}
+
+export const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null }
+
+/** Was only what a task declares compared? Else there is a snapshot of all files. */
+export const isDeclaredBy = (event: Event): boolean =>
+  !('result' in event) || event.result.wrote?.snapshot === undefined
+
+const PAGE = 500
+
+export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Promise<OtherPlans> {
+  if (beside === undefined) return NO_OTHERS
+  const changes: OthersChange[] = []
+  const visits: OthersVisit[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<PlanRow> = await rooms.store.plans({ limit: PAGE, ...(cursor && { cursor }) })
+    cursor = page.next
+    for (const { id, name, updatedAt, startedAt } of page.items) {
+      if (id === beside.plan || startedAt === null || updatedAt < beside.since) continue
+      const state = await rooms.store.state(id)
+      // In another folder the same path is another file.
+      if (state === null || state.place !== beside.place) continue
+      const entries = await entriesAfter(rooms.store, id, 0)
+      visits.push(...visitsIn(state, entries).filter(({ to }) => to >= beside.since))
+      const edited = new Map<string, Set<string>>()
+      for (const { now, events } of entries) {
+        for (const event of events) {
+          if (event.type === 'attempt.started') noteEdited(edited, event)
+          if (now < beside.since) continue
+          const told = changesOf(event)
+          if (told === null) continue
+          const by = { plan: name, isDeclared: isDeclaredBy(event) }
+          // What changed between two of its attempts is not its work.
+          const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
+          for (const change of await readChanges(rooms, told))
+            if (others?.has(change.path) !== true) changes.push({ ...change, ...by })
+        }
+      }
+    }
+  }
+  return {
+    changes,
+    declaredBy: (path, from, to) =>
+      visits.find(one => one.scope !== null && one.from <= to && one.to >= from && inScope(one.scope, path))?.plan ??
+      null,
+    loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
+  }
+}
+
+function noteEdited(
+  edited: Map<string, Set<string>>,
+  { task, visit, edited: paths = [] }: EventOf<'attempt.started'>,
+): void {
+  if (paths.length === 0) return
+  const key = `${task}/${visit}`
+  edited.set(key, new Set([...(edited.get(key) ?? []), ...paths]))
+}
+
+function visitsIn(state: PlanState, entries: readonly Entry[]): readonly OthersVisit[] {
+  const visits = new Map<string, OthersVisit>()
+  for (const { now, events } of entries) {
+    for (const event of events) {
+      if (!('task' in event) || event.task === undefined) continue
+      const task = state.tasks.get(event.task)
+      if (event.type === 'attempt.started') {
+        const isLookedAt = event.preimage !== undefined || event.before !== undefined
+        const key = `${event.task}/${event.visit}`
+        if (!isLookedAt || task === undefined || visits.has(key)) continue
+        const scope = event.preimage === undefined ? null : (scopeOf(state.definition, task.definition) ?? [])
+        visits.set(key, { plan: state.definition.name, scope, from: now, to: Number.POSITIVE_INFINITY })
+      } else if ('visit' in event) {
+        const visit = visits.get(`${event.task}/${event.visit}`)
+        const isOver = task === undefined || task.visit !== event.visit || ENDED.has(task.status)
+        if (visit !== undefined && isOver) visit.to = now
+      }
+    }
+  }
+  return [...visits.values()]
+}
