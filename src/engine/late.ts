@@ -18,6 +18,7 @@ export const late = {
   gateEdits: lately(() => import('./gate-edits.ts')),
   tending: lately(() => import('./tending.ts')),
   keptFiles: lately(() => import('./kept-files.ts')),
+  restoreScope: lately(() => import('./restore-scope.ts')),
   jsonValidation: lately(() => import('../format/json-validation.ts')),
   gitHand: lately(() => import('./git-hand.ts')),
   auditing: lately(() => import('./audit-answers.ts')),

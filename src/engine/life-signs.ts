@@ -2,7 +2,7 @@
 // attempt runs that declares what it writes. After a crash it says until when those processes can have written; what was
 // changed clearly later is a person's work. Lost or late signs are harmless: the files are then asked about, or kept.
 
-import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, futimesSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis, PlanId } from '../domain/id.ts'
 
@@ -13,6 +13,8 @@ export interface LifeSigns {
   touch(plan: PlanId): void
   /** The last moment at which they are known to have lived; null when nobody knows. */
   last(plan: PlanId): Millis | null
+  /** The plan has ended: nobody will ask. */
+  forget(plan: PlanId): void
 }
 
 const EVERY_MS = 500
@@ -65,6 +67,10 @@ export class LifeSignFiles implements LifeSigns {
   last(plan: PlanId): Millis | null {
     const stat = statSync(join(this.#folder, plan), { throwIfNoEntry: false })
     return stat === undefined ? null : Math.floor(stat.mtimeMs)
+  }
+
+  forget(plan: PlanId): void {
+    rmSync(join(this.#folder, plan), { force: true })
   }
 
   #open(plan: PlanId): number {

@@ -237,6 +237,15 @@ export function untoldRestore(rooms: Rooms, state: PlanState, task: TaskState): 
   return state.restored.some(({ saved }) => saved === read.saved) ? null : read
 }
 
+/** When the plan has ended, the journal names everything that was saved. */
+export function forgetRestores(rooms: Rooms, state: PlanState): void {
+  for (const { task: name } of state.restored) {
+    const task = state.tasks.get(name)
+    if (task !== undefined && untoldRestore(rooms, state, task) === null)
+      rooms.store.blobs.unpin(noteName(state.id, task))
+  }
+}
+
 function cutOffRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): CutOff | null {
   const note = untoldRestore(rooms, state, task)
   return note?.to === preimage ? note : null

@@ -186,6 +186,7 @@ export class WorkerLocal implements Worker {
       const loop = new PlanLoop(rooms, plan, taken, options)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
+      if (hasEnded) await this.#forget(plan)
       if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
       return driven
     } catch (error) {
@@ -195,6 +196,14 @@ export class WorkerLocal implements Worker {
     } finally {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
     }
+  }
+
+  /** Notes that only matter while it may go on; what is left of them does no harm. */
+  async #forget(plan: PlanId): Promise<void> {
+    const { store, signs } = this.#rooms
+    signs?.forget(plan)
+    const state = await store.state(plan)
+    if (state !== null && state.restored.length > 0) (await late.restoreScope()).forgetRestores(this.#rooms, state)
   }
 
   /** What the loop writes is told to whoever traces, in the background. */

@@ -236,15 +236,12 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
     openGate(draft, task)
     return
   }
-  const begun = {
-    type: 'attempt.started',
-    task: name,
-    visit: task.visit,
-    attempt: task.attempt + 1,
-    ...goneBackIn(draft.state, task),
-  } as const
+  const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
-  if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined)) emit(draft, begun)
+  const gone = goneBackIn(draft.state, task)
+  // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
+  if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
+    emit(draft, { ...begun, ...gone })
   else
     emit(draft, {
       ...begun,
@@ -254,6 +251,7 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
       ...(inputHash === undefined ? {} : { inputHash }),
       ...(reserves === undefined ? {} : { reserves }),
       ...(edited === undefined ? {} : { edited }),
+      ...gone,
     })
   const { failure = outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return
