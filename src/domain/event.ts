@@ -91,6 +91,8 @@ export type Event =
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
+      /** Its preparation failed: nothing was carried out. */
+      readonly begun?: false
       /** Where all files are compared: what changed between the attempt before it and this one, and so is somebody else's. */
       readonly edited?: readonly string[]
       /** The files this visit keeps to itself until it is over. */
@@ -300,6 +302,8 @@ export interface EditedPaths {
   readonly paths: readonly string[]
   readonly more?: number
   readonly unmerged?: readonly string[]
+  /** Plans and tasks that ran at the same time without a declared scope, and may have written them. */
+  readonly plans?: readonly string[]
 }
 
 /** What becomes of a person's edit: it stays, the version before the task comes back, or both are merged. */

@@ -29,10 +29,11 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
         event.reserves !== undefined ||
         task.prepared?.ended !== undefined
       ) {
-        // What was chosen about edits, and how the attempt before it ended, is used up.
-        const { chosen: _, ended: __, ...kept } = task.prepared ?? {}
+        // What was chosen about edits, and how the attempt before it ended, is used up; not by one that did not begin.
+        const { chosen, ended, idle: _, ...kept } = task.prepared ?? {}
         task.prepared = {
           ...kept,
+          ...(event.begun === false ? { idle: true as const, ...some(chosen, ended) } : {}),
           ...(event.reserves === undefined ? {} : { reserves: event.reserves }),
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
           ...(event.before === undefined ? {} : { before: event.before }),
@@ -88,9 +89,16 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
   }
 }
 
+const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepared, 'chosen' | 'ended'> => ({
+  ...(chosen === undefined ? {} : { chosen }),
+  ...(ended === undefined ? {} : { ended }),
+})
+
 /** Remembered where files are looked at: what changed later is a person's work. */
 function endedAt({ rules }: PlanState, task: TaskState, ended: NonNullable<Prepared['ended']>): void {
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+  // Nothing ran, so whatever was true of the attempt before is still so.
+  if (task.prepared?.idle === true) return
   if (rules > 3 && isLookedAt) task.prepared = { ...task.prepared, ended }
 }
 

@@ -263,9 +263,15 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       leaveRollback(state)
       return
     case 'workspace.restored':
-      if (state.rules > 3) state.restored = [...state.restored, setBackBy(event, now)].slice(-RESTORED_MAX)
+      if (state.rules > 3 && (event.files?.length ?? 0) > 0)
+        state.restored = [...state.restored, setBackBy(event, now)].slice(-RESTORED_MAX)
       return
     case 'files.restored':
+      state.restored = state.restored.flatMap(one => {
+        const paths = one.paths.filter(path => !event.files.includes(path))
+        return paths.length + one.more === 0 ? [] : [{ ...one, paths }]
+      })
+      return
     case 'note.added':
       return
     case 'task.added':

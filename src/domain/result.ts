@@ -153,6 +153,8 @@ export interface Prepared {
   readonly chosen?: { readonly shown: Sha256; readonly every: EditChoice; readonly choices?: EditChoices }
   /** Paths that changed since the last attempt of this visit ended, of a task around which all files are compared. */
   readonly edited?: readonly string[]
+  /** In the state: the attempt under way did not begin, because its preparation failed. */
+  readonly idle?: true
   /** In the state: how the last attempt of this visit ended. Changes later than `at` are not its work. */
   readonly ended?: { readonly how: 'failed' | 'interrupted' | 'lost'; readonly at?: Millis }
   /** Hash of the resolved inputs, argv and edits. */

@@ -13,6 +13,7 @@ import { keepChanges, MissingChanges } from './footprint.ts'
 import { commitAdopted, toAdopt } from './fork-adopted.ts'
 import type { Rooms } from './rooms.ts'
 import { failureFor, isFailStop, shortageOf } from './shortage.ts'
+import { settleUnfinished } from './unfinished-files.ts'
 import { composeSince, entriesAfter, scopesIn, type Written } from './written.ts'
 
 const ENGINE = 'engine' as Actor
@@ -110,7 +111,7 @@ async function files(
   if (changes.length === 0) return null
   if (snapshots === undefined)
     return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
-  const other = begun?.ok === true ? await unfinished(rooms, begun.about) : null
+  const other = begun?.ok === true ? await settleUnfinished(rooms, begun) : null
   if (other !== null)
     return {
       ok: false,
@@ -154,13 +155,6 @@ export function choiceFor(
 ): Choice | undefined {
   const own = choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined
   return own ?? every ?? (force === true ? 'theirs' : undefined)
-}
-
-/** The plan whose rollback ended here and has not been recorded yet; its name. */
-async function unfinished(rooms: Rooms, about: string | null): Promise<string | null> {
-  const { plan, rollback } = JSON.parse(about ?? '{}') as { readonly plan?: PlanId; readonly rollback?: string }
-  const state = plan === undefined ? null : await rooms.store.state(plan)
-  return state?.rollback?.id === rollback && state !== null ? state.definition.name : null
 }
 
 /** A rollback of some files or some tasks leaves refs alone. */

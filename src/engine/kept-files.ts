@@ -3,16 +3,17 @@
 
 import { scopeOf } from '../domain/effect.ts'
 import type { Event } from '../domain/event.ts'
-import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Millis, Sha256, TaskName } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state.ts'
 import { inScope } from '../safety/scope.ts'
-import type { Change, Choice, RolledBack, TreeEntry } from '../workspace/workspace.ts'
+import type { Change, Choice, TreeEntry } from '../workspace/workspace.ts'
 import type { Submitted } from './engine.ts'
-import { keepChanges, readChanges } from './footprint.ts'
-import { untoldRestore } from './restore-scope.ts'
+import { readChanges } from './footprint.ts'
+import { untoldRestores } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
-import { type Writing, write } from './submitting.ts'
+import type { Writing } from './submitting.ts'
+import { aboutRestore, settleUnfinished, tellRestore } from './unfinished-files.ts'
 import { entriesAfter } from './written.ts'
 
 /** One version of one path. */
@@ -43,11 +44,11 @@ export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonl
   for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
     for (const event of events) kept.push(...(await keptBy(rooms, event, now)))
   for (const task of state.order) {
-    const note = untoldRestore(rooms, state, task)
-    if (note === null) continue
-    const compared = await rooms.workspace.compare(note.saved, note.to)
-    const by = { at: state.updatedAt, by: 'retry' as const, task: task.definition.id }
-    if (compared.ok) kept.push(...versionsIn(compared.changes, by))
+    for (const { saved, made } of untoldRestores(rooms, state, task)) {
+      const compared = await rooms.workspace.compare(saved, made)
+      const by = { at: state.updatedAt, by: 'retry' as const, task: task.definition.id }
+      if (compared.ok) kept.push(...versionsIn(compared.changes, by))
+    }
   }
   return kept
 }
@@ -101,7 +102,7 @@ export async function restoreFiles(
 ): Promise<Submitted> {
   const { snapshots } = rooms
   if (snapshots === undefined) return no('not-supported', 'files are not looked at here')
-  const unfinished = await finishEarlier(rooms, state.id, writing)
+  const unfinished = await refuseUnfinished(rooms)
   if (unfinished !== null) return unfinished
   const versions = await keptFiles(rooms, state)
   const wanted: KeptFile[] = []
@@ -113,7 +114,10 @@ export async function restoreFiles(
         `'${busy}' is running and may write '${path}'`,
         'wait until it has ended, or pause the plan',
       )
-    const found = versions.findLast(one => one.path === path && hasHash(one, ask.hash))
+    // What a restore replaced is named by its hash: else asking twice would take the work away again.
+    const found = versions.findLast(
+      one => one.path === path && (ask.hash === undefined ? one.by !== 'restore' : hasHash(one, ask.hash)),
+    )
     if (found === undefined) return no('not-found', `no version of '${path}' is kept`, 'the list shows what is')
     wanted.push(found)
   }
@@ -136,9 +140,14 @@ export async function restoreFiles(
     }
   const every = ask.every
   const choices = every === undefined ? [] : conflicts.map(path => [path, every] as const)
-  const restored = await snapshots.rollback(target.manifest, writeSet, { choices, about: aboutOf(state.id) })
+  const restored = await snapshots.rollback(target.manifest, writeSet, {
+    choices,
+    about: aboutRestore(state.id, writing.actor),
+  })
   if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
-  return await tell(rooms, state.id, restored, writing)
+  const told = await tellRestore(rooms, state.id, restored, writing)
+  // What is kept stands there already.
+  return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
 }
 
 const no = (code: Refusal['code'], message: string, hint?: string): Submitted => ({
@@ -160,40 +169,16 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
-const aboutOf = (plan: PlanId): string => JSON.stringify({ restore: plan })
-
 /** One that was cut off after the files had changed is finished and told first. */
-async function finishEarlier(rooms: Rooms, plan: PlanId, writing: Writing): Promise<Submitted | null> {
+async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
-  if (begun?.ok !== true || begun.about !== aboutOf(plan)) return null
-  const told = await tell(rooms, plan, begun, writing)
-  return told.ok ? null : told
+  if (begun == null) return null
+  if (!begun.ok) return no('conflict', begun.failure.message, begun.failure.hint)
+  const plan = await settleUnfinished(rooms, begun)
+  if (plan === null) return null
+  return no(
+    'not-ready',
+    `a rollback of '${plan}' was cut off in this workspace`,
+    `finish it first: planfold resume ${plan}`,
+  )
 }
-
-async function tell(
-  rooms: Rooms,
-  plan: PlanId,
-  { changed, saved }: Extract<RolledBack, { ok: true }>,
-  writing: Writing,
-): Promise<Submitted> {
-  const changes = await keepChanges(rooms, changed)
-  if (changes === null) {
-    await rooms.snapshots?.settled()
-    return no('not-ready', 'what is kept stands there already', 'nothing was changed')
-  }
-  const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
-  const command = {
-    type: 'restore',
-    changes,
-    saved,
-    paths: changed.length,
-    files,
-    by: writing.actor as string,
-  } as const
-  const { actor, once } = writing
-  const told = await write(rooms, plan, command, { actor, ...(once === undefined ? {} : { once }) })
-  if (told.ok) await rooms.snapshots?.settled()
-  return told
-}
-
-const FILES_TOLD_MAX = 100

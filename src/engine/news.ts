@@ -72,7 +72,9 @@ function toldBy(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded'
   const prepared = preparations.map(({ task, visit, prepared }) => ({ task, visit, prepared }))
   const expanded = preparations.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
   const gates = preparations.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))
-  const restored = preparations.flatMap(({ task, restored }) => (restored === null ? [] : [{ task, ...restored }]))
+  const restored = preparations.flatMap(({ task, restored, earlier = [] }) =>
+    [...earlier, ...(restored === null ? [] : [restored])].map(one => ({ task, ...one })),
+  )
   return {
     prepared,
     ...(expanded.length === 0 ? {} : { expanded }),

@@ -180,7 +180,9 @@ export class PlanLoop {
 
   /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
   async #recover(): Promise<PlanState> {
-    const lastSign = this.#rooms.signs?.last(this.#plan) ?? null
+    const { signs } = this.#rooms
+    // Without any sign nobody can say until when they lived: whatever differs is then asked about.
+    const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
     for (;;) {
       let known = true
       const state = await this.#submit(

@@ -38,6 +38,8 @@ export interface Preparation {
   /** What our side lacked: nothing was prepared, and nothing is said of the task. */
   readonly shortage?: Shortage
   readonly restored: RestoredFiles | null
+  /** Restores that were cut off before the journal told of them. */
+  readonly earlier?: readonly RestoredFiles[]
 }
 
 /** `isHeld`: is the plan still ours? Asked immediately before a check is run or files are set back. */
@@ -98,7 +100,7 @@ async function made(
   task: TaskState,
   isHeld: () => true | Promise<boolean>,
   signal: AbortSignal,
-): Promise<Pick<Preparation, 'prepared' | 'restored' | 'expanded' | 'gate' | 'waits'>> {
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'earlier' | 'expanded' | 'gate' | 'waits'>> {
   const { when } = task.definition
   let judged: Prepared = {}
   if (when !== undefined && task.prepared?.when === undefined) {
@@ -168,7 +170,12 @@ async function made(
     // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
     if (needsConsent(state, task))
       judged = { ...judged, consent: await (await late.consent()).findConsent(rooms, state, task) }
-    return { prepared: { ...judged, preimage: back.preimage }, restored: back.restored }
+    const { restored, earlier } = back
+    return {
+      prepared: { ...judged, preimage: back.preimage },
+      restored,
+      ...(earlier.length === 0 ? {} : { earlier }),
+    }
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])
   if (!captured.ok) return { prepared: { failure: captured.failure }, restored: null }

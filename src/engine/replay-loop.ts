@@ -268,7 +268,7 @@ export class ReplayLoop {
     for (const made of turn.proposed ?? [])
       if (give(this.#proposals, `${made.task}/${made.base}`, made)) this.answered.proposals++
     for (const { task, visit, prepared } of turn.prepared ?? []) {
-      const restored = turn.restored?.find(one => one.task === task)
+      const all = (turn.restored ?? []).filter(one => one.task === task).map(without)
       const expanded = turn.expanded?.find(one => one.task === task && one.visit === visit)
       const asked = turn.gates?.find(one => one.task === task && one.visit === visit)
       const preparation = {
@@ -277,7 +277,8 @@ export class ReplayLoop {
         prepared,
         ...(expanded === undefined ? {} : { expanded }),
         ...(asked === undefined ? {} : { gate: gateOf(asked) }),
-        restored: restored === undefined ? null : without(restored),
+        restored: all.at(-1) ?? null,
+        ...(all.length < 2 ? {} : { earlier: all.slice(0, -1) }),
       } as Preparation
       if (give(this.#preparations, `${task}/${visit}`, preparation)) this.answered.preparations++
     }

@@ -34,7 +34,8 @@ beforeEach(async () => {
   const captured = await workspace.capture(['src/**'])
   if (!captured.ok) throw new Error(captured.failure.message)
   preimage = captured.manifest
-  const build = task('build', { write: ['src/**'], network: [] })
+  const retry = { attempts: 5, backoffMs: { min: 0, max: 0 } }
+  const build = task('build', { write: ['src/**'], network: [], retry })
   journal.must({ type: 'create', plan: PLAN, definition: plan('p', build), hash: preimage })
   journal.must({ type: 'start', rules: 4 })
   prepared({ preimage })
@@ -109,13 +110,12 @@ it('a restore that was cut off before the journal told of it is told by the next
   // The process died here: nothing of this is in the journal. Somebody who asks is told all the same.
   expect((await keptFiles(rooms, journal.state)).map(({ path }) => path)).toEqual(['src/a', 'src/new'])
   const again = await restore()
-  if (again.status !== 'restored' || first.status !== 'restored' || again.restored === null) throw new Error('restored')
-  expect(again.restored.files).toEqual(['src/a', 'src/new'])
-  const { preimage: to, restored } = again
+  if (again.status !== 'restored' || first.status !== 'restored') throw new Error('restored')
+  expect(again).toMatchObject({ restored: null, earlier: [{ files: ['src/a', 'src/new'] }] })
   journal.must({
     type: 'turn',
-    restored: [{ task: name('build'), ...restored }],
-    prepared: [{ task: name('build'), visit: 1, prepared: { preimage: to } }],
+    restored: again.earlier.map(one => ({ task: name('build'), ...one })),
+    prepared: [{ task: name('build'), visit: 1, prepared: { preimage: again.preimage } }],
   })
   const kept = await keptFiles(rooms, journal.state)
   expect(kept.map(({ path, kept: was }) => [path, was?.type])).toEqual([
@@ -132,4 +132,43 @@ it('an edit made between a restore that was cut off and the next one is asked ab
   const state = journal.state
   state.tasks.get(name('build'))!.prepared = { preimage, ended: { how: 'lost', at: Date.now() - 60_000 } }
   expect(await restore(state)).toMatchObject({ status: 'asked', edits: { paths: ['src/b'] } })
+})
+
+it('what a person kept stays kept when the process dies before the journal says that the attempt began', async () => {
+  write('src/mine', 'mine')
+  write('src/a', 'by the task')
+  const one = journal.state.tasks.get(name('build'))!
+  const ended = { how: 'lost', at: Date.now() - 60_000 } as const
+  one.prepared = { preimage, ended }
+  const asked = await restore()
+  if (asked.status !== 'asked') throw new Error('it must ask')
+  const choices = { 'src/a': 'take' } as const
+  one.prepared = { preimage, ended, chosen: { shown: asked.edits.shown, every: 'keep', choices } }
+  await restore()
+  expect(read('src/mine')).toBe('mine')
+  // The process died here; the next one finds the same state.
+  await restore()
+  expect([read('src/mine'), read('src/a')]).toEqual(['mine', 'a'])
+})
+
+it('a deletion that a cut-off restore had looked at is not taken for a person', async () => {
+  rmSync(join(root, 'src/b'))
+  lost(Date.now())
+  await restore()
+  // As if it had died before this file was made again; the folder was changed by the restore itself.
+  rmSync(join(root, 'src/b'))
+  journal.state.tasks.get(name('build'))!.prepared = { preimage, ended: { how: 'lost', at: Date.now() - 60_000 } }
+  expect(await restore()).toMatchObject({ status: 'restored' })
+  expect(read('src/b')).toBe('b')
+})
+
+it('a preparation that failed neither forgets what was chosen nor moves the end of the attempt', () => {
+  lost(1_000)
+  prepared({ edits: { shown: preimage, paths: ['src/a'] } })
+  const decide = { type: 'decide', task: name('build'), verdict: 'chosen', rationale: '', by: 'ana' } as const
+  journal.must({ ...decide, option: 'keep' })
+  const before = journal.state.tasks.get(name('build'))!.prepared
+  prepared({ failure: { class: 'transient', message: 'not now', retryable: true } })
+  const after = journal.state.tasks.get(name('build'))!.prepared
+  expect(after).toMatchObject({ chosen: before!.chosen, ended: { how: 'lost', at: 3_000 } })
 })

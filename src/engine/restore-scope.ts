@@ -30,7 +30,13 @@ export interface RestoredFiles {
 }
 
 export type ScopeRestored =
-  | { readonly status: 'restored'; readonly preimage: Sha256; readonly restored: RestoredFiles | null }
+  | {
+      readonly status: 'restored'
+      readonly preimage: Sha256
+      readonly restored: RestoredFiles | null
+      /** Restores that were cut off before the journal told of them. */
+      readonly earlier: readonly RestoredFiles[]
+    }
   | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
   | { readonly status: 'failed'; readonly failure: Failure }
 
@@ -61,50 +67,74 @@ const MOVED: ReadonlySet<string> = new Set(['errno:ENOENT', 'errno:ENOTDIR', 'er
 async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): Promise<ScopeRestored> {
   const found = await rooms.workspace.changesSince(preimage)
   if (!found.ok) return { status: 'failed', failure: found.failure }
-  const cutOff = cutOffRestore(rooms, state, task, preimage)
-  const judge = await attemptJudge(rooms, task, found.changedAt, cutOff)
+  const untold = untoldRestores(rooms, state, task)
+  const judge = await attemptJudge(
+    rooms,
+    task,
+    found.changedAt,
+    untold.filter(note => note.to === preimage),
+  )
   const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
+  const otherAt = ({ path, after }: Change): WrittenByOther | null => {
+    const other = others.get(path)
+    return other !== undefined && isSame(other.entry, after) ? other : null
+  }
   // Where all files were compared around another task, it may have seen our work; not what changed after ours had ended.
   const isOthers = (change: Change): boolean => {
-    const { path, after } = change
-    const other = others.get(path)
-    return other !== undefined && isSame(other.entry, after) && (other.declared || judge.isPersons(change))
+    const other = otherAt(change)
+    return other !== null && (other.declared || judge.isPersons(change))
   }
-  const edits = found.changes.filter(change => !isOthers(change) && judge.isPersons(change))
+  // Inside the plan, what lies in a declared scope is the work of the task that declares it.
+  const mayBeOthers = (change: Change): boolean => {
+    const other = otherAt(change)
+    return other !== null && other.plan !== state.id && !isOthers(change) && !judge.isCutOff(change)
+  }
+  const edits = found.changes.filter(change => mayBeOthers(change) || (!isOthers(change) && judge.isPersons(change)))
   const waits = state.definition.recovery?.edits !== 'set-back'
   const decided = waits ? await decide(rooms, task, edits, judge) : NOTHING_KEPT
   if (decided.undecided.length > 0) {
     const { undecided, unmerged } = decided
-    return { status: 'asked', edits: await askedAbout(rooms, undecided, unmerged) }
+    const plans = [...new Set(undecided.flatMap(change => (mayBeOthers(change) ? [otherAt(change)!.name] : [])))]
+    return { status: 'asked', edits: await askedAbout(rooms, undecided, unmerged, plans) }
   }
   const keep = new Set([...decided.keep, ...found.changes.filter(isOthers).map(({ path }) => path)])
-  const name = noteName(state.id, task)
   const restored = await rooms.workspace.restore(preimage, {
     keep,
     write: decided.write,
     ...(judge.endedAt === undefined ? {} : { after: judge.endedAt }),
-    ...(cutOff === null ? {} : { earlier: cutOff.saved }),
     // Named before the first file changes, so that nothing is lost when the process dies before the journal says it.
-    onSaved: saved => {
-      if (found.changes.length > 0) rooms.store.blobs.pin(name, JSON.stringify({ saved, to: preimage } satisfies Note))
+    onSaved: (saved, made) => {
+      if (found.changes.length === 0) return
+      const note: Note = { saved, to: preimage, made, visit: task.visit, attempt: task.attempt + 1 }
+      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...untold, note]))
     },
   })
   if (!restored.ok) return { status: 'failed', failure: restored.failure }
-  const changed = cutOff === null ? restored.changed : await changedInAll(rooms, restored.saved, restored.manifest)
+  const { changed } = restored
   const kept = [...keep, ...decided.write.keys()]
-  const files = {
-    to: restored.manifest,
-    saved: restored.saved,
-    files: changed.slice(0, PATHS_TOLD_MAX),
-    ...(changed.length > PATHS_TOLD_MAX ? { more: changed.length - PATHS_TOLD_MAX } : {}),
-    ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_TOLD_MAX) }),
-  }
+  const files = filesOf(
+    restored.manifest,
+    restored.saved,
+    changed.filter(path => !decided.write.has(path)),
+    kept,
+  )
+  const earlier: RestoredFiles[] = []
+  for (const { saved, made } of untold) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
   return {
     status: 'restored',
     preimage: restored.manifest,
     restored: changed.length === 0 && kept.length === 0 ? null : files,
+    earlier,
   }
 }
+
+const filesOf = (to: Sha256, saved: Sha256, changed: readonly string[], kept: readonly string[]): RestoredFiles => ({
+  to,
+  saved,
+  files: changed.slice(0, PATHS_TOLD_MAX),
+  ...(changed.length > PATHS_TOLD_MAX ? { more: changed.length - PATHS_TOLD_MAX } : {}),
+  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_TOLD_MAX) }),
+})
 
 const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
 
@@ -112,7 +142,9 @@ const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
 interface AttemptJudge {
   readonly endedAt: Millis | undefined
   isPersons(change: Change): boolean
-  /** Null where nobody knows what the attempt left. */
+  /** A restore that was cut off has looked at it before, and found that it may be set back. */
+  isCutOff(change: Change): boolean
+  /** Null where it left nothing there. */
   leftAt(change: Change): TreeEntry | null | 'unknown'
 }
 
@@ -120,7 +152,7 @@ async function attemptJudge(
   rooms: Rooms,
   { prepared, result, attempt, failures }: TaskState,
   changedAt: ReadonlyMap<string, Millis>,
-  cutOff: CutOff | null,
+  cutOff: readonly Note[],
 ): Promise<AttemptJudge> {
   // Plans under older rules do not say how it ended; it failed where no attempt of the visit was lost.
   const { how, at: endedAt } = prepared?.ended ?? { how: attempt === failures ? 'failed' : 'lost', at: undefined }
@@ -134,14 +166,17 @@ async function attemptJudge(
             after,
           ]),
         )
-  const stood = cutOff === null ? null : await entriesOf(rooms, cutOff)
+  const stood = new Map<string, TreeEntry | null>()
+  for (const { saved, made } of cutOff)
+    for (const { path, before } of await differences(rooms, saved, made)) stood.set(path, before)
   const leftAt = ({ path, before }: Change) => (left === null ? 'unknown' : left.has(path) ? left.get(path)! : before)
+  const isCutOff = ({ path, after }: Change): boolean => stood.has(path) && isSame(after, stood.get(path) ?? null)
   return {
     endedAt,
     leftAt,
+    isCutOff,
     isPersons(change) {
-      // A restore that was cut off has looked at it before, and found that it may be set back.
-      if (stood !== null && isSame(change.after, stood.get(change.path) ?? change.before)) return false
+      if (isCutOff(change)) return false
       const was = leftAt(change)
       // What the attempt was seen to leave is its own, whenever that was.
       if (was !== 'unknown') return !isSame(was, change.after)
@@ -204,7 +239,12 @@ async function mergeEdit(rooms: Rooms, edit: Change, judge: AttemptJudge): Promi
   return merged === null ? null : { type: 'file', mode: after.mode, ...merged }
 }
 
-async function askedAbout(rooms: Rooms, edits: readonly Change[], unmerged: readonly string[]) {
+async function askedAbout(
+  rooms: Rooms,
+  edits: readonly Change[],
+  unmerged: readonly string[],
+  plans: readonly string[],
+): Promise<NonNullable<Prepared['edits']>> {
   const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify(edits)))
   const more = edits.length - PATHS_TOLD_MAX
   return {
@@ -212,6 +252,7 @@ async function askedAbout(rooms: Rooms, edits: readonly Change[], unmerged: read
     paths: edits.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
     ...(more > 0 ? { more } : {}),
     ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_TOLD_MAX) }),
+    ...(plans.length === 0 ? {} : { plans }),
   }
 }
 
@@ -219,44 +260,42 @@ async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<strin
   return new Map((await readChanges(rooms, shown)).map(({ path, after }) => [path, after]))
 }
 
-// ── a restore that was cut off ──────────────────────────────────────────────────────────────────────────────────────
+// ── restores that were cut off ──────────────────────────────────────────────────────────────────────────────────────
 
+/** A restore as it was begun: what stood there, before which attempt, and what it was to make of it. */
 interface Note {
   readonly saved: Sha256
+  /** The pre-image it began from, and that with what was kept: as the files stand when it is done. */
   readonly to: Sha256
+  readonly made: Sha256
+  readonly visit: number
+  readonly attempt: number
 }
-type CutOff = Note
 
 const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => `restore-${plan}-${ordinal}`
 
-/** What was saved by a restore of this task that no entry of the journal tells of; null when there is none. */
-export function untoldRestore(rooms: Rooms, state: PlanState, task: TaskState): Note | null {
+/** Restores of this task that no entry of the journal tells of, oldest first. */
+export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
   const note = state.rules > 3 ? rooms.store.blobs.pinned(noteName(state.id, task)) : null
-  if (note === null) return null
-  const read = JSON.parse(note) as Note
-  return state.restored.some(({ saved }) => saved === read.saved) ? null : read
+  if (note === null) return []
+  const isTold = ({ saved, visit, attempt }: Note): boolean =>
+    state.restored.some(one => one.saved === saved) || (visit === task.visit && attempt <= task.attempt)
+  return (JSON.parse(note) as readonly Note[]).filter(one => !isTold(one))
 }
 
 /** When the plan has ended, the journal names everything that was saved. */
 export function forgetRestores(rooms: Rooms, state: PlanState): void {
   for (const { task: name } of state.restored) {
     const task = state.tasks.get(name)
-    if (task !== undefined && untoldRestore(rooms, state, task) === null)
+    if (task !== undefined && untoldRestores(rooms, state, task).length === 0)
       rooms.store.blobs.unpin(noteName(state.id, task))
   }
 }
 
-function cutOffRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): CutOff | null {
-  const note = untoldRestore(rooms, state, task)
-  return note?.to === preimage ? note : null
+async function differences(rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly Change[]> {
+  const compared = await rooms.workspace.compare(saved, made)
+  return compared.ok ? compared.changes : []
 }
 
-async function entriesOf(rooms: Rooms, { saved, to }: CutOff): Promise<ReadonlyMap<string, TreeEntry | null>> {
-  const compared = await rooms.workspace.compare(saved, to)
-  return new Map(compared.ok ? compared.changes.map(({ path, before }) => [path, before]) : [])
-}
-
-async function changedInAll(rooms: Rooms, saved: Sha256, to: Sha256): Promise<readonly string[]> {
-  const compared = await rooms.workspace.compare(saved, to)
-  return compared.ok ? compared.changes.map(({ path }) => path) : []
-}
+const setBackBy = async (rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly string[]> =>
+  (await differences(rooms, saved, made)).map(({ path }) => path)

@@ -27,8 +27,6 @@ export type Worked = Extract<RollbackPreview, { ok: true }> & {
   readonly command: Omit<Rollback, 'id' | 'at'>
   /** Whose compensation was begun and nobody knows how it ended. */
   readonly unsure: readonly TaskName[]
-  /** Tasks that cannot be told apart from those that are asked for. */
-  readonly shared: readonly TaskName[]
   /** The version all this was worked out from. */
   readonly version: number
 }
@@ -77,6 +75,7 @@ export async function workOut(
       until: entries.slice(0, to),
       scopeOf: scopesIn(state),
     })
+    if (written.shared.length > 0) return { ok: false, refusal: inseparable(state, ask.tasks ?? [], written.shared) }
     const own = await previewFiles(rooms, written.changes)
     if ('code' in own) return { ok: false, refusal: own }
     const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
@@ -102,7 +101,6 @@ export async function workOut(
       kept: written.kept,
       command,
       unsure,
-      shared: written.shared,
       version,
     }
   } catch (error) {
@@ -114,6 +112,17 @@ export async function workOut(
   }
 }
 
+/** Nobody can say which of them wrote what: they go back together or not at all. */
+function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shared: readonly TaskName[]): Refusal {
+  const named = [...tasks, ...shared]
+  return refuse(
+    'conflict',
+    `${named.map(task => `'${task}'`).join(' and ')} ran at the same time and declare no write scope, so their changes cannot be told apart`,
+    `roll them back together: planfold rollback ${definition.name} --tasks ${named.join(' ')}`,
+    shared,
+  )
+}
+
 function doubtAbout({ doubted }: Written, path: string): { readonly why?: string } {
   const plan = doubted.get(path)
   return plan === undefined ? {} : { why: `plan '${plan}' worked here at the same time and may have written it` }
@@ -121,16 +130,6 @@ function doubtAbout({ doubted }: Written, path: string): { readonly why?: string
 
 /** Why it may not be done as asked; null when it may. */
 export function objection(worked: Worked, plan: string): Refusal | null {
-  const { shared, command: asked } = worked
-  if (shared.length > 0 && asked.force !== true) {
-    const named = [...(asked.tasks ?? []), ...shared]
-    return refuse(
-      'conflict',
-      `${named.map(task => `'${task}'`).join(' and ')} ran at the same time and declare no write scope, so their changes cannot be told apart`,
-      `roll them back together: planfold rollback ${plan} --tasks ${named.join(' ')}`,
-      shared,
-    )
-  }
   const undecided = worked.files.filter(
     ({ path, conflict }) => conflict !== undefined && choiceFor(worked.command, path) === undefined,
   )

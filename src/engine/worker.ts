@@ -186,8 +186,9 @@ export class WorkerLocal implements Worker {
       const loop = new PlanLoop(rooms, plan, taken, options)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
-      if (hasEnded) await this.#forget(plan)
       if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
+      // What is left of these does no harm.
+      if (hasEnded) await this.#forget(plan).catch(() => {})
       return driven
     } catch (error) {
       if (error instanceof LeaseLost) return { status: 'lost' }
@@ -198,7 +199,7 @@ export class WorkerLocal implements Worker {
     }
   }
 
-  /** Notes that only matter while it may go on; what is left of them does no harm. */
+  /** Notes that only matter while the plan may go on. */
   async #forget(plan: PlanId): Promise<void> {
     const { store, signs } = this.#rooms
     signs?.forget(plan)

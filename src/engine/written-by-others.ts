@@ -14,6 +14,8 @@ export interface WrittenByOther {
   /** What the other plan left at the path; null when it deleted it. */
   readonly entry: TreeEntry | null
   readonly plan: PlanId
+  /** The plan and the task, for people. */
+  readonly name: string
   readonly task: TaskName | null
   /**
    * True: the other task declared a scope, so the change is its own. False: it declared none and all files were compared around
@@ -45,7 +47,8 @@ export async function writtenByOthers(
         if (wrote === null || !(await isBeside(plan))) continue
         // Of the plan itself, what its other tasks completed.
         if (plan === state.id && (wrote.task === null || wrote.task === task.definition.id)) continue
-        const by = { plan, task: wrote.task, declared: wrote.declared }
+        const name = (await rooms.store.state(plan))?.definition.name ?? plan
+        const by = { plan, name, task: wrote.task, declared: wrote.declared }
         for (const change of await readChanges(rooms, wrote.changes))
           found.set(change.path, { ...by, entry: change.after })
       }

@@ -195,10 +195,9 @@ async function restore(blobs: Blobs, base: Base, id: Sha256, how: RestoreOptions
   if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
   await expectBlobs(difference, blobs)
   const stood = manifestOf(manifest.patterns, scan)
-  const earlier = how.earlier === undefined ? null : await storedManifest(blobs, how.earlier)
-  const saved = await blobs.put(writeManifest(earlier === null ? stood : joined(earlier, stood, manifest)))
+  const saved = await blobs.put(writeManifest(stood))
   const kept = target === manifest ? id : await blobs.put(writeManifest(target))
-  how.onSaved?.(saved)
+  how.onSaved?.(saved, kept)
 
   const contentOf = async (file: Entry & { readonly type: 'file' }) =>
     (await blobs.get(file.sha256)) ?? missing(file.sha256)
@@ -228,14 +227,6 @@ function targetOf(manifest: Manifest, scan: Scan, { keep, write }: RestoreOption
     }
   }
   return { ...manifest, entries }
-}
-
-/** What stood there before a restore that was cut off, and what somebody has changed since. */
-function joined(earlier: Manifest, stood: Manifest, wanted: Manifest): Manifest {
-  const entries = new Map(earlier.entries)
-  for (const [path, entry] of stood.entries)
-    if (JSON.stringify(entry) !== JSON.stringify(wanted.entries.get(path))) entries.set(path, entry)
-  return { ...stood, entries }
 }
 
 function manifestOf(patterns: readonly string[], scan: Scan): Manifest {

@@ -25,12 +25,10 @@ export interface RestoreOptions {
   readonly keep?: ReadonlySet<string>
   /** Paths that become something else than the manifest says; the contents are stored. */
   readonly write?: ReadonlyMap<string, TreeEntry>
-  /** What an earlier restore of the same kind, which was cut off, had saved. */
-  readonly earlier?: Sha256
   /** Empty directories that were changed later than this stay. */
   readonly after?: Millis
-  /** Called with what stood there, before the first file is changed. */
-  readonly onSaved?: (saved: Sha256) => void
+  /** Called before the first file is changed, with what stood there and what will stand there. */
+  readonly onSaved?: (saved: Sha256, made: Sha256) => void
 }
 
 export type Captured =

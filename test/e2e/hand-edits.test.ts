@@ -110,7 +110,13 @@ describe('after a crash', () => {
     expect(file('src/out.txt')).toBe('base\npart\ndone\n')
     expect(await here.planfold('restore', 'demo', 'src/out.txt', '--overwrite')).toMatchObject({ exit: 0 })
     expect(file('src/out.txt')).toBe('base\npart\n')
+    // Asking twice is asking once; what the restore itself replaced is had by its hash.
     expect(await here.planfold('restore', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
+    expect(file('src/out.txt')).toBe('base\npart\n')
+    const { items } = (await here.json('restore', 'demo')) as { items: { by: string; kept: { sha256: string } }[] }
+    const replaced = items.findLast(one => one.by === 'restore')!
+    const hash = ['--hash', replaced.kept.sha256.slice(0, 12)]
+    expect(await here.planfold('restore', 'demo', 'src/out.txt', ...hash, '--overwrite')).toMatchObject({ exit: 0 })
     expect(file('src/out.txt')).toBe('base\npart\ndone\n')
   })
 })

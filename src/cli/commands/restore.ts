@@ -56,7 +56,8 @@ export async function restore(
       for (const path of found) paths.add(path)
     }
     try {
-      await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
+      const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
+      if (events.length === 0) remark(context, 'what is kept stands there already; an older version: --hash HASH')
     } catch (error) {
       if (!(error instanceof Complaint) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
       const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`

@@ -239,9 +239,10 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
   const gone = goneBackIn(draft.state, task)
+  const idle = draft.state.rules > 3 && prepared.failure !== undefined ? ({ begun: false } as const) : {}
   // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
-    emit(draft, { ...begun, ...gone })
+    emit(draft, { ...begun, ...gone, ...idle })
   else
     emit(draft, {
       ...begun,
@@ -252,6 +253,7 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
       ...(reserves === undefined ? {} : { reserves }),
       ...(edited === undefined ? {} : { edited }),
       ...gone,
+      ...idle,
     })
   const { failure = outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return

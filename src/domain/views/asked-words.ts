@@ -14,7 +14,7 @@ export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, 
     case 'unknown-outcome':
       return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
     case 'edits':
-      return `${task} waits: a person has worked on ${pathsIn(asks, say)}, which its next attempt would set back`
+      return `${task} waits: ${whoEdited(asks, say)} ${pathsIn(asks, say)}, which its next attempt would set back`
     case 'consent':
       return `${task} asks for approval before it begins: ${say(asks.why)}`
     case 'decision':
@@ -46,3 +46,9 @@ export function pathsIn({ paths, more = 0 }: EditedPaths, say: Say): string {
   const rest = paths.length - shown.length + more
   return `${shown.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
 }
+
+/** A person, or another plan that ran at the same time. */
+const whoEdited = ({ plans = [] }: EditedPaths, say: Say): string =>
+  plans.length === 0
+    ? 'a person, or a process that outlived its attempt, has worked on'
+    : `${plans.map(plan => `plan '${say(plan)}'`).join(', ')} may have written`
