@@ -52,6 +52,9 @@ export const isDeclaredBy = (event: Event): boolean =>
 
 const PAGE = 500
 
+/** All files are looked at a while before the entry says that a task began, and others may have ended in between. */
+const LOOK_MS = 60_000
+
 export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Promise<OtherPlans> {
   if (beside === undefined) return NO_OTHERS
   const changes: OthersChange[] = []
@@ -85,7 +88,7 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
   return {
     changes,
     declaredBy: (path, from, to) =>
-      visits.find(one => one.scope !== null && one.from <= to && one.to >= from && inScope(one.scope, path))?.plan ??
+      visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))?.plan ??
       null,
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
   }
