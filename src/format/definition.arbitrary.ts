@@ -67,9 +67,11 @@ const doing: fc.Arbitrary<Action> = fc.oneof(
   sparse({ stdin: templated }, { type: fc.constant('run' as const), command }),
   fc.record({ type: fc.constant('edit' as const), edits: fc.array(edit, { minLength: 1, maxLength: 3 }) }),
 ) as fc.Arbitrary<Action>
+/** Paths outside the workspace cannot be committed. */
+const inside = line.map(text => `in/${text.replaceAll(/[~/\\\\.]/g, 'x')}`)
 const gitAction: fc.Arbitrary<GitAction> = fc.oneof(
   sparse(
-    { paths: fc.array(line, { minLength: 1, maxLength: 2 }) },
+    { paths: fc.array(inside, { minLength: 1, maxLength: 2 }) },
     { do: fc.constant('commit' as const), message: templated.filter(text => text.length > 0) },
   ),
   sparse(

@@ -13,16 +13,20 @@ beforeAll(async () => {
 afterEach(endAll)
 afterAll(() => scene.close())
 
-const killAt = (point: string) =>
-  scene.playEach(point, (ground, k) => ground.drive({ PLANFOLD_FAILPOINT: `${point}:${k}` }).end())
+/** Behind a commit the ordinary run takes every other one; `npm run crash` takes all. */
+const STEP = process.env.PLANFOLD_CRASH === 'all' ? 1 : 2
+
+const killAt = (point: string, step = 1) =>
+  scene.playEach(point, (ground, k) => ground.drive({ PLANFOLD_FAILPOINT: `${point}:${k}` }).end(), step)
 
 describe('a process killed at every commit', () => {
   let decided = 0
   for (const point of ['store.commit:before', 'store.commit:after']) {
     test(`regression 26: ${point}: every k leads to the same end, the same files and no forbidden repetition`, async () => {
-      const { kills, decisions } = await killAt(point)
+      const step = point.endsWith('after') ? STEP : 1
+      const { kills, decisions } = await killAt(point, step)
       // Every task takes at least one commit; a loop in which nothing fires proves nothing.
-      expect(kills).toBeGreaterThan(15)
+      expect(kills).toBeGreaterThan(15 / step)
       decided += decisions
     })
   }

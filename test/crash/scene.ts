@@ -58,16 +58,17 @@ export class Scene {
     }
   }
 
-  /** k = 1, 2, 3 … until it no longer fires. */
+  /** k = 1, 2, 3 … until it no longer fires; or every so many of them. */
   async playEach(
     name: string,
     kill: (ground: Ground, k: number) => Promise<Ended>,
+    step = 1,
   ): Promise<{ kills: number; decisions: number }> {
     let over = false
     return await this.#count(
       name,
       (function* () {
-        for (let k = 1; !over; k++) yield k
+        for (let k = 1; !over; k += step) yield k
       })(),
       kill,
       fired => {
