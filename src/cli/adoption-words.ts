@@ -19,7 +19,7 @@ const FILES_MAX = 200
 
 const SEEN: Readonly<Record<Foreseen['seen'], string>> = {
   folder: 'its folder as it stands now',
-  end: 'as its files were when it ended; its folder is gone',
+  end: 'as its files were stored when it ended or was last adopted; its folder is gone',
   journal: 'only what its tasks were seen to write; its folder is gone',
 }
 

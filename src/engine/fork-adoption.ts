@@ -15,7 +15,7 @@ import type { Entry, Updated } from '../stores/store.ts'
 import type { Change } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges, readChanges } from './footprint.ts'
 import { removeForkFolder } from './fork-folder.ts'
-import { changedSince, createdBy, type ForkFiles, forkFiles, isFork } from './fork-work.ts'
+import { changedSince, createdBy, type ForkFiles, forkFiles, isFork, storeForkFiles } from './fork-work.ts'
 import { choiceFor } from './going-back.ts'
 import type { AdoptAsk, Adopted, AdoptionPreview, FilePreview } from './going-back-order.ts'
 import { isGone, roomsOf } from './places.ts'
@@ -73,6 +73,7 @@ export async function adopt(rooms: Rooms, fork: PlanState, ask: AdoptAsk, writin
     if (changes.length === 0) return await settle(rooms, fork, worked, ask, writing)
     const refusal = objection(worked, ask, fork.definition.name)
     if (refusal !== null) return { ok: false, refusal }
+    if (PLAN_ENDED.has(fork.status)) await storeForkFiles(rooms, fork, worked.files)
     const adopts = await adoptionOf(rooms, fork, worked)
     const { expectedVersion: _, ...once } = writing
     const command = commandFor(rooms, into, adopts, ask)
@@ -217,7 +218,7 @@ function adoptionIn(entries: readonly Entry[], fork: PlanId): Earlier | null {
 
 /** Whatever was left and nobody chose to keep. */
 const openOf = ({ left = [] }: EventOf<'rollback.finished'>): ReadonlySet<string> =>
-  new Set(left.flatMap(({ path, reason }) => (reason.startsWith('kept: ') ? [] : [path])))
+  new Set(left.flatMap(({ path, kept }) => (kept === true ? [] : [path])))
 
 async function leftToAdopt(
   rooms: Rooms,
@@ -282,7 +283,9 @@ async function settle(
   const why = PLAN_ENDED.has(fork.status)
     ? ask.keepFolder === true
       ? 'it was asked to be kept'
-      : await removeForkFolder(rooms, fork, files.snapshot, ask)
+      : (await storeForkFiles(rooms, fork, files))
+        ? await removeForkFolder(rooms, fork, files.snapshot, ask)
+        : 'what stands in it could not be recorded in the journal of the fork'
     : 'the fork has not ended'
   const fate: ForkAdopted = {
     into: into.id,

@@ -1,9 +1,9 @@
 // What a fork changed: the files of its folder beside those it began with. The folder is looked at while it is there. When it is
-// gone, the snapshot counts that was stored when the fork ended, and without one the change sets of its journal.
+// gone, the snapshot counts that was stored when the fork ended or was last adopted, and without one the change sets of its journal.
 
 import type { Event, EventOf } from '../domain/event.ts'
 import { type Actor, checkpointName, type PlanId, type Sha256, type TaskName } from '../domain/id.ts'
-import type { Failure } from '../domain/result.ts'
+import type { Failure, Standing } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { PLAN_ENDED } from '../domain/status.ts'
 import type { Entry } from '../stores/store.ts'
@@ -16,7 +16,7 @@ import { composeSince, entriesAfter, scopesIn } from './written.ts'
 const ENGINE = 'engine' as Actor
 
 export interface ForkFiles {
-  /** `folder`: as it stands now. `end`: as it stood when the fork ended. `journal`: what its tasks were seen to write. */
+  /** `folder`: as it stands now. `end`: as it stood when the fork ended, or later when it was adopted. `journal`: what its tasks were seen to write. */
   readonly seen: 'folder' | 'end' | 'journal'
   /** All files; absent where only the journal tells. */
   readonly snapshot?: Sha256
@@ -93,13 +93,26 @@ export async function storeForkEnd(rooms: Rooms, plan: PlanId): Promise<void> {
   if (!isFork(createdBy(entries)) || isStored(entries)) return
   const standing = await standingNow(own, state)
   if (standing.snapshot === undefined) return
+  await takeEnd(rooms, state, standing, state.version)
+}
+
+/**
+ * Somebody worked in the folder after the fork had ended: that is stored as its end now, so that an adoption which is taken back
+ * can be ordered again without the folder. False when what `files` holds is not the fork's to tell.
+ */
+export async function storeForkFiles(rooms: Rooms, state: PlanState, files: ForkFiles): Promise<boolean> {
+  const { seen, snapshot, entries } = files
+  if (seen !== 'folder' || snapshot === undefined || endedFiles(entries) === snapshot) return true
+  const standing = await standingNow(roomsOf(rooms, state), state)
+  if (standing.snapshot !== snapshot) return false
+  return await takeEnd(rooms, state, standing, entries.at(-1)?.version ?? state.version)
+}
+
+/** Refused where it goes on meanwhile; then its next end is stored. */
+async function takeEnd(rooms: Rooms, { id }: PlanState, standing: Standing, expectedVersion: number): Promise<boolean> {
   const name = checkpointName('end' as TaskName, rooms.clock.now())
-  // Refused where it goes on meanwhile; then its next end is stored.
-  await rooms.store.update(
-    plan,
-    { type: 'checkpoint', name, standing, why: 'ended' },
-    { actor: ENGINE, expectedVersion: state.version },
-  )
+  const command = { type: 'checkpoint', name, standing, why: 'ended' } as const
+  return (await rooms.store.update(id, command, { actor: ENGINE, expectedVersion })).ok
 }
 
 /** Since it ended last. */

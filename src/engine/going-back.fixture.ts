@@ -26,10 +26,18 @@ import { WorkerLocal } from './worker.ts'
 
 export const ME = 'ana@example.com' as Actor
 
-export async function realRooms(options: { readonly quotaBytes?: number } = {}) {
-  const root = mkdtempSync(join(tmpdir(), 'planfold-back-'))
+/** `inside`: the workspace is this folder of `base`; else `base` itself. */
+export async function realRooms({
+  inside = '',
+  ...options
+}: {
+  readonly quotaBytes?: number
+  readonly inside?: string
+} = {}) {
+  const base = mkdtempSync(join(tmpdir(), 'planfold-back-'))
+  const root = join(base, inside)
   const stateDir = join(root, '.planfold')
-  mkdirSync(stateDir)
+  mkdirSync(stateDir, { recursive: true })
   const store = await StoreSqlite.open({
     folder: stateDir,
     clock: systemClock,
@@ -68,6 +76,7 @@ export async function realRooms(options: { readonly quotaBytes?: number } = {}) 
     return await worker.drive(found!.plan, { stop: new AbortController().signal })
   }
   return {
+    base,
     root,
     rooms,
     engine,

@@ -105,7 +105,7 @@ describe('going back', () => {
     expect(hash()).toBe(edited)
     expect(await roll({ type: 'rollback', every: 'mine' })).toMatchObject({
       type: 'rollback.finished',
-      left: [{ path: 'a', reason: 'kept: edited since' }],
+      left: [{ path: 'a', reason: 'kept: edited since', kept: true }],
     })
     expect(text('a')).toBe('by hand\n')
     expect(text('keep')).toBe('mine\n')

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
@@ -7,6 +16,8 @@ import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { AdoptAsk } from '../engine/engine.ts'
 import { EngineLocal } from '../engine/engine-local.ts'
 import { ME, realRooms, sh } from '../engine/going-back.fixture.ts'
+import type { Rooms } from '../engine/rooms.ts'
+import { FILE_MAX_BYTES } from '../safety/regular-file.ts'
 import { adoptFork } from './adopt-fork.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
@@ -15,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await place.close()
-  rmSync(place.root, { recursive: true, force: true })
+  rmSync(place.base, { recursive: true, force: true })
 })
 
 const path = (...names: string[]) => join(place.root, ...names)
@@ -80,6 +91,40 @@ async function undo() {
   const done = await place.submit({ type: 'undo' })
   if (!done.ok) throw new Error(done.refusal.message)
   await place.drive()
+}
+
+/** Larger than what a snapshot stores; takes no room. */
+const putTooBig = (name: string) => {
+  writeFileSync(name, '')
+  truncateSync(name, FILE_MAX_BYTES + 1)
+}
+
+/** An engine whose looks into snapshots of a fork are each followed by `then`. */
+function engineWith(then: () => void): EngineLocal {
+  const at: Rooms['at'] = to => {
+    const moved = place.rooms.at!(to)
+    const { snapshots } = moved
+    if (snapshots === undefined) throw new Error('these rooms have snapshots')
+    return {
+      ...moved,
+      snapshots: {
+        snapshot: options => snapshots.snapshot(options),
+        diff: (a, b, options) => snapshots.diff(a, b, options),
+        compose: entries => snapshots.compose(entries),
+        materialise: (snapshot, folder, instead) => snapshots.materialise(snapshot, folder, instead),
+        preview: (target, writeSet) => snapshots.preview(target, writeSet),
+        rollback: (target, writeSet, options) => snapshots.rollback(target, writeSet, options),
+        resume: () => snapshots.resume(),
+        settled: () => snapshots.settled(),
+        entries: async (snapshot, paths) => {
+          const found = await snapshots.entries(snapshot, paths)
+          then()
+          return found
+        },
+      },
+    }
+  }
+  return new EngineLocal({ ...place.rooms, at })
 }
 
 const eventTypes = async (plan: string) =>
@@ -215,6 +260,110 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(await adopted(fork)).toMatchObject({ status: 'adopted', end: null, folder: 'removed' })
     expect(await eventTypes('plan')).toEqual(types)
   })
+
+  it('brings back all of it when it is adopted, undone and adopted again without its folder', async () => {
+    const fork = await forked()
+    writeFileSync(forkFolder('by-hand'), 'made after its end\n')
+    expect(await adopted(fork)).toMatchObject({ folder: 'removed' })
+    await undo()
+    expect(existsSync(path('by-hand'))).toBe(false)
+    await adopted(fork)
+    expect([text('by-hand'), text('d/new')]).toEqual(['made after its end\n', 'new\n'])
+  })
+
+  it('takes nothing back when the folder vanished between the adoption and its end', async () => {
+    const fork = await forked()
+    writeFileSync(forkFolder('by-hand'), 'made after its end\n')
+    expect(await place.submit({ type: 'adopt' }, 'plan-fork')).toMatchObject({ ok: true })
+    await place.drive()
+    rmSync(forkFolder(), { recursive: true })
+    expect(await preview()).toMatchObject({ status: 'adopted', changes: [] })
+    await adopted(fork)
+    expect(text('by-hand')).toBe('made after its end\n')
+  })
+
+  it('removes only what the ignore rules match with --remove-ignored, and offers it for nothing else', async () => {
+    writeFileSync(path('.gitignore'), '.planfold/\nnode_modules/\n')
+    writeFileSync(path('.planfoldignore'), 'cache/\n')
+    const fork = await forked()
+    putTooBig(forkFolder('big'))
+    const kept = await adopted(fork)
+    expect(kept).toMatchObject({ folder: 'kept', why: expect.stringContaining('"big" (too big)') })
+    expect(kept).toMatchObject({ why: expect.not.stringContaining('--remove-ignored') })
+    for (const name of ['node_modules', 'cache']) {
+      mkdirSync(forkFolder(name))
+      writeFileSync(forkFolder(name, 'x'), 'made again\n')
+    }
+    const flagged = await adopted(fork, { removeIgnored: true })
+    expect(flagged).toMatchObject({ folder: 'kept', why: expect.stringContaining('"big" (too big)') })
+    expect(flagged).toMatchObject({ why: expect.not.stringContaining('node_modules') })
+    expect(existsSync(forkFolder('big'))).toBe(true)
+    rmSync(forkFolder('big'))
+    expect(await adopted(fork)).toMatchObject({ folder: 'kept', why: expect.stringContaining('--remove-ignored') })
+    expect(await adopted(fork, { removeIgnored: true })).toMatchObject({ folder: 'removed', why: null })
+    expect(existsSync(forkFolder())).toBe(false)
+  })
+
+  it('looks again before the folder goes, and puts it back when somebody wrote into it meanwhile', async () => {
+    const fork = await forked()
+    const engine = engineWith(() => writeFileSync(forkFolder('shared'), 'saved at the last moment\n'))
+    const done = await adoptFork({ engine, actor: ME, carryOut }, fork, {})
+    expect(done).toMatchObject({ status: 'adopted', folder: 'kept', why: expect.stringContaining('"shared" changed') })
+    expect(text('.planfold', 'work', 'plan-fork', 'shared')).toBe('saved at the last moment\n')
+    expect(readdirSync(path('.planfold', 'work'))).toEqual(['plan-fork'])
+    expect(await adopted(fork)).toMatchObject({ folder: 'removed' })
+    expect(text('shared')).toBe('saved at the last moment\n')
+  })
+
+  it('puts a folder back whose removal was cut off before it had looked again', async () => {
+    const fork = await forked()
+    await adopted(fork, { keepFolder: true })
+    renameSync(forkFolder(), path('.planfold', 'work', `.removing-${fork}`))
+    writeFileSync(path('.planfold', 'work', `.removing-${fork}`, 'shared'), 'saved at the last moment\n')
+    expect(await adopted(fork)).toMatchObject({ folder: 'kept', why: expect.stringContaining('"shared" changed') })
+    expect(await adopted(fork)).toMatchObject({ folder: 'removed' })
+    expect(text('shared')).toBe('saved at the last moment\n')
+    expect(readdirSync(path('.planfold', 'work'))).toEqual([])
+  })
+})
+
+it('a worktree that git does not list any more is kept with what stands outside of the workspace', async () => {
+  await place.close()
+  rmSync(place.base, { recursive: true, force: true })
+  place = await realRooms({ inside: 'pkg' })
+  writeFileSync(path('.gitignore'), '.planfold/\n')
+  writeFileSync(join(place.base, 'outside'), 'committed\n')
+  git(place.base, 'init', '-q')
+  git(place.base, 'add', '.')
+  git(place.base, 'commit', '-qm', 'first')
+  const fork = await forked()
+  expect(existsSync(forkFolder('pkg', 'shared'))).toBe(true)
+  writeFileSync(forkFolder('outside'), 'edited by hand\n')
+  expect(await adopted(fork)).toMatchObject({ folder: 'kept', why: expect.stringContaining('"outside"') })
+
+  rmSync(join(place.base, '.git', 'worktrees'), { recursive: true })
+  const unlisted = await adopted(fork, { removeIgnored: true })
+  expect(unlisted).toMatchObject({ folder: 'kept', why: expect.stringContaining('git does not list it') })
+  expect(readFileSync(forkFolder('outside'), 'utf8')).toBe('edited by hand\n')
+
+  rmSync(forkFolder('.git'))
+  const plain = await adopted(fork, { removeIgnored: true })
+  expect(plain).toMatchObject({ folder: 'kept', why: expect.stringContaining('"outside" (outside of where') })
+  expect(readFileSync(forkFolder('outside'), 'utf8')).toBe('edited by hand\n')
+})
+
+it('a committed file that the ignore rules match is no ignored file', async () => {
+  writeFileSync(path('.gitignore'), '.planfold/\n*.env\n')
+  put('set.env', 'committed\n')
+  git(place.root, 'init', '-q')
+  git(place.root, 'add', '.')
+  git(place.root, 'add', '-f', 'set.env')
+  git(place.root, 'commit', '-qm', 'first')
+  const fork = await forked()
+  writeFileSync(forkFolder('set.env'), 'edited by hand\n')
+  const kept = await adopted(fork, { removeIgnored: true })
+  expect(kept).toMatchObject({ folder: 'kept', why: expect.stringContaining('"set.env" (changed and not committed)') })
+  expect(readFileSync(forkFolder('set.env'), 'utf8')).toBe('edited by hand\n')
 })
 
 it('a fork that works, a plan that works, and a plan that is no fork are refused with a way on', async () => {

@@ -67,7 +67,7 @@ export async function prepare(
     if (preview.why !== undefined) left.push({ path, reason: preview.why })
     if (preview.will === 'leave' || !('entry' in have) || !('entry' in want)) continue
     const choice = preview.conflict === undefined ? 'theirs' : choices.get(path)
-    if (choice === 'mine') left.push({ path, reason: `kept: ${preview.conflict}` })
+    if (choice === 'mine') left.push({ path, reason: `kept: ${preview.conflict}`, kept: true })
     else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(each) })
     else {
       const join = await joinTexts(room.blobs, each)

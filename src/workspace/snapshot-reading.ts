@@ -7,8 +7,8 @@ import { inScope, mayHold } from '../safety/scope.ts'
 import { type BytePath, type Left, textOf } from './manifest.ts'
 import { pathText } from './path-text.ts'
 import { readRoot, readTree, type SnapshotRoot, type Tree, type TreeRow } from './tree-object.ts'
-import { IGNORED, isNeverCaptured } from './tree-walk.ts'
-import type { Blobs, Change, TreeEntry } from './workspace.ts'
+import { isNeverCaptured } from './tree-walk.ts'
+import { type Blobs, type Change, IGNORED, type TreeEntry } from './workspace.ts'
 
 export const NOT_CAPTURED = 'not captured by this snapshot'
 

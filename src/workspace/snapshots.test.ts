@@ -208,7 +208,7 @@ test('P32 what a person did since stops the rollback with a list; each choice do
   expect(back.merged).toEqual(['merge'])
   expect(back.left).toEqual([
     { path: 'clash', reason: 'the edits do not merge cleanly' },
-    { path: 'mode', reason: 'kept: appeared' },
+    { path: 'mode', reason: 'kept: appeared', kept: true },
   ])
   expect(fs.readFileSync(at('merge'), 'utf8')).toBe(text([...lines.slice(0, 7), 'EIGHT']))
   expect(fs.readFileSync(at('clash'), 'utf8')).toBe('3\n')

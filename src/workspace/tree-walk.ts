@@ -16,10 +16,9 @@ import { type BytePath, bytesOf, type Left, textOf } from './manifest.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from './stat-cache.ts'
 import { Making, totalsOf } from './tree-making.ts'
 import { type Totals, type Tree, type TreeRow, writeTree } from './tree-object.ts'
-import type { Batch } from './workspace.ts'
+import { type Batch, IGNORED } from './workspace.ts'
 
 export { totalsOf } from './tree-making.ts'
-export const IGNORED = 'ignored'
 /** Where a rollback moves what it replaces, in the workspace, while it works. */
 export const ASIDE = '.planfold-aside'
 

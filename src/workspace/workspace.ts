@@ -4,6 +4,8 @@
 import type { Millis, Sha256 } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
 
+export * from './folder-removal.ts'
+
 export interface Workspace {
   /** Stores the present content of everything the patterns match and returns the manifest's blob id. */
   capture(patterns: readonly string[]): Promise<Captured>
@@ -57,7 +59,12 @@ export type Restored =
 export interface LeftOut {
   readonly path: string
   readonly reason: string
+  /** In a rollback: somebody chose to keep what stands there. */
+  readonly kept?: true
 }
+
+/** The reason given for a path in a snapshot that the ignore rules match. */
+export const IGNORED = 'ignored'
 
 /** The content store behind it; `Store.blobs` serves. */
 export interface Blobs {

@@ -102,7 +102,7 @@ async function carriedOut(
     ...adoptedLines(context, name, done, say),
   ])
   if (done.status === 'stopped') return done.end.conflicts === undefined ? EXIT.failed : EXIT.refused
-  return (end?.left ?? []).every(({ reason }) => reason.startsWith('kept: ')) ? EXIT.done : EXIT.failed
+  return (end?.left ?? []).every(({ kept }) => kept === true) ? EXIT.done : EXIT.failed
 }
 
 async function show(

@@ -5,6 +5,7 @@
 
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { Failure, GitStanding } from '../../domain/result.ts'
+import type { FileStamps } from '../folder-removal.ts'
 import type { GitOperation, RefOperation } from './operation.ts'
 
 export * from './bisect.ts'
@@ -17,8 +18,16 @@ export type Oid = string
 
 export type GitAnswer<T> =
   | { readonly ok: true; readonly value: T }
-  /** `list` names what stands in the way: files, commits or branches. */
-  | { readonly ok: false; readonly failure: Failure; readonly list?: readonly string[] }
+  /** `list` names what stands in the way: files, commits or branches; `files` says what git knows of each file. */
+  | {
+      readonly ok: false
+      readonly failure: Failure
+      readonly list?: readonly string[]
+      readonly files?: ReadonlyMap<string, LoneFile>
+    }
+
+/** Why the content of a file is in no commit. Ignore rules say nothing about a file that is committed or staged. */
+export type LoneFile = 'ignored' | 'untracked' | 'changed' | 'staged'
 
 export interface Git {
   describe(): Promise<GitAnswer<GitDescription>>
@@ -248,11 +257,16 @@ export interface RemovalRequest extends Owner {
   readonly at: Millis
   /** Ignored folders and files that can be made again, e.g. `node_modules`. Any other ignored file stops the removal. */
   readonly expendable?: readonly string[]
-  /**
-   * Of these paths in the worktree, those whose content as it stands is stored elsewhere: they need not be committed. With it
-   * the folder is moved aside before it is deleted, so that whoever is cut off never leaves a half of it behind.
-   */
-  readonly isStored?: (paths: readonly string[]) => Promise<ReadonlySet<string>>
+  /** With it the folder is moved aside before it is deleted, so that whoever is cut off never leaves a half of it behind. */
+  readonly stored?: StoredFiles
+}
+
+/** What is stored elsewhere need not be committed. */
+export interface StoredFiles {
+  /** Of these paths in the worktree, those whose content as it stands is stored elsewhere. */
+  readonly has: (paths: readonly string[]) => Promise<ReadonlySet<string>>
+  /** The files of the worktree, seen before anybody judged them: whatever is different at the end stops the removal. */
+  readonly judged: FileStamps
 }
 
 export interface MergeRequest extends Owner {

@@ -32,7 +32,8 @@ export function openGit(options: RepositoryOptions): Git {
     } catch (error) {
       const failure = failureOf('git', error)
       if (failure === null) throw error
-      return error instanceof InTheWay ? { ok: false, failure, list: error.list } : { ok: false, failure }
+      if (!(error instanceof InTheWay)) return { ok: false, failure }
+      return { ok: false, failure, list: [...error.files.keys()], files: error.files }
     }
   }
   const standing = openStanding(options)

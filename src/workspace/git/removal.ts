@@ -3,14 +3,14 @@
 // that are not committed, staged content, commits no ref holds and ignored files nobody vouched for all stop it.
 
 import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { failure, Refused, refuse } from '../../safety/refused.ts'
+import { deleteAside, setAside } from '../folder-removal.ts'
 import type { BytePath } from '../manifest.ts'
 import { pathBytes, pathText } from '../path-text.ts'
 import { indexChanges, told } from './content.ts'
-import { statusLines, underWay } from './describe.ts'
-import type { GitOperation, Oid, RemovalRequest } from './git.ts'
+import { type StatusLine, statusLines, underWay } from './describe.ts'
+import type { GitOperation, LoneFile, Oid, RemovalRequest } from './git.ts'
 import { backupRef, branchOf, swapRef } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
 import { fields } from './run-git.ts'
@@ -18,10 +18,10 @@ import { allWorktrees, isOurs, type ListedWorktree, reasonOf } from './worktree.
 
 /** A refusal that names everything that stands in the way. */
 export class InTheWay extends Refused {
-  readonly list: readonly string[]
-  constructor(message: string, hint: string, list: readonly string[]) {
+  readonly files: ReadonlyMap<string, LoneFile>
+  constructor(message: string, hint: string, files: ReadonlyMap<string, LoneFile>) {
     super(failure('policy', message, hint))
-    this.list = list
+    this.files = files
   }
 }
 
@@ -50,8 +50,8 @@ export async function removeWorktree(
     commit: found.head,
     at,
   } as const
-  if (request.isStored !== undefined && !existsSync(path)) {
-    await deleteAside(repository, request, found)
+  if (request.stored !== undefined && !existsSync(path)) {
+    await forgetAndDelete(repository, request, found)
     return { operations: [operation] }
   }
   const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
@@ -59,9 +59,13 @@ export async function removeWorktree(
   if (busy.length > 0) refuse('policy', `A ${busy.join(' and ')} is under way in ${path}.`, 'Finish or abort it first.')
   await demandCommitted(repository, path, found.head, request)
   await keepReflog(repository, request, path)
-  if (request.isStored !== undefined) {
-    await rename(path, asideOf(request))
-    await deleteAside(repository, request, found)
+  if (request.stored !== undefined) {
+    const changed = await setAside(path, plan, request.stored.judged)
+    if (changed.length > 0) {
+      const hint = 'Nothing was removed. Try again when nobody works there.'
+      refuse('transient', `${told(changed)} changed in ${path} while it was being removed.`, hint)
+    }
+    await forgetAndDelete(repository, request, found)
     return { operations: [operation] }
   }
   if (found.reason !== '') await repository.git(['worktree', 'unlock', '--', path])
@@ -74,22 +78,22 @@ export async function removeWorktree(
   return { operations: [operation] }
 }
 
-/** Beside the worktree; no plan has a name that begins with a dot. */
-const asideOf = ({ path, plan }: Pick<RemovalRequest, 'path' | 'plan'>): string =>
-  join(dirname(path), `.removed-${plan}`)
-
 /** The folder stands aside or is gone: git forgets the worktree, then the folder goes. */
-async function deleteAside(repository: Repository, request: RemovalRequest, { reason }: ListedWorktree): Promise<void> {
-  if (reason !== '') await repository.git(['worktree', 'unlock', '--', request.path])
-  await repository.git(['worktree', 'remove', '--', request.path])
-  await rm(asideOf(request), { recursive: true, force: true })
+async function forgetAndDelete(
+  repository: Repository,
+  { path, plan }: RemovalRequest,
+  { reason }: ListedWorktree,
+): Promise<void> {
+  if (reason !== '') await repository.git(['worktree', 'unlock', '--', path])
+  await repository.git(['worktree', 'remove', '--', path])
+  await deleteAside(path, plan)
 }
 
 async function demandCommitted(
   repository: Repository,
   path: string,
   head: Oid,
-  { expendable = [], isStored }: Pick<RemovalRequest, 'expendable' | 'isStored'>,
+  { expendable = [], stored: elsewhere }: Pick<RemovalRequest, 'expendable' | 'stored'>,
 ): Promise<void> {
   const staged = (await indexChanges(repository, path, head)).map(change => pathText(change.path))
   const lines = await repository.inScratch(async folder => {
@@ -103,16 +107,21 @@ async function demandCommitted(
     spared.some(prefix => each.replace(/\/$/, '') === prefix || each.startsWith(`${prefix}/`))
   // A missing file is no loss: its content is committed.
   const open = lines.filter(({ code, path: each }) => !/^ D$/.test(code) && !(code === '!!' && isSpared(each)))
-  const lone = [...new Set([...staged, ...open.map(line => pathText(line.path))])]
-  const stored = isStored === undefined ? NONE : await isStored(lone)
+  const files = new Map<string, LoneFile>(open.map(line => [pathText(line.path), knownOf(line)]))
+  for (const each of staged) files.set(each, 'staged')
+  const stored = elsewhere === undefined ? NONE : await elsewhere.has([...files.keys()])
   // What is staged may be another version than the file, and only the index has it.
   const otherwise = stored.size > 0 && staged.length > 0 ? await changedSinceStaged(repository, path) : NONE
-  const list = lone.filter(each => !stored.has(each) || (staged.includes(each) && otherwise.has(each)))
-  if (list.length === 0) return
+  for (const [each, known] of files)
+    if (stored.has(each) && !(known === 'staged' && otherwise.has(each))) files.delete(each)
+  if (files.size === 0) return
   const hint =
     'Commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable.'
-  throw new InTheWay(`The worktree ${path} holds the only copy of ${told(list)}.`, hint, list)
+  throw new InTheWay(`The worktree ${path} holds the only copy of ${told([...files.keys()])}.`, hint, files)
 }
+
+const knownOf = ({ code }: StatusLine): LoneFile =>
+  code === '!!' ? 'ignored' : code === '??' ? 'untracked' : 'changed'
 
 const NONE: ReadonlySet<string> = new Set()
 
