@@ -10,6 +10,7 @@
 
 import type { EditChoice } from '../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
+import { type RestoreNote, restoreNoteName } from '../domain/restore-notes.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
@@ -221,13 +222,10 @@ async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<strin
 
 // ── a restore that was cut off ──────────────────────────────────────────────────────────────────────────────────────
 
-interface Note {
-  readonly saved: Sha256
-  readonly to: Sha256
-}
+type Note = RestoreNote
 type CutOff = Note
 
-const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => `restore-${plan}-${ordinal}`
+const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => restoreNoteName(plan, ordinal)
 
 /** What was saved by a restore of this task that no entry of the journal tells of; null when there is none. */
 export function untoldRestore(rooms: Rooms, state: PlanState, task: TaskState): Note | null {
