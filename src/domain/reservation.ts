@@ -53,16 +53,33 @@ export function reservationOf(task: TaskState): Reservation | null {
     : { ordinal, visit, reserves: prepared.reserves }
 }
 
+interface Holder {
+  readonly name: string
+  readonly task: string
+  readonly paths: readonly string[]
+}
+
 /** A task cannot be claimed, because another plan holds its files. */
-export function reservedBy(
-  task: string | null,
-  holder: { readonly name: string; readonly task: string; readonly paths: readonly string[] },
-): Refusal {
-  const what = task === null ? 'the files of the task' : `the files of task '${task}'`
-  const { name, paths } = holder
+export function reservedBy(task: string | null, holder: Holder): Refusal {
+  const { name } = holder
   return refuse(
     'not-ready',
-    `${what} are reserved by task '${holder.task}' of plan '${name}' (${paths.slice(0, 5).join(', ')})`,
+    `${filesOf(task)} are reserved by ${holderWords(holder)}`,
     `wait until it has ended; if nobody drives that plan, \`planfold resume ${name}\` continues it and \`planfold cancel ${name}\` gives it up`,
   )
 }
+
+/** A task cannot be claimed with what was captured, because another plan held and released its files meanwhile. */
+export function reservedMeanwhile(task: string | null, holder: Holder): Refusal {
+  return refuse(
+    'conflict',
+    `${filesOf(task)} were reserved by ${holderWords(holder)} while they were looked at`,
+    'claim it again',
+  )
+}
+
+const filesOf = (task: string | null): string =>
+  task === null ? 'the files of the task' : `the files of task '${task}'`
+
+const holderWords = ({ name, task, paths }: Holder): string =>
+  `task '${task}' of plan '${name}' (${paths.slice(0, 5).join(', ')})`

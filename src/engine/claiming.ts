@@ -64,9 +64,29 @@ export async function claim(
     },
     writing,
   )
-  if (!updated.ok && order.task === undefined && task !== undefined && tries < CLAIM_TRIES_MAX)
+  const isOther = order.task === undefined && task !== undefined
+  const isStale = !isOther && chosen?.prepared?.reserves !== undefined
+  if (
+    !updated.ok &&
+    tries < CLAIM_TRIES_MAX &&
+    (isOther || (isStale && (await isStillFree(rooms, plan, wanted, updated, writing))))
+  )
     return await claim(rooms, plan, order, writing, tries + 1)
   return await withClaim(rooms, order, updated)
+}
+
+/** Only what was captured was out of date, because another plan held the files meanwhile: it can be claimed as it is now. */
+async function isStillFree(
+  { store }: Rooms,
+  plan: PlanId,
+  task: TaskState | undefined,
+  refused: Extract<Submitted, { readonly ok: false }>,
+  { expectedVersion }: Writing,
+): Promise<boolean> {
+  if (refused.refusal.code !== 'conflict' || task === undefined || expectedVersion !== undefined) return false
+  const state = await store.state(plan)
+  const now = state?.tasks.get(task.definition.id)
+  return state !== null && now !== undefined && isClaimable(state, now)
 }
 
 /** The task that is asked for, or the first whose files no other plan holds, with what it reserves; else who holds them. */

@@ -23,6 +23,7 @@ export interface EntryReference {
 
 const BEFORE = 'before:'
 const NAMED_MAX = 5
+const SEE = 'see `planfold checkpoints list` and `planfold log`'
 
 export function resolveEntry(entries: readonly Entry[], word: string): EntryReference | Refusal {
   const all = checkpointsOf(entries)
@@ -48,7 +49,7 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
     return refuse(
       'not-ready',
       isBefore ? `the task '${task}' has not begun` : `the task '${task}' has not ended`,
-      'name a task that has, a checkpoint, or an entry: see `planfold checkpoints list` and `planfold log`',
+      `name a task that has ${isBefore ? 'begun' : 'ended'}, a checkpoint, or an entry: ${SEE}`,
     )
   }
   const begins = isBefore ? [] : [...new Set(all.map(({ name }) => name))].filter(name => name.startsWith(word))
@@ -60,10 +61,7 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
     return refuse('invalid', `'${word}' is the beginning of ${begins.length} checkpoints: ${names}`, 'write more of it')
   }
   const near = suggest(task, [...moved.tasks, ...(isBefore ? [] : all.map(({ name }) => name))])
-  const hint =
-    near === null
-      ? 'see `planfold checkpoints list` and `planfold log`'
-      : `did you mean '${isBefore ? BEFORE : ''}${near}'?`
+  const hint = near === null ? SEE : `did you mean '${isBefore ? BEFORE : ''}${near}'?`
   return refuse(
     'not-found',
     isBefore ? `the plan has no task '${task}'` : `the plan has no task, checkpoint or entry '${word}'`,

@@ -78,6 +78,16 @@ export async function readChanges(rooms: Rooms, id: Sha256): Promise<readonly Ch
   return JSON.parse(Buffer.from(stored).toString()) as readonly Change[]
 }
 
+/** A change set of another plan; null when it is missing. Its loss must not stop a plan that did not lose anything. */
+export async function readOthersChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[] | null> {
+  try {
+    return await readChanges(rooms, id)
+  } catch (error) {
+    if (error instanceof MissingChanges) return null
+    throw error
+  }
+}
+
 /** A change set that the journal names is not in the content store. */
 export class MissingChanges extends Error {
   override readonly name = 'MissingChanges'

@@ -18,6 +18,7 @@ import { removeForkFolder } from './fork-folder.ts'
 import { changedSince, createdBy, type ForkFiles, forkFiles, isFork, storeForkFiles } from './fork-work.ts'
 import { choiceFor } from './going-back.ts'
 import type { AdoptAsk, Adopted, AdoptionPreview, FilePreview } from './going-back-order.ts'
+import { refuseHeldFiles } from './held-files.ts'
 import { isGone, roomsOf } from './places.ts'
 import type { Rooms } from './rooms.ts'
 import type { Writing } from './submitting.ts'
@@ -71,7 +72,9 @@ export async function adopt(rooms: Rooms, fork: PlanState, ask: AdoptAsk, writin
     const told = { plan: into.id, name: into.definition.name }
     if (worked.isUnderWay) return { ok: true, updated: null, adopted: { status: 'ordered', into: told } }
     if (changes.length === 0) return await settle(rooms, fork, worked, ask, writing)
-    const refusal = objection(worked, ask, fork.definition.name)
+    const paths = changes.map(({ path }) => path)
+    const refusal =
+      (await refuseHeldFiles(roomsOf(rooms, into), into, paths)) ?? objection(worked, ask, fork.definition.name)
     if (refusal !== null) return { ok: false, refusal }
     if (PLAN_ENDED.has(fork.status)) await storeForkFiles(rooms, fork, worked.files)
     const adopts = await adoptionOf(rooms, fork, worked)

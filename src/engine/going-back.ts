@@ -11,6 +11,7 @@ import type { Entry } from '../stores/store.ts'
 import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges } from './footprint.ts'
 import { commitAdopted, toAdopt } from './fork-adopted.ts'
+import { refuseHeldFiles } from './held-files.ts'
 import type { Rooms } from './rooms.ts'
 import { failureFor, isFailStop, shortageOf } from './shortage.ts'
 import { settleUnfinished } from './unfinished-files.ts'
@@ -122,6 +123,8 @@ async function files(
         retryable: true,
       },
     }
+  const held = under.adopts === undefined ? null : await heldNow(rooms, plan, changes)
+  if (held !== null) return { ok: false, failure: held }
   await snapshots.settled()
   const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
   if (!target.ok) return target
@@ -134,6 +137,22 @@ async function files(
     if (choice !== undefined) choices.push([path, choice])
   }
   return await snapshots.rollback(target.manifest, writeSet, { choices, about })
+}
+
+/** Was free when the adoption was ordered; a task may have begun to work there since. */
+async function heldNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
+  const state = await rooms.store.state(plan)
+  const refusal =
+    state === null
+      ? null
+      : await refuseHeldFiles(
+          rooms,
+          state,
+          changes.map(({ path }) => path),
+        )
+  if (refusal === null) return null
+  const { message, hint } = refusal
+  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
 }
 
 /** Nobody is there to choose when a failed plan goes back by itself: what may be another plan's work stays, and is told. */

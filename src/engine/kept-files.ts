@@ -10,6 +10,7 @@ import { inScope } from '../safety/scope.ts'
 import type { Change, Choice, TreeEntry } from '../workspace/workspace.ts'
 import type { Submitted } from './engine.ts'
 import { readChanges } from './footprint.ts'
+import { refuseHeldFiles } from './held-files.ts'
 import { untoldRestores } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
 import type { Writing } from './submitting.ts'
@@ -122,6 +123,8 @@ export async function restoreFiles(
     wanted.push(found)
   }
   if (wanted.length === 0) return no('invalid', 'no path is named', 'name one of the kept paths')
+  const held = await refuseHeldFiles(rooms, state, ask.paths)
+  if (held !== null) return { ok: false, refusal: held }
   const target = await snapshots.compose(wanted.map(({ path, kept }) => [path, kept] as const))
   if (!target.ok) return no('conflict', target.failure.message, target.failure.hint)
   const writeSet = wanted.map(({ path, instead }) => [path, instead] as const)

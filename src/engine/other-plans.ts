@@ -10,7 +10,7 @@ import { ENDED } from '../domain/status.ts'
 import { inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow } from '../stores/store.ts'
 import type { Change } from '../workspace/workspace.ts'
-import { readChanges } from './footprint.ts'
+import { readOthersChanges } from './footprint.ts'
 import { changesOf, entriesAfter } from './journal-changes.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -79,7 +79,8 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
           const by = { plan: name, isDeclared: isDeclaredBy(event) }
           // What changed between two of its attempts is not its work.
           const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
-          for (const change of await readChanges(rooms, told))
+          // What it named nobody knows any more, so nothing is held to be its work by that.
+          for (const change of (await readOthersChanges(rooms, told)) ?? [])
             if (others?.has(change.path) !== true) changes.push({ ...change, ...by })
         }
       }
@@ -88,8 +89,8 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
   return {
     changes,
     declaredBy: (path, from, to) =>
-      visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))?.plan ??
-      null,
+      visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))
+        ?.plan ?? null,
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
   }
 }

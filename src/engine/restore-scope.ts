@@ -10,6 +10,7 @@
 
 import type { EditChoice } from '../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
+import { type RestoreNote, restoreNoteName } from '../domain/restore-notes.ts'
 import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
@@ -262,17 +263,9 @@ async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<strin
 
 // ── restores that were cut off ──────────────────────────────────────────────────────────────────────────────────────
 
-/** A restore as it was begun: what stood there, before which attempt, and what it was to make of it. */
-interface Note {
-  readonly saved: Sha256
-  /** The pre-image it began from, and that with what was kept: as the files stand when it is done. */
-  readonly to: Sha256
-  readonly made: Sha256
-  readonly visit: number
-  readonly attempt: number
-}
+type Note = RestoreNote
 
-const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => `restore-${plan}-${ordinal}`
+const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => restoreNoteName(plan, ordinal)
 
 /** Restores of this task that no entry of the journal tells of, oldest first. */
 export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {

@@ -7,8 +7,10 @@ import type { PlanId, PlanName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { Connection } from '../stores/sqlite/driver.ts'
 import type { DriveOptions, ScopeWait } from './engine.ts'
-import { realRooms, sh } from './going-back.fixture.ts'
+import { EngineLocal } from './engine-local.ts'
+import { ME, realRooms, sh } from './going-back.fixture.ts'
 import { name } from './rooms.fixture.ts'
+import type { Rooms } from './rooms.ts'
 import { scopeWaits } from './scope-reservation.ts'
 
 const opened: { close(): Promise<void> }[] = []
@@ -198,6 +200,28 @@ describe('files reserved across plans', () => {
     const token = claimed.ok ? (claimed.claim?.token ?? '') : ''
     await submit({ type: 'report', task: name('b'), token, result: { status: 'succeeded' } }, 'q')
     expect(await go(r).driven).toMatchObject({ rest: 'ended' })
+  })
+
+  it('what another plan wrote while the files of a claim were captured is not credited to the claim', async () => {
+    const { begin, go, there, rooms } = await scene()
+    const p = await begin('p', [scoped('a', 'echo p > sc/p')])
+    const q = await begin('q', [{ id: name('b'), action: { type: 'external' }, write: ['sc/**'] }])
+    let captures = 0
+    const workspace: Rooms['workspace'] = {
+      ...rooms.workspace,
+      async capture(scope) {
+        const captured = await rooms.workspace.capture(scope)
+        if (++captures === 1) await go(p).driven
+        return captured
+      },
+    }
+    const engine = new EngineLocal({ ...rooms, workspace })
+    const claimed = await engine.submit(q, { type: 'claim', task: name('b') }, ME)
+    expect(claimed).toMatchObject({ ok: true, claim: { task: 'b' } })
+    expect([captures, there('sc/p')]).toEqual([2, true])
+    const token = claimed.ok ? (claimed.claim?.token ?? '') : ''
+    const told = await engine.submit(q, { type: 'report', task: name('b'), token, result: { status: 'succeeded' } }, ME)
+    expect(told).toMatchObject({ ok: true, events: [{ result: { wrote: { changes: null, paths: 0 } } }, {}] })
   })
 
   it('a plan driven by a task of another plan may write what that task has reserved', async () => {

@@ -60,7 +60,7 @@ type Wanted = Omit<Reserves, 'seen'>
 
 async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promise<Wanted> {
   const scope = realScope(rooms, reservedScope(state.definition, task.definition))
-  const within = await enclosing(rooms)
+  const within = await enclosingPlans(rooms)
   return within.length === 0 ? scope : { ...scope, within }
 }
 
@@ -68,7 +68,7 @@ async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promis
  * Plans one of whose tasks runs this very process, as its environment says: that task has reserved the files for whatever it
  * starts. Would we wait for it, it would wait for us for ever.
  */
-async function enclosing({ environment, store }: Rooms): Promise<readonly PlanId[]> {
+export async function enclosingPlans({ environment, store }: Rooms): Promise<readonly PlanId[]> {
   const [plan, ...rest] = (environment.PLANFOLD_KEY ?? '').split('/')
   if (plan === undefined || plan === '') return []
   const found = await store.find(plan)

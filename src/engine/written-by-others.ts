@@ -6,7 +6,7 @@ import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Entry } from '../stores/store.ts'
 import type { TreeEntry } from '../workspace/workspace.ts'
-import { readChanges } from './footprint.ts'
+import { readChanges, readOthersChanges } from './footprint.ts'
 import type { Rooms } from './rooms.ts'
 import { entriesAfter } from './written.ts'
 
@@ -49,7 +49,8 @@ export async function writtenByOthers(
         if (plan === state.id && (wrote.task === null || wrote.task === task.definition.id)) continue
         const name = (await rooms.store.state(plan))?.definition.name ?? plan
         const by = { plan, name, task: wrote.task, declared: wrote.declared }
-        for (const change of await readChanges(rooms, wrote.changes))
+        const read = plan === state.id ? readChanges : readOthersChanges
+        for (const change of (await read(rooms, wrote.changes)) ?? [])
           found.set(change.path, { ...by, entry: change.after })
       }
     }

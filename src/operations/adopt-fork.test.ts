@@ -378,6 +378,40 @@ it('a fork that works, a plan that works, and a plan that is no fork are refused
   expect(text('shared')).toBe('1\n2\n3\n4\n5\n6\n7\n')
 })
 
+/** A task that holds these files between two attempts, in a plan of its own. */
+async function held(name: string, write: readonly string[]): Promise<PlanId> {
+  const retry = { attempts: 2, backoffMs: { min: 3_600_000, max: 3_600_000 } }
+  const tasks = [sh('busy', 'exit 75', { write, network: [], retry })]
+  const made = await place.submit({ type: 'create', definition: { name: name as PlanName, tasks } }, null)
+  if (!made.ok) throw new Error(made.refusal.message)
+  await place.submit({ type: 'start' }, name)
+  await place.worker.drive(made.plan, { stop: new AbortController().signal, patienceMs: 0 })
+  return made.plan
+}
+
+it('files that a task of another plan holds are not written: neither ordered nor begun', async () => {
+  const fork = await forked()
+  const before = text('shared')
+  const q = await held('q', ['shared'])
+  const refused = await place.submit({ type: 'adopt' }, 'plan-fork')
+  expect(refused).toMatchObject({ ok: false, refusal: { code: 'not-ready', message: /task 'busy' of plan 'q'/ } })
+  expect(refused.ok ? '' : refused.refusal.hint).toContain('planfold cancel q')
+  await place.submit({ type: 'cancel' }, 'q')
+  await place.worker.drive(q, { stop: new AbortController().signal })
+  const ordered = await place.submit({ type: 'adopt' }, 'plan-fork')
+  if (!ordered.ok) throw new Error(ordered.refusal.message)
+  const r = await held('r', ['shared'])
+  expect(await carryOut({ plan: ordered.plan, since: ordered.version })).toMatchObject({
+    type: 'rollback.stopped',
+    failure: { message: expect.stringContaining("task 'busy' of plan 'r'") },
+  })
+  expect(text('shared')).toBe(before)
+  await place.submit({ type: 'cancel' }, 'r')
+  await place.worker.drive(r, { stop: new AbortController().signal })
+  expect(await adopted(fork)).toMatchObject({ status: 'adopted', folder: 'removed' })
+  expect(text('shared')).toContain('two')
+})
+
 it('a plan that commits its work commits what it adopts, and undo takes that back', async () => {
   writeFileSync(path('.gitignore'), '.planfold/\n')
   git(place.root, 'init', '-q')

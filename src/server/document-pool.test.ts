@@ -1,5 +1,6 @@
 // Long documents are worked on beside the event loop, within limits of time and memory.
 
+import { Worker } from 'node:worker_threads'
 import { afterEach, expect, test, vi } from 'vitest'
 import { isList } from '../format/dialects/source.ts'
 import { DocumentPool, type DocumentPoolOptions } from './document-pool.ts'
@@ -56,6 +57,31 @@ test('a job that needs too much memory is ended, and this process is not', async
   expect(await pool.run('read-plan', { text, name: 'x' }, text.length)).toMatchObject({
     problem: { status: 413, detail: expect.stringContaining('memory') },
   })
+})
+
+test('when no thread can be started, whoever waits is told, and the next document is read', async () => {
+  let starts = 0
+  const failing = new Set([1, 3])
+  const pool = open({
+    threadsMax: 1,
+    timeMaxMs: 60_000,
+    startWorker: (file, options) => {
+      if (failing.has(++starts)) throw Object.assign(new Error('no more'), { code: 'EAGAIN' })
+      const worker = new Worker(file, options)
+      // The second one ends by itself, with a job and another one behind it: its end is where the third is started.
+      if (starts === 2) void worker.terminate()
+      return worker
+    },
+  })
+  const ask = () => pool.run('read-plan', { text: LONG, name: 'x' }, LONG.length)
+  const told = { problem: { status: 503, detail: expect.stringContaining('(EAGAIN)') } }
+  expect(await ask()).toMatchObject(told)
+  const [ended, behind] = await Promise.allSettled([ask(), ask()])
+  expect(ended).toMatchObject({ status: 'rejected' })
+  expect(behind).toMatchObject({ status: 'fulfilled', value: told })
+  expect(pool.threads).toBe(0)
+  expect(await ask()).toMatchObject({ definition: { name: 'long' } })
+  expect([starts, pool.threads]).toEqual([4, 1])
 })
 
 test('who comes when too many wait is asked to come again; a thread that nobody needs ends', async () => {

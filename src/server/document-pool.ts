@@ -4,12 +4,12 @@
 // nobody has needed them for a while.
 //
 //   run ──→ an idle thread, or a new one, or the queue ──→ reply ──→ idle ──(30 s)──→ ended
-//                                                     └─→ over time or out of memory: ended at once, 413
+//                 └─→ no thread can be started: 503     └─→ over time or out of memory: ended at once, 413
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
 import { type Problem, problem } from './problem.ts'
 
@@ -23,6 +23,8 @@ export interface DocumentPoolOptions {
   /** How many jobs may wait for a thread. */
   readonly waitingMax?: number
   readonly idleMs?: number
+  /** How a thread is started; what it throws is told to whoever waits. */
+  readonly startWorker?: (program: URL, options: WorkerOptions) => Worker
 }
 
 /** A long body of a request, checked in a thread; `value` is what the schema of its route made of it. */
@@ -54,7 +56,14 @@ interface Thread {
   timer: NodeJS.Timeout | null
 }
 
-const DEFAULTS = { threadsMax: 2, timeMaxMs: 30_000, memoryMaxMb: 512, waitingMax: 32, idleMs: 30_000 } as const
+const DEFAULTS: Required<DocumentPoolOptions> = {
+  threadsMax: 2,
+  timeMaxMs: 30_000,
+  memoryMaxMb: 512,
+  waitingMax: 32,
+  idleMs: 30_000,
+  startWorker: (file, options) => new Worker(file, options),
+}
 
 export class DocumentPool {
   readonly #options: Required<DocumentPoolOptions>
@@ -112,7 +121,7 @@ export class DocumentPool {
   #next(): void {
     if (this.#waiting.length === 0) return
     let thread = [...this.#threads].find(({ current }) => current === null)
-    if (thread === undefined && this.#threads.size < this.#options.threadsMax) thread = this.#start()
+    if (thread === undefined && this.#threads.size < this.#options.threadsMax) thread = this.#tryStart()
     if (thread === undefined) return
     const waiting = this.#waiting.shift()!
     const { timeMaxMs } = this.#options
@@ -123,8 +132,21 @@ export class DocumentPool {
     thread.worker.postMessage(waiting.request)
   }
 
+  /**
+   * Nobody could catch what is thrown here when a thread has ended. Those who wait are served by the threads that work, or told when
+   * there is none; the next job tries again.
+   */
+  #tryStart(): Thread | undefined {
+    try {
+      return this.#start()
+    } catch (error) {
+      if (this.#threads.size === 0) for (const waiting of this.#waiting.splice(0)) waiting.settle(noThread(error))
+      return undefined
+    }
+  }
+
   #start(): Thread {
-    const worker = new Worker(program(), {
+    const worker = this.#options.startWorker(program(), {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.#options.memoryMaxMb },
     })
@@ -188,6 +210,15 @@ const BUSY = problem(503, 'busy', 'too many long documents are waiting to be rea
   hint: 'try again',
   headers: { 'retry-after': '2' },
 })
+
+function noThread(error: unknown): Problem {
+  const { code } = error as { readonly code?: unknown }
+  const why = typeof code === 'string' ? ` (${code})` : ''
+  return problem(503, 'busy', `no thread could be started to read the document${why}; nothing was changed`, {
+    hint: 'try again; if it stays so, restart the service, and install planfold again if that does not help',
+    headers: { 'retry-after': '5' },
+  })
+}
 
 const STOPPING = problem(503, 'busy', 'the service is stopping; nothing was changed', {
   hint: 'try again when it runs again',

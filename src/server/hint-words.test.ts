@@ -18,6 +18,16 @@ test('a command becomes the request that does the same', () => {
   expect(hint('claim another task')).toBe('claim another task')
 })
 
+test('a hint that names another plan and task, or several commands, is about those', () => {
+  expect(hint('`planfold resume q` continues it and `planfold cancel q` gives it up')).toBe(
+    '`POST /plans/q/resume` continues it and `POST /plans/q/cancel` gives it up',
+  )
+  expect(hint('let it end first (`planfold resume q`), or give it up: `planfold skip q build/x`')).toBe(
+    'let it end first (`POST /plans/q/resume`), or give it up: `POST /plans/q/tasks/build%2Fx/skip`',
+  )
+  expect(hint('name them: planfold rollback p --tasks a,b')).toBe('name them: POST /plans/p/rollback')
+})
+
 test('the answers to a gate, and what is done a second time on purpose, are requests too', () => {
   const at = (text: string, allowed?: readonly string[]) =>
     inOurWords(refuse('not-ready', 'no', text, allowed), 'p', 'ship').hint

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../domain/refusal.ts'
 
-/** What is said with more words stands first. `PLAN` is the plan it is about, `TASK` the task. */
+/** What is said with more words stands first. `PLAN` is the plan that the hint names, else the one it is about; `TASK` the task. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold next(?: [^\s`]+)? --explain/, 'GET /plans/PLAN/next?explain=true'],
   [/planfold checkpoints list(?: [^\s`]+)?/, 'GET /plans/PLAN/checkpoints'],
@@ -17,8 +17,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold revise(?: [^`]+)?/, 'POST /plans/PLAN/revisions'],
   [/planfold retry [^`]*--repeat/, 'POST /plans/PLAN/tasks/TASK/retry with {"repeat": true}'],
   [/planfold (approve|answer|choose)(?: [^`]+)?/, 'POST /plans/PLAN/gates/TASK/$1'],
-  [/planfold (retry|skip)(?: [^`]+)?/, 'POST /plans/PLAN/tasks/TASK/$1'],
-  [/planfold (resume|pause|cancel|rollback)(?: [^`]+)?/, 'POST /plans/PLAN/$1'],
+  [/planfold (retry|skip)(?: (?<plan>[\w.-]+) (?<task>[^\s`]+))?(?: [^`]+)?/, 'POST /plans/PLAN/tasks/TASK/$1'],
+  [/planfold (resume|pause|cancel|rollback)(?: (?<plan>\w[\w.-]*))?(?: [^`]+)?/, 'POST /plans/PLAN/$1'],
   [/planfold run(?: [^`]+)?/, 'POST /plans/PLAN/execute'],
 ]
 
@@ -48,10 +48,18 @@ function hintHere(
   const [theirs, ours] = [allowed?.join(', '), words?.join(', ')]
   if (theirs !== undefined && ours !== undefined && theirs !== ours && hint.includes(theirs))
     return hint.replace(theirs, ours)
-  const task = encodeURIComponent(about.task).replace('%E2%80%A6', '…')
-  // A hint may name several commands. What was put in place of one is no command, so none is turned twice.
-  return WORDS.reduce(
-    (text, [pattern, route]) => text.replace(pattern, route.replace('PLAN', about.plan).replace('TASK', task)),
-    hint,
-  )
+  // A hint may name several commands, also the same one twice. What was put in place of one is no command, so none is turned twice.
+  return WORDS.reduce((text, [pattern, route]) => {
+    const turn = (...found: unknown[]): string => {
+      const groups = found.at(-1)
+      const named = typeof groups === 'object' ? (groups as Partial<typeof about>) : {}
+      const { plan, task } = { plan: named.plan ?? about.plan, task: named.task ?? about.task }
+      const path = encodeURIComponent(task).replace('%E2%80%A6', '…')
+      return route
+        .replace('$1', String(found[1]))
+        .replace('PLAN', () => plan)
+        .replace('TASK', () => path)
+    }
+    return text.replace(new RegExp(pattern, 'g'), turn)
+  }, hint)
 }

@@ -4,8 +4,9 @@
 // named nobody can say: then no blob is removed at all.
 
 import type { Event } from '../domain/event.ts'
-import type { Millis, Sha256 } from '../domain/id.ts'
+import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../domain/limits.ts'
+import { type RestoreNote, restoreNotesOf } from '../domain/restore-notes.ts'
 import type { CheckBlobs } from './check.ts'
 import { readEntry } from './entry.ts'
 import type { Pruned } from './store.ts'
@@ -21,8 +22,9 @@ export interface PruneBlobs extends CheckBlobs {
   bringBack?(): void
   /** Ends a collection: says what went only now. */
   tidy?(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }>
-  /** Notes that name blobs which nobody else names yet. */
-  pins?(): Iterable<string>
+  /** Notes, by name, about blobs which nobody else names yet. */
+  pins?(): Iterable<readonly [name: string, note: string]>
+  unpin(name: string): void
 }
 
 const PAGE = 200
@@ -36,8 +38,11 @@ export async function prune(
   const { blobsBefore = options.before } = options
   const { transactions, blobs, now } = room
   const due = transactions.read(tables => tables.upkeep.prunable(options.before))
-  const numbers = transactions.read(tables => due.filter(no => !isRestorable(tables, blobs, no, now)))
+  // Of an archived plan no new ones are written.
+  const notes = [...(blobs.pins?.() ?? [])]
+  const numbers = transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
   const gone = new Set(numbers)
+  const pruned: PlanId[] = []
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
@@ -49,12 +54,16 @@ export async function prune(
       // Looked at again under the lock: a plan may have moved since.
       for (const no of tables.upkeep.prunable(options.before)) {
         if (!gone.has(no)) continue
+        const plan = tables.journal.planOf(no)
+        if (plan !== null) pruned.push(plan.id)
         const removed = tables.upkeep.prune(no, now)
         entries += removed.entries
         bytes += removed.bytes
       }
     })
     room.forget?.()
+    // The journal that could have told of them is gone.
+    for (const plan of pruned) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
   }
   if (!options.dryRun) blobs.bringBack?.()
   // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.
@@ -78,15 +87,23 @@ export async function prune(
 }
 
 /** Was anything set back in this plan so lately that it must still be there to be restored? */
-function isRestorable(tables: Tables, blobs: PruneBlobs, no: number, now: Millis): boolean {
+function isRestorable(
+  room: { readonly tables: Tables; readonly blobs: PruneBlobs; readonly notes: Notes; readonly now: Millis },
+  no: number,
+): boolean {
+  const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
   let last: Millis | null = null
+  let moved: Millis | null = null
+  const saved = new Set<Sha256>()
   for (let after = 0; plan !== null; ) {
     const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
     for (const entry of page) {
       after = entry.version
+      moved = entry.at
       for (const event of readEntry(plan.id, entry, blobs).events) {
+        if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
           keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
         else if (SETS_BACK.has(event.type)) last = entry.at
@@ -94,8 +111,23 @@ function isRestorable(tables: Tables, blobs: PruneBlobs, no: number, now: Millis
     }
     if (page.length === 0) break
   }
+  // One that was cut off before the journal told of it was not later than the last entry.
+  if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isTold(note, saved))) last = moved
   return last !== null && last + keptMs > now
 }
+
+/** Does the journal tell of what the note names? Of one that cannot be read nobody knows. */
+function isTold(note: string, saved: ReadonlySet<Sha256>): boolean {
+  try {
+    return (JSON.parse(note) as readonly RestoreNote[]).every(one => saved.has(one.saved))
+  } catch {
+    return false
+  }
+}
+
+type Notes = readonly (readonly [name: string, note: string])[]
+
+const notesOf = (notes: Notes, plan: PlanId): Notes => notes.filter(([name]) => name.startsWith(restoreNotesOf(plan)))
 
 const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'rollback.finished', 'files.restored'])
 
@@ -122,7 +154,7 @@ function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): Re
       }
     }
   }
-  for (const note of blobs.pins?.() ?? []) name(note)
+  for (const [, note] of blobs.pins?.() ?? []) name(note)
   // Grows while it is walked: a blob that is a manifest names others. What a directory holds as files is not read.
   const contents = new Set<Sha256>()
   for (const id of found) {

@@ -11,7 +11,7 @@ import type { Event } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { reservationOf, reservationsIn, reservedBy, reservedScope } from '../domain/reservation.ts'
+import { reservationOf, reservationsIn, reservedBy, reservedMeanwhile, reservedScope } from '../domain/reservation.ts'
 import type { Reserves } from '../domain/result.ts'
 import { scopesOverlap } from '../domain/scope.ts'
 import type { PlanState } from '../domain/state.ts'
@@ -44,8 +44,11 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
  */
 export function granted(tables: Tables, no: number, command: Command): Command | Refusal {
   if (command.type === 'claim' && command.prepared?.reserves !== undefined) {
-    const [holder] = holdersOf(tables, no, command.prepared.reserves)
-    return holder === undefined ? command : reservedBy(command.task ?? null, holder)
+    const { reserves } = command.prepared
+    const [holder] = holdersOf(tables, no, reserves)
+    if (holder !== undefined) return reservedBy(command.task ?? null, holder)
+    const [row] = endedMeanwhile(tables, no, reserves)
+    return row === undefined ? command : reservedMeanwhile(command.task ?? null, told(tables, row, reserves.paths))
   }
   if (command.type !== 'turn' || command.prepared === undefined) return command
   const held = command.prepared.flatMap(({ task, prepared: { reserves } }) =>
@@ -154,7 +157,12 @@ function reservationsAmong(state: PlanState, rows: readonly ReservationRow[]) {
 
 function isFree(tables: Tables, no: number, wanted: Reserves): boolean {
   if (holdersOf(tables, no, wanted).length > 0) return false
-  return !tables.reservations.endedSince(wanted.seen).some(row => isInTheWay(tables, no, wanted, row))
+  return endedMeanwhile(tables, no, wanted).length === 0
+}
+
+/** Reservations that began and ended since the files were looked at: what was captured may be half of what they wrote. */
+function endedMeanwhile(tables: Tables, no: number, wanted: Reserves): readonly ReservationRow[] {
+  return tables.reservations.endedSince(wanted.seen).filter(row => isInTheWay(tables, no, wanted, row))
 }
 
 function holdersOf(tables: Tables, no: number | null, wanted: Omit<Reserves, 'seen'>): readonly ScopeHolder[] {

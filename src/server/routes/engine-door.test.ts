@@ -259,7 +259,7 @@ describe('the Engine door over HTTP', () => {
       hints.push((await order('p', { type: 'fork', from, here: true })).body.hint)
     expect(hints).toEqual([
       'see `GET /plans/p/checkpoints` and `GET /plans/p/entries`',
-      'name a task that has ended, a checkpoint, or an entry: see `GET /plans/p/entries`',
+      'name a task that has ended, a checkpoint, or an entry: see `GET /plans/p/checkpoints` and `GET /plans/p/entries`',
       'its entries are 1 to 1; see `GET /plans/p/entries`',
     ])
   })

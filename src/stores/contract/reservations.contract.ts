@@ -96,6 +96,21 @@ export function reservationsContract(what: string, setup: Setup): void {
       expect(await store.reservations.held(q)).toEqual([])
     })
 
+    it('a claim is refused when another plan took and released its files since they were looked at', async () => {
+      const { store, p, q } = await scene()
+      const { seen } = await store.reservations.holders(q, at('sc/x'))
+      await start(store, p, at('sc/**'))
+      await ended(store, p)
+      const claim = { type: 'claim', task: name('x'), token: 't', by: 'agent' } as const
+      const prepared = (looked: number) => ({ prepared: { reserves: { ...at('sc/x'), seen: looked } } })
+      const refused = await store.update(q, { ...claim, ...prepared(seen) }, { actor: 'agent' as never })
+      expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', message: /task 'a' of plan 'p'/ } })
+      expect(await store.reservations.held(q)).toEqual([])
+      const again = await store.reservations.holders(q, at('sc/x'))
+      await must(store, q, { ...claim, ...prepared(again.seen) })
+      expect(await store.reservations.held(q)).toMatchObject([{ task: 'x' }])
+    })
+
     it('are gone with the plan that is pruned', async () => {
       const { store, clock, p, q } = await scene()
       await start(store, p, at('sc/**'))

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { evolve } from '../../domain/evolve.ts'
 import { newState, packFold } from '../../domain/fold.ts'
 import type { PlanId } from '../../domain/id.ts'
+import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import { restoreNoteName } from '../../domain/restore-notes.ts'
 import { numberedSha, plan, task } from '../../testing/index.ts'
 import type { Store } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
@@ -112,6 +114,25 @@ export function upkeepContract(what: string, setup: Setup): void {
       const position = await store.position()
       expect(ok(await store.update(keep, { type: 'note', text: 'on' }, { actor: ana })).position).toBe(position + 1)
       await given(store, two('old'), 3)
+    })
+
+    it('a plan is kept as long when what was set back was saved, and the journal could not tell of it', async () => {
+      const { store, clock } = await one(setup)
+      const id = await given(store, two('first'))
+      await must(store, id, { type: 'start', rules: 4 })
+      const saved = await store.blobs.put(Buffer.from('{"saved": 1}'))
+      const note = restoreNoteName(id, 1)
+      store.blobs.pin(note, JSON.stringify([{ saved, to: saved, made: saved, visit: 1, attempt: 1 }]))
+      await must(store, id, { type: 'cancel', force: true })
+      await must(store, id, { type: 'archive' })
+      const prune = () => store.prune({ before: clock.now(), dryRun: false })
+      clock.pass(RESTORED_KEPT_MS - 1_000)
+      expect(await prune()).toMatchObject({ plans: 0, held: 1 })
+      expect(await store.blobs.get(saved)).not.toBeNull()
+      clock.pass(2_000)
+      expect(await prune()).toMatchObject({ plans: 1, held: 0 })
+      // Nobody can ask for it any more.
+      expect([store.blobs.pinned(note), await store.blobs.get(saved)]).toEqual([null, null])
     })
 
     it('a closed store refuses, and closing twice is harmless', async () => {

@@ -71,7 +71,7 @@ export class BlobsMemory implements ContentStore, SnapshotBlobs {
   pin = (name: string, note: string): void => void this.#pins.set(name, note)
   pinned = (name: string): string | null => this.#pins.get(name) ?? null
   unpin = (name: string): void => void this.#pins.delete(name)
-  pins = (): Iterable<string> => this.#pins.values()
+  pins = (): Iterable<readonly [string, string]> => this.#pins.entries()
 
   bytesUsed = (): number => [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
   has = (id: Sha256): boolean => this.#kept.has(id)

@@ -40,11 +40,11 @@ export class Pins {
     absentAsNull(() => syncFolderNow(this.#folder))
   }
 
-  /** The notes, for whoever looks for what is reachable. */
-  *all(): Generator<string> {
+  /** The notes by name, for whoever looks for what is reachable. */
+  *all(): Generator<readonly [string, string]> {
     for (const name of listed(this.#folder)) {
       const note = name.endsWith('.tmp') ? null : this.pinned(name)
-      if (note !== null) yield note
+      if (note !== null) yield [name, note]
     }
   }
 

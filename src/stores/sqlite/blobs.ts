@@ -120,7 +120,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
   pin: Pins['pin'] = (name, note, until) => this.#pins.pin(name, note, until)
   pinned: Pins['pinned'] = name => this.#pins.pinned(name)
   unpin: Pins['unpin'] = name => this.#pins.unpin(name)
-  pins = (): Iterable<string> => this.#pins.all()
+  pins = (): Iterable<readonly [string, string]> => this.#pins.all()
 
   /** Bytes on disk, packs and all. */
   bytesUsed(): number {
