@@ -119,7 +119,11 @@ export function adoptedLines(
     ...kept,
     line(
       'folder',
-      folder === 'removed' ? 'removed; everything in it is stored' : `kept: ${escapeForTerminal(why ?? '')}`,
+      folder === 'removed'
+        ? 'removed; everything in it is stored'
+        : folder === 'gone'
+          ? 'gone before; only what was stored of it could be adopted'
+          : `kept: ${escapeForTerminal(why ?? '')}`,
     ),
     ...(end === null ? [] : [`  take it back with: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]

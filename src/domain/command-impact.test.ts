@@ -166,3 +166,10 @@ describe('the impact of a task', () => {
     expect(impactOf(plan('p', paid), paid, 3)).toBe(null)
   })
 })
+
+it('commands that carry commands are read within bounds: what is left over is unknown', () => {
+  const began = process.cpuUsage()
+  const nested = commandImpact({ script: 'find -x '.repeat(400) })
+  const { user, system } = process.cpuUsage(began)
+  expect([nested, (user + system) / 1e6 < 3]).toEqual(['unknown', true])
+})

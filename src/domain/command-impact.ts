@@ -25,8 +25,20 @@ export function commandImpact(command: CommandLine): CommandImpact | null {
 /** A definition never changes, so each command is looked at once. */
 const remembered = new WeakMap<CommandLine, CommandImpact | null>()
 
+/** What was found. Commands that carry others may be nested; so many words are looked at in all, then the rest is unknown. */
+class Findings extends Set<CommandImpact> {
+  #left = 20_000
+
+  /** May so many more words be looked at? */
+  take(words: number): boolean {
+    this.#left -= words + 1
+    if (this.#left < 0) this.add('unknown')
+    return this.#left >= 0
+  }
+}
+
 function lookAt(command: CommandLine): CommandImpact | null {
-  const found = new Set<CommandImpact>()
+  const found = new Findings()
   if ('script' in command) lookAtScript(command.script, 0, found)
   else lookAtWords(argvWords(command.argv), 0, found, false)
   return ORDER.find(impact => found.has(impact)) ?? null
@@ -39,7 +51,7 @@ const WORDS_MAX = 2_000
 const argvWords = (argv: readonly string[]): readonly ShellWord[] =>
   argv.slice(0, WORDS_MAX).map(text => ({ text: text.slice(0, SCRIPT_MAX), isOpen: text.includes('${{') }))
 
-function lookAtScript(script: string, depth: number, found: Set<CommandImpact>): void {
+function lookAtScript(script: string, depth: number, found: Findings): void {
   if (depth > DEPTH_MAX || script.length > SCRIPT_MAX) found.add('unknown')
   if (depth > DEPTH_MAX) return
   const { commands, inner } = readScript(script)
@@ -47,7 +59,8 @@ function lookAtScript(script: string, depth: number, found: Set<CommandImpact>):
   for (const one of inner) lookAtScript(one, depth + 1, found)
 }
 
-function lookAtWords(words: ShellCommand['words'], depth: number, found: Set<CommandImpact>, hasInput: boolean): void {
+function lookAtWords(words: ShellCommand['words'], depth: number, found: Findings, hasInput: boolean): void {
+  if (!found.take(words.length)) return
   const rest = unwrapped(words)
   const [first, ...others] = rest
   if (first === undefined) return

@@ -77,7 +77,8 @@ export type Adopted =
   | {
       readonly status: 'settled'
       readonly into: { readonly plan: PlanId; readonly name: string }
-      readonly folder: 'removed' | 'kept'
+      /** `gone`: somebody had removed it before; only what was stored of it could be adopted. */
+      readonly folder: 'removed' | 'kept' | 'gone'
       /** Why it was kept. */
       readonly why?: string
     }

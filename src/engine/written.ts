@@ -106,6 +106,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         await leftBy(rooms, told.slice(visit?.from ?? told.length)),
       )) {
         if (credit.isOthers(event, change.path)) continue
+        if (visit !== undefined && isInScopeBeside(visit, change.path, visits.values(), by)) continue
         if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
@@ -212,6 +213,16 @@ interface Visit {
   readonly edited: Set<string>
   /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
   endedAt: Millis | null
+}
+
+/** Of a task without a scope: does the path lie in the scope of one beside it that has not told yet what it wrote? Then it is that one's. */
+function isInScopeBeside(visit: Visit, path: string, all: Iterable<Visit>, { scopeOf: declared }: WrittenBy): boolean {
+  if (visit.look.before === undefined || declared === undefined) return false
+  for (const other of all) {
+    const isBeside = other.isOpen && other.look.preimage !== undefined && other.over >= visit.began
+    if (isBeside && inScope(declared(other.task), path)) return true
+  }
+  return false
 }
 
 const isDoubted = ({ isUnsure, isDoubtful, edited }: Visit, path: string): boolean =>
