@@ -119,11 +119,7 @@ export function adoptedLines(
     ...kept,
     line(
       'folder',
-      folder === 'removed'
-        ? 'removed; everything in it is stored'
-        : folder === 'gone'
-          ? 'gone before; only what was stored of it could be adopted'
-          : `kept: ${escapeForTerminal(why ?? '')}`,
+      folder === 'removed' ? 'gone; everything that Planfold found in it is stored' : `kept: ${escapeForTerminal(why ?? '')}`,
     ),
     ...(end === null ? [] : [`  take it back with: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]

@@ -283,7 +283,6 @@ async function settle(
 ): Promise<Adopting> {
   const { into, earlier, files } = worked
   const told = { plan: into.id, name: into.definition.name }
-  const wasGone = isGone(roomsOf(rooms, fork))
   const why = PLAN_ENDED.has(fork.status)
     ? ask.keepFolder === true
       ? 'it was asked to be kept'
@@ -298,8 +297,7 @@ async function settle(
     folder: why === null ? 'removed' : 'kept',
     ...(why === null ? {} : { why }),
   }
-  const folder = wasGone ? ('gone' as const) : fate.folder
-  const adopted: Adopted = { status: 'settled', into: told, folder, ...(why === null || wasGone ? {} : { why }) }
+  const adopted: Adopted = { status: 'settled', into: told, folder: fate.folder, ...(why === null ? {} : { why }) }
   if (isSaid(files.entries, fate)) return { ok: true, updated: null, adopted }
   const { expectedVersion: _, ...once } = writing
   const updated = await rooms.store.update(fork.id, { type: 'adopted', ...fate }, once)

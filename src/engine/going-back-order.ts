@@ -77,8 +77,7 @@ export type Adopted =
   | {
       readonly status: 'settled'
       readonly into: { readonly plan: PlanId; readonly name: string }
-      /** `gone`: somebody had removed it before; only what was stored of it could be adopted. */
-      readonly folder: 'removed' | 'kept' | 'gone'
+      readonly folder: 'removed' | 'kept'
       /** Why it was kept. */
       readonly why?: string
     }

@@ -26,7 +26,7 @@ export type ForkAdoption =
       readonly into: Adopted['into']
       /** Null when nothing was left to bring in. */
       readonly end: EventOf<'rollback.finished'> | null
-      readonly folder: 'removed' | 'kept' | 'gone'
+      readonly folder: 'removed' | 'kept'
       readonly why: string | null
     }
 

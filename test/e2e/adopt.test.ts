@@ -52,7 +52,7 @@ describe('planfold adopt', () => {
     const taken = await here.planfold('adopt', 'release-fork', '--take-theirs', 'out')
     expect(taken, taken.stderr).toMatchObject({ exit: 0 })
     expect(taken.stdout).toMatch(/✔ release-fork: adopted into release; \d+ paths? changed\n/)
-    expect(taken.stdout).toContain('folder    removed; everything in it is stored')
+    expect(taken.stdout).toContain('folder    gone; everything that Planfold found in it is stored')
     expect([await here.read('out'), await here.read('level-9')]).toEqual(['built\nby hand\n', 'packed {"level":9}\n'])
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
 
