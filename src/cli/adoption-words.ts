@@ -119,7 +119,9 @@ export function adoptedLines(
     ...kept,
     line(
       'folder',
-      folder === 'removed' ? 'gone; everything that Planfold found in it is stored' : `kept: ${escapeForTerminal(why ?? '')}`,
+      folder === 'removed'
+        ? 'gone; everything that Planfold found in it is stored'
+        : `kept: ${escapeForTerminal(why ?? '')}`,
     ),
     ...(end === null ? [] : [`  take it back with: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]
