@@ -62,7 +62,8 @@ describe.skipIf(missing !== null)(
         Array.from({ length: SPREAD }, (_, at) => Math.round(1 + at * step)),
         kill,
       )
-      expect(kills).toBeGreaterThanOrEqual(60)
+      // Side by side, a run may write a little less often than the one that was counted.
+      expect(kills).toBeGreaterThanOrEqual(SPREAD - 2)
     })
   },
 )
