@@ -18,7 +18,12 @@ test(
       fc.asyncProperty(anyTree, anyTree, async (before, after) => {
         const { root, blobs, workspace, capture, restore } = setup(before)
         const { manifest } = await capture('**')
-        expect(must(await workspace.changesSince(manifest))).toEqual({ ok: true, changes: [], left: [], changedAt: new Map() })
+        expect(must(await workspace.changesSince(manifest))).toEqual({
+          ok: true,
+          changes: [],
+          left: [],
+          changedAt: new Map(),
+        })
         clearTree(root)
         makeTree(root, after)
         const stands = shellList(root)
