@@ -29,6 +29,7 @@ import { makeFolder } from './safety/make-folder.ts'
 import { thisHost } from './stores/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
 import type { Git } from './workspace/git/git.ts'
+import { captureBetweenRollbacks } from './workspace/rollback-hold.ts'
 import { openWorkspace } from './workspace/scope-workspace.ts'
 import type { SnapshotsOptions } from './workspace/snapshots.ts'
 import type { Snapshots } from './workspace/workspace.ts'
@@ -163,7 +164,7 @@ function filesIn(
 ): Required<Pick<Rooms, 'workspace' | 'snapshots' | 'git'>> {
   const scratch = join(options.stateDir, 'scratch')
   return {
-    workspace: openWorkspace({ root, ...options }),
+    workspace: captureBetweenRollbacks({ root, stateDir: options.stateDir }, openWorkspace({ root, ...options })),
     snapshots: whenAsked<Snapshots>(async () =>
       (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options }),
     ),
