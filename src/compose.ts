@@ -11,7 +11,7 @@ import { VERSION } from './cli/version.ts'
 import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
-import type { Engine, Worker } from './engine/engine.ts'
+import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { type Feed, openFeed } from './engine/feed.ts'
 import { LifeSignFiles } from './engine/life-signs.ts'
@@ -53,7 +53,7 @@ export interface ComposeOptions {
 type Environment = { readonly [name: string]: string | undefined }
 
 export interface Composed {
-  readonly engine: Engine
+  readonly engine: EngineInProcess
   readonly worker: Worker
   /** What live streams are fed from. */
   readonly feed: Feed

@@ -9,6 +9,7 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
+import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
@@ -59,7 +60,7 @@ import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
-export type { TaskChanges } from './editing-orders.ts'
+export type { PlanChanges, TaskChanges } from './editing-orders.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 export type {
   AdoptAsk,
@@ -99,6 +100,20 @@ export interface SubmitOptions {
   readonly expectedVersion?: number
   /** A key of the actor's own: the same order under the same key is carried out once, and answered as it was. */
   readonly once?: string
+}
+
+/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
+export type Objection = (state: PlanState) => Refusal | null
+
+/** The door as whoever lives in the same process sees it. */
+export interface EngineInProcess extends Engine {
+  /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
+  submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options?: SubmitOptions & { readonly objection?: Objection },
+  ): Promise<Submitted>
 }
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */

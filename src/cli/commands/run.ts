@@ -6,7 +6,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
-import { Complaint, EXIT } from '../exit.ts'
+import { Complaint, EXIT, refused } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
@@ -108,6 +108,7 @@ export async function setMoving(
 ): Promise<void> {
   switch (status) {
     case 'draft':
+      await fillOutline(composed, { plan, name })
       await submit(composed, plan, { type: 'start' })
       return
     case 'paused':
@@ -139,6 +140,28 @@ export async function setMoving(
     default:
       status satisfies never
   }
+}
+
+/** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
+async function fillOutline(
+  { engine, actor }: Composed,
+  { plan, name }: { readonly plan: string; readonly name: string },
+): Promise<void> {
+  if ((await engine.ask({ type: 'summary', plan }))?.progress.total !== 0) return
+  const { makeOutlineTasks } = await import('../../operations/outline-tasks.ts')
+  const made = await makeOutlineTasks(
+    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, actor, { expectedVersion }) },
+    plan,
+  )
+  if (made.status === 'refused') throw refused(made.refusal)
+  if (made.status !== 'faulty') return
+  const [first] = made.diagnostics
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`,
+    first?.hint,
+  )
 }
 
 export async function versionOf(composed: Composed, plan: string): Promise<number> {

@@ -269,7 +269,7 @@ describe('timeline', () => {
   const sentences: { readonly [T in EventType]: readonly [Extract<Event, { type: T }>, string] } = {
     'plan.created': [
       { type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1) },
-      'plan p created with 1 tasks',
+      'plan p created with 1 task',
     ],
     'plan.revised': [
       {
@@ -447,7 +447,7 @@ describe('timeline', () => {
     ],
     'assessment.made': [
       { type: 'assessment.made', round: 2, verdicts: [{ criterion: 'x', holds: false }] },
-      'round 2: 1 of 1 criteria do not hold',
+      'round 2: 1 of 1 criterion does not hold',
     ],
     'notice.sent': [
       { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },
