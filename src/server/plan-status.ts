@@ -3,12 +3,12 @@
 //
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
-import { checkGraph } from '../domain/graph.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { AnswerOf, Order } from '../engine/engine.ts'
 import { tasksFromSteps } from '../format/wire/from-store.ts'
 import { planWord } from '../format/wire/store-words.ts'
+import { checkPlan } from '../operations/check-plan.ts'
 import { faulty } from './document.ts'
 import { given } from './given.ts'
 import { inOurWords } from './hint-words.ts'
@@ -48,7 +48,7 @@ function allowedFrom({ status, archived }: Summary, definition: PlanDefinition):
 
 /** Neither tasks, nor steps that could become some. */
 const isEmpty = (definition: PlanDefinition): boolean =>
-  definition.tasks.length === 0 && tasksFromSteps(definition, checkGraph) === null
+  definition.tasks.length === 0 && tasksFromSteps(definition, checkPlan) === null
 
 function illegal(detail: string, allowed: readonly PlanStatus[], isEmpty: boolean): Problem {
   const words = allowed.map(planWord)
@@ -89,6 +89,8 @@ export async function becomes(
 export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
   const filled = await withTasks(call, plan)
   if (filled !== null && isProblem(filled)) return filled
+  const wrong = await refuseFaulty(call, plan)
+  if (wrong !== null) return wrong
   const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
   if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
   const now = await call.rooms.engine.ask({ type: 'summary', plan })
@@ -100,6 +102,28 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
   return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
 }
 
+/** A draft that cannot work is not started; what has left the draft is not looked at again. */
+async function refuseFaulty({ rooms: { engine, documents } }: Asking, plan: string): Promise<Problem | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = summary?.status === 'draft' ? await engine.ask({ type: 'definition', plan }) : null
+  if (current === null || current.definition.tasks.length === 0) return null
+  const faults = await documents.runOn('check', { definition: current.definition })
+  if (isProblem(faults)) return faults
+  const [first] = faults
+  if (first === undefined) return null
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  return problem(422, 'invalid-plan', `the plan cannot work: ${first.message}${more}`, {
+    hint: first.hint,
+    faults: faults.slice(0, FAULTS_MAX).map(({ task, key, at = [], message, hint }) => ({
+      path: [...(task === undefined ? [] : ['tasks', task]), ...(key === undefined ? [] : [key, ...at])].join('.'),
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    })),
+  })
+}
+
+const FAULTS_MAX = 100
+
 /** Null when it has tasks, or no steps to make some of. */
 async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
   for (let tries = 1; ; tries++) {
@@ -110,7 +134,7 @@ async function withTasks(call: Asking, plan: string): Promise<Accepted | null | 
     ]
     if (seen === null || current === null) return gone()
     const { definition } = current
-    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkGraph)
+    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkPlan)
     if (made === null) return null
     if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
     const filled = { ...definition, tasks: made.definition.tasks }

@@ -4,7 +4,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Composed, foreignTables } from '../../compose.ts'
-import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { answer, remark } from '../answer.ts'
@@ -104,7 +103,6 @@ async function importRow(
   const { taskTables } = await import('../../format/dialects/task-tables.ts')
   const { notesOf } = await import('../../format/dialects/task-tables-notes.ts')
   const file = await parsePlanText(`${word}(${id})`, text, {
-    check: checkGraph,
     dialect: taskTables,
     fallbackName: 'plan',
   })
