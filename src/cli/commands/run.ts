@@ -30,7 +30,8 @@ export async function run(context: Context, word: string, options: RunOptions): 
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await meantPlan(composed.engine, word)
-      return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
+      const since = await versionOf(composed, plan)
+      return await startAndDrive(context, composed, { plan, name, since }, options)
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
@@ -50,7 +51,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
     if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
-    if (options.start) return await startAndDrive(context, composed, taken, options)
+    if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     answer(
       context,
       { plan: taken.plan, name: taken.name, status: 'draft' },
@@ -76,11 +77,18 @@ export function tellWarnings(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) remark(context, `warning: ${warning}`)
 }
 
+interface Moved {
+  readonly plan: string
+  readonly name: string
+  /** Its document has just been checked. */
+  readonly checked?: true
+}
+
 /** Whatever state the plan is in, brings it to move, if it may. */
 export async function startAndDrive(
   context: Context,
   composed: Composed,
-  plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
+  plan: Moved & { readonly plan: PlanId; readonly since: number },
   options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
 ): Promise<number> {
   const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
@@ -101,14 +109,11 @@ export async function startAndDrive(
   })
 }
 
-export async function setMoving(
-  composed: Composed,
-  { plan, name }: { readonly plan: string; readonly name: string },
-  status: PlanStatus,
-): Promise<void> {
+export async function setMoving(composed: Composed, { plan, name, checked }: Moved, status: PlanStatus): Promise<void> {
   switch (status) {
     case 'draft':
       await fillOutline(composed, { plan, name })
+      if (checked !== true) await refuseFaulty(composed, plan, name)
       await submit(composed, plan, { type: 'start' })
       return
     case 'paused':
@@ -161,6 +166,21 @@ async function fillOutline(
     'invalid-plan',
     `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`,
     first?.hint,
+  )
+}
+
+/** A draft that cannot work is not started: nothing of it would be done, or worse, half of it. */
+async function refuseFaulty({ engine }: Composed, plan: string, name: string): Promise<void> {
+  const { checkStoredPlan } = await import('../../operations/check-plan.ts')
+  const faults = await checkStoredPlan(engine, plan)
+  const [first] = faults
+  if (first === undefined) return
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `plan '${name}' cannot work: ${first.message}${more}`,
+    `${first.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
   )
 }
 
