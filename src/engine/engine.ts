@@ -1,7 +1,7 @@
 // The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
-import type { CommandOf, Decide } from '../domain/command.ts'
+import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -145,6 +145,8 @@ export type Order =
       readonly rationale: string
       readonly source?: PlanSource
       readonly expectedRevision?: number
+      /** A plan that failed goes on by it, also when the definition is the same. */
+      readonly goOn?: UnsafeWork
     }
   | CommandOf<'start'>
   | CommandOf<'pause'>

@@ -121,6 +121,7 @@ export const ORDERS = {
     rationale: text,
     source: source.exactOptional(),
     expectedRevision,
+    goOn: z.enum(['refuse', 'repeat', 'keep']).exactOptional(),
   }),
   start: of('start', {}),
   pause: of('pause', { reason: text.exactOptional(), force: yes.exactOptional() }),
