@@ -11,7 +11,7 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 import { withSequence } from '../domain/sequence.ts'
 import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
-import { definitionHash } from '../format/hash.ts'
+import { revisionHash } from '../format/hash.ts'
 import { queueEdit, type Stamp } from './edit-queue.ts'
 import type { KeepingOrder, RevisingOrder } from './editing-orders.ts'
 import type { Objection, Submitted } from './engine.ts'
@@ -80,7 +80,7 @@ function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null)
   return {
     type: 'revise',
     definition,
-    hash: definitionHash(definition),
+    hash: revisionHash(definition),
     rationale: order.rationale ?? wordsOf(order),
     ...(expectedRevision === undefined ? {} : { expectedRevision }),
     ...stamp,
