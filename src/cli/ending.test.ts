@@ -38,7 +38,7 @@ describe('the end of a run', () => {
       ],
     })
     expect(endingLines(summary, cards, NOBODY, 5_000, paint(false))).toEqual([
-      '⊘ demo waits for a person after 5.0s',
+      '◆ demo waits for a person after 5.0s',
       '  tasks    2 waiting',
       '  waits    review asks for approval',
       '           planfold approve demo review',
