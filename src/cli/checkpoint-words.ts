@@ -32,7 +32,10 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
   if (left > 0) lines.push(['not there', `${many(left, 'path')} could not be looked into, so nobody can set them back`])
   if (git !== undefined) {
     const on = git.branch === null ? 'detached' : git.branch
-    lines.push(['git', `${on} at ${git.head?.slice(0, 12) ?? 'no commit'}, ${many(git.dirty, 'path')} not committed`])
+    lines.push([
+      'git',
+      `${on}${git.head === null ? ', which has no commits yet' : ` at ${git.head.slice(0, 12)}`}, ${many(git.dirty, 'path')} not committed`,
+    ])
     if (git.index === null) lines.push(['git', 'the index held conflicts'])
   }
   if (about !== undefined) lines.push(['made by', about])
@@ -43,7 +46,11 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
 export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
   return [
     snapshot === undefined ? '' : files === undefined ? 'all files' : many(files, 'file'),
-    git === undefined ? '' : `${git.branch ?? 'detached'}@${git.head?.slice(0, 7) ?? 'nothing'}`,
+    git === undefined
+      ? ''
+      : git.head === null
+        ? 'no commits yet'
+        : `${git.branch ?? 'detached'}@${git.head.slice(0, 7)}`,
     left > 0 ? `${left} not captured` : '',
     lacks === undefined ? '' : `no files: ${lacks}`,
   ]
