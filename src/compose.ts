@@ -11,7 +11,7 @@ import { VERSION } from './cli/version.ts'
 import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
-import type { Engine, Worker } from './engine/engine.ts'
+import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { type Feed, openFeed } from './engine/feed.ts'
 import { LifeSignFiles } from './engine/life-signs.ts'
@@ -29,6 +29,7 @@ import { makeFolder } from './safety/make-folder.ts'
 import { thisHost } from './stores/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
 import type { Git } from './workspace/git/git.ts'
+import { captureBetweenRollbacks } from './workspace/rollback-hold.ts'
 import { openWorkspace } from './workspace/scope-workspace.ts'
 import type { SnapshotsOptions } from './workspace/snapshots.ts'
 import { StatCache } from './workspace/stat-cache.ts'
@@ -53,7 +54,7 @@ export interface ComposeOptions {
 type Environment = { readonly [name: string]: string | undefined }
 
 export interface Composed {
-  readonly engine: Engine
+  readonly engine: EngineInProcess
   readonly worker: Worker
   /** What live streams are fed from. */
   readonly feed: Feed
@@ -178,7 +179,10 @@ function filesIn(
     return opened
   }
   return {
-    workspace: openWorkspace({ root, ...options, cache }),
+    workspace: captureBetweenRollbacks(
+      { root, stateDir: options.stateDir },
+      openWorkspace({ root, ...options, cache }),
+    ),
     snapshots: whenAsked<Snapshots>(async () =>
       (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options, cache }),
     ),

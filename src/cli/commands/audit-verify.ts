@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { Chain } from '../../engine/engine.ts'
 import { readKeyFile } from '../../safety/key-file.ts'
 import { isSealedBy, readSeal, type Seal } from '../../safety/seal.ts'
@@ -85,8 +86,8 @@ function lines({ paint }: Context, chains: readonly Chain[], checked: readonly C
   return [
     ...chains.map(({ name, entries, head, fault }) =>
       fault === null
-        ? `${paint.green('✔')} ${escapeForTerminal(name)}: ${entries} entries, chained; head ${head}`
-        : `${paint.red('✖')} ${escapeForTerminal(name)}: ${fault.kind} at entry ${fault.version}: ${escapeForTerminal(fault.message)}; ${entries} entries before it are sound`,
+        ? `${paint.green('✔')} ${escapeForTerminal(name)}: ${numberOf(entries, 'entry')}, chained; head ${head}`
+        : `${paint.red('✖')} ${escapeForTerminal(name)}: ${fault.kind} at entry ${fault.version}: ${escapeForTerminal(fault.message)}; ${numberOf(entries, 'entry before it is', 'entries before it are')} sound`,
     ),
     ...checked.map(
       ({ name, version, verdict }) =>

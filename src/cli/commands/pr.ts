@@ -64,12 +64,20 @@ function noGh(context: Context, { title, body }: PullRequest, branch: string, te
   })
 }
 
+/** Put between signs so that they link to nobody and nothing; it has no width, and belongs to the text that is copied. */
+const WORD_JOINER = '\u2060'
+
 /** Line by line: the text was written by many, and may hold anything. */
 const shown = (text: string): readonly string[] =>
   text
     .trimEnd()
     .split('\n')
-    .map(line => escapeForTerminal(line))
+    .map(line =>
+      line
+        .split(WORD_JOINER)
+        .map(part => escapeForTerminal(part))
+        .join(WORD_JOINER),
+    )
 
 interface Said {
   readonly exit: number

@@ -8,6 +8,7 @@
 
 import type { GateVerdict } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { Option } from '../../domain/plan.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -64,7 +65,8 @@ export function questionLines(question: Question, columns: number, paint: Paint)
   const { at, size } = question.pages ?? { at: 0, size: DETAILS_MAX }
   for (const detail of details.slice(at * size, (at + 1) * size)) lines.push(paint.dim(say(detail)))
   const left = details.length - (at + 1) * size
-  if (left > 0) lines.push(paint.dim(`… ${left} more lines: ${question.pages === undefined ? 'planfold show' : 'm'}`))
+  if (left > 0)
+    lines.push(paint.dim(`… ${numberOf(left, 'more line')}: ${question.pages === undefined ? 'planfold show' : 'm'}`))
   if (reason === null)
     lines.push(
       offered(question)

@@ -3,6 +3,7 @@
 import { countedVisits } from '../counted-visits.ts'
 import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
+import { numberOf } from '../number-of.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
 
 export interface Moment {
@@ -40,7 +41,7 @@ export function toldOf(events: readonly Event[]): readonly Event[] {
 export function sentence(event: Event): string {
   switch (event.type) {
     case 'plan.created':
-      return `plan ${event.definition.name} created with ${event.definition.tasks.length} tasks`
+      return `plan ${event.definition.name} created with ${numberOf(event.definition.tasks.length, 'task')}`
     case 'plan.revised':
       return `revision ${event.revision}: ${event.rationale}`
     case 'task.imported':
@@ -83,7 +84,7 @@ export function sentence(event: Event): string {
     case 'attempt.failed':
       return `${event.task} failed${again(event)}: ${event.result.failure.message}`
     case 'attempt.lost':
-      return `${event.task} lost${again(event)}: ${event.reason}`
+      return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
     case 'retry.scheduled':

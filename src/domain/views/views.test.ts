@@ -269,7 +269,7 @@ describe('timeline', () => {
   const sentences: { readonly [T in EventType]: readonly [Extract<Event, { type: T }>, string] } = {
     'plan.created': [
       { type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1) },
-      'plan p created with 1 tasks',
+      'plan p created with 1 task',
     ],
     'plan.revised': [
       {
@@ -328,7 +328,7 @@ describe('timeline', () => {
       { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
       'a failed: it said no',
     ],
-    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a lost: died'],
+    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a interrupted: died'],
     'attempt.parked': [
       { type: 'attempt.parked', task: a, evidence: { reason: 'died', effect: 'unsafe', startedAt: 0 } },
       'a parked, needs a decision: died',
@@ -447,7 +447,7 @@ describe('timeline', () => {
     ],
     'assessment.made': [
       { type: 'assessment.made', round: 2, verdicts: [{ criterion: 'x', holds: false }] },
-      'round 2: 1 of 1 criteria do not hold',
+      'round 2: 1 of 1 criterion does not hold',
     ],
     'notice.sent': [
       { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },

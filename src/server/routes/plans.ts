@@ -6,7 +6,7 @@ import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { successRate } from '../../domain/views/progress.ts'
 import { slug } from '../../format/dialects/naming.ts'
-import { isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
+import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
 import type { MetricRow, PlanRow } from '../../stores/store.ts'
@@ -114,6 +114,8 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
     const read = wire.planOfStore.read(body)
     return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
   }
+  const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
+  if (foreign !== null) return unfit('body', [foreign])
   const fallback = `plan-${markOf(call)}`
   const sent = text === '' ? '{}' : text
   const document = await call.rooms.documents.run(
@@ -151,6 +153,8 @@ const withShapes = (fault: Problem): Problem =>
   NO_FORMAT.test(fault.problem.hint ?? '') ? { ...fault, problem: { ...fault.problem, hint: SHAPES } } : fault
 
 function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
+  const twoNames = idFault(body)
+  if (twoNames !== null) return unfit('body', [twoNames])
   const status = body.status ?? 'draft'
   if (status !== 'draft' && status !== 'active')
     return unfit('body', [
