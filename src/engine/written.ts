@@ -20,6 +20,8 @@ export { changesOf, entriesAfter } from './journal-changes.ts'
 
 export interface Written {
   readonly changes: readonly Change[]
+  /** What stood at each path before the first of these changes and after the last, whoever wrote in between; only what differs. */
+  readonly seen: readonly Change[]
   /** Versions that stood between two changes of the plan and were not of its making. */
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
   /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
@@ -136,6 +138,10 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) known.delete(path.slice(0, at))
   return {
     changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
+    seen: [...known].flatMap(([path, { states }]) => {
+      const [before = null, after = null] = [states[0], states.at(-1)]
+      return isSame(before, after) ? [] : [{ path, before, after }]
+    }),
     kept,
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
@@ -358,7 +364,7 @@ async function addUnknown(
     known.set(path, {
       target: was,
       left,
-      states: [was],
+      states: [was, after],
       changes: [],
       isBroken: true,
       isDeclared: preimage !== undefined,
