@@ -35,6 +35,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
         ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
         : {
             changes: await toAdopt(rooms, under.adopts),
+            seen: [],
             kept: [],
             shared: [],
             aside: [],

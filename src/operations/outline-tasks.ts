@@ -1,12 +1,12 @@
 // The tasks of a plan that so far is only an outline: a client of the PlanStore sent steps, and nobody added tasks of its own. Its steps
 // become its tasks, as a revision, before it is started.
 
-import { checkGraph } from '../domain/graph.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import type { Diagnostic } from '../format/diagnostic.ts'
 import { tasksFromSteps } from '../format/wire/from-store.ts'
+import { checkPlan } from './check-plan.ts'
 
 export interface OutlineRoom {
   readonly engine: Pick<Engine, 'ask'>
@@ -31,7 +31,7 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     const current = await engine.ask({ type: 'definition', plan })
     if (seen === null || current === null) return { status: 'gone' }
     const { definition } = current
-    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkGraph)
+    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkPlan)
     if (made === null) return { status: 'nothing' }
     if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
     const filled = { ...definition, tasks: made.definition.tasks }
@@ -45,4 +45,4 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
 
 /** Neither tasks, nor steps that could become some. */
 export const isEmptyPlan = (definition: PlanDefinition): boolean =>
-  definition.tasks.length === 0 && tasksFromSteps(definition, checkGraph) === null
+  definition.tasks.length === 0 && tasksFromSteps(definition, checkPlan) === null

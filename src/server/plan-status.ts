@@ -84,6 +84,8 @@ export async function becomes(
 export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
   const filled = await withTasks(call, plan)
   if (filled !== null && isProblem(filled)) return filled
+  const wrong = await refuseFaulty(call, plan)
+  if (wrong !== null) return wrong
   const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
   if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
   const now = await call.rooms.engine.ask({ type: 'summary', plan })
@@ -94,6 +96,28 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
   if (!isAlready(now.status, 'active')) return started
   return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
 }
+
+/** A draft that cannot work is not started; what has left the draft is not looked at again. */
+async function refuseFaulty({ rooms: { engine, documents } }: Asking, plan: string): Promise<Problem | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = summary?.status === 'draft' ? await engine.ask({ type: 'definition', plan }) : null
+  if (current === null || current.definition.tasks.length === 0) return null
+  const faults = await documents.runOn('check', { definition: current.definition })
+  if (isProblem(faults)) return faults
+  const [first] = faults
+  if (first === undefined) return null
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  return problem(422, 'invalid-plan', `the plan cannot work: ${first.message}${more}`, {
+    hint: first.hint,
+    faults: faults.slice(0, FAULTS_MAX).map(({ task, key, at = [], message, hint }) => ({
+      path: [...(task === undefined ? [] : ['tasks', task]), ...(key === undefined ? [] : [key, ...at])].join('.'),
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    })),
+  })
+}
+
+const FAULTS_MAX = 100
 
 /** Null when it has tasks, or no steps to make some of. */
 async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {

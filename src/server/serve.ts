@@ -36,7 +36,8 @@ export interface ServeOptions extends AppOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-const KEEP_ALIVE_MS = 5_000
+/** Longer than most clients and proxies keep one they may use again: whoever writes into one we have just closed is cut off. */
+const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES = 16_384
 const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
   hint: 'leave the header Expect out',

@@ -112,6 +112,13 @@ export class StoreOnTables implements door.Store {
       ),
     )
 
+  updateFrom: door.Store['updateFrom'] = (plan, workOut, options) =>
+    this.#parts.transactions.write(tables =>
+      withKey(tables, this.#appending, options.actor, options.once, () =>
+        updatePlan(tables, this.#appending, plan, { workOut }, options),
+      ),
+    )
+
   answered: door.Store['answered'] = async (actor, once) =>
     this.#read(tables => {
       const used = usedFor(tables, actor, once, 'plan', this.#parts.clock.now())

@@ -42,6 +42,11 @@ export interface Store {
   ): Promise<Updated>
   /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
   update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
+  /**
+   * The same, with a command worked out from the plan as it stands inside the transaction: nobody can come in between. A refusal is
+   * answered, and nothing is written.
+   */
+  updateFrom(plan: PlanId, workOut: WorkOut, options: UpdateOptions): Promise<Updated>
   /** What was answered under the key, before anything is done for it again; null when it is new. */
   answered(actor: Actor, once: Once): Promise<Updated | null>
   /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
@@ -119,6 +124,9 @@ export type Position = number
 
 /** A command, or how to make it at the moment of writing, so that everything true by then is in it. Called once. */
 export type Asked = Command | (() => Command)
+
+/** The state is live: copy what must outlive the call. */
+export type WorkOut = (state: PlanState) => Command | Refusal
 
 export interface UpdateOptions {
   readonly actor: Actor

@@ -55,6 +55,34 @@ export type Restored =
     }
   | { readonly ok: false; readonly failure: Failure }
 
+/** How far a look at the files has come. `work` is the same for one piece of work, from its beginning until it is `done`. */
+export interface FileProgress {
+  readonly work: object
+  /** How many files and directories were looked at so far. */
+  readonly entries: number
+  readonly done?: true
+}
+
+export type OnProgress = (progress: FileProgress) => void
+
+/** Tells when a piece of work begins and ends, however that is. */
+export async function telling<T>(
+  onProgress: OnProgress | undefined,
+  doing: (tell: (entries: number) => void) => Promise<T>,
+): Promise<T> {
+  const work = {}
+  let entries = 0
+  const tell = (count: number): void => {
+    entries = count
+    onProgress?.({ work, entries })
+  }
+  try {
+    return await doing(tell)
+  } finally {
+    onProgress?.({ work, entries, done: true })
+  }
+}
+
 /** What was not captured, and why: too big, special file, hard link, unreadable. */
 export interface LeftOut {
   readonly path: string

@@ -33,14 +33,17 @@ export function addDriving(program: Command, act: Act): void {
     .argument('<plan-or-file>', 'a plan document, or the name or UUID of a plan')
     .option('-n, --dry-run', 'show what each task would do, and write nothing')
     .option('--again', 'run an ended plan afresh, even what may not happen twice')
+    .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
+    .option('--keep-done', 'going on with a failed plan, leave that done')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .addHelpText(
       'after',
       `
-Running a file again takes the plan up where it was; a changed file becomes a revision of it; a plan that has ended is run
-afresh under the next free name (hello-2).`,
+Running a file again takes the plan up where it was; a changed file becomes a revision of it. A plan that failed goes on:
+what is done stays done; what failed, was undone or changed runs again. A plan that is completed or was cancelled is run afresh
+under the next free name (hello-2); --again does that with a failed one.`,
     )
     .action((word: string, options: RunOptions) =>
       act(async context => (await import('../commands/run.ts')).run(context, word, options)),
