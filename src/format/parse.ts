@@ -235,10 +235,11 @@ function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: Definit
 
 /** Of several tasks with one name: does this one hold what the fault is about? */
 function isMeant(task: TaskDefinition, { key, at = [], message }: Partial<DefinitionFault> = {}): boolean {
-  if (key === undefined) return false
+  if (key === undefined || key === 'id') return false
   let value: unknown = task
   for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
-  return typeof value === 'string' ? message?.includes(`'${value}'`) === true : value !== undefined
+  if (typeof value !== 'string') return value !== undefined
+  return [value, at.at(-1)].some(word => message?.includes(`'${word}'`) === true)
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */

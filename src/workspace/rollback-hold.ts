@@ -82,6 +82,7 @@ export function captureBetweenRollbacks(
     compare: (saved, to) => workspace.compare(saved, to),
     merge: (base, mine, theirs) => workspace.merge(base, mine, theirs),
     changesSince: id => workspace.changesSince(id),
+    quiet: () => quiet(folder),
   }
 }
 

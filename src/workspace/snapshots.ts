@@ -180,11 +180,13 @@ class SnapshotsOfFolder implements door.Snapshots {
   async rollback(
     target: Sha256,
     writeSet: door.WriteSet,
-    { choices = [], about }: door.RollbackOptions = {},
+    { choices = [], about, refuse: refusal }: door.RollbackOptions = {},
   ): Promise<door.RolledBack> {
     const answer = await this.#alone('Rolling back', room =>
       this.#holding(async (hold): Promise<door.RolledBack> => {
         await this.#finish(room, hold)
+        const refused = (await refusal?.()) ?? null
+        if (refused !== null) return { ok: false, failure: refused }
         const { blobs } = this.#options
         const side = await openSnapshot(blobs, target, this.#recall())
         const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))

@@ -18,6 +18,8 @@ export interface Workspace {
   changesSince(manifest: Sha256): Promise<ScopeDifferences>
   /** What a restore set back, and what it made of it: the entries in which two manifests of one scope differ. */
   compare(saved: Sha256, to: Sha256): Promise<Differences>
+  /** Answers when nobody rolls back or restores files here; absent where nobody else could. */
+  quiet?(): Promise<void>
   /** Joins two edits of one stored text where they do not touch each other; null where they do, or where it is no text. */
   merge(base: Sha256, mine: Sha256, theirs: Sha256): Promise<{ readonly sha256: Sha256; readonly size: number } | null>
 }
@@ -240,6 +242,8 @@ export interface RollbackOptions {
   readonly choices?: Iterable<readonly [path: string, choice: Choice]>
   /** For the caller: comes back with the result, also after a crash. */
   readonly about?: string
+  /** Asked when everybody can see that files are about to be changed here, and nothing is changed yet; a failure stops it. */
+  readonly refuse?: () => Promise<Failure | null>
 }
 
 export type RolledBack =

@@ -2,7 +2,7 @@
 // canonical word stands beside every word of that dialect, in `state`.
 
 import { z } from 'zod'
-import { cursor, document, json, map, page, time, whole } from './asking.ts'
+import { cursor, document, json, limit, map, page, time, whole } from './asking.ts'
 import { messageSaid } from './sessions.ts'
 import { planState, taskState } from './store-words.ts'
 import { wire } from './wire.ts'
@@ -57,9 +57,7 @@ const planShape = z.strictObject({
 export const sessionPlan = wire(planShape, 'SessionPlan')
 export const sessionPlanList = wire(z.array(planShape))
 export const sessionPlanPage = wire(page(planShape))
-export const sessionPlanQuery = wire(
-  z.strictObject({ limit: whole(1, 100).optional().meta({ description: 'How many at most.' }), cursor }),
-)
+export const sessionPlanQuery = wire(z.strictObject({ limit, cursor }))
 
 /** A description, or a whole document: under `document`, or the body itself. */
 export const newSessionPlan = wire(
@@ -86,7 +84,7 @@ export const madeSessionPlan = wire(
 export const historyQuery = wire(
   z.strictObject({
     page: whole(1, 1_000_000).optional().meta({ description: 'Counted from 1; a cursor goes before it.' }),
-    limit: whole(1, 100).optional().meta({ description: 'How many at most.' }),
+    limit,
     status: z
       .enum([...PLAN_WORDS, 'running', 'draft', 'active', 'blocked'])
       .optional()

@@ -29,9 +29,6 @@ import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
 import { isSessionInScope, isSessionKnown, noSession, sessionIdFault } from '../session-look-up.ts'
 import { descriptionOf, meantBy, showSessionPlan } from '../show-session-plan.ts'
 
-const LISTED = 50
-const ON_A_PAGE = 20
-
 const make = {
   method: 'POST',
   right: 'operate',
@@ -142,7 +139,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const { rooms, query } = call
         const session = call.params.session!
         if (!(await isSessionKnown(call, session))) return noSession(session)
-        const { status, search, cursor, page = 1, limit = ON_A_PAGE } = query
+        const { status, search, cursor, page = 1, limit } = query
         const ask: HistoryAsk = {
           session,
           statuses: status === undefined ? null : meantBy(status),
@@ -164,7 +161,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
 
 async function plansOf(
   call: Parameters<typeof isSessionKnown>[0] & Pick<Asking, 'params'>,
-  { limit = LISTED, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ) {
   const session = call.params.session!
   if (!(await isSessionKnown(call, session))) return noSession(session)

@@ -182,7 +182,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
         const { rooms, query, params } = call
         const row = await findSession(call, params.session!)
         if (isProblem(row)) return row
-        const wanted = query.limit ?? 100
+        const wanted = query.limit
         const from = query.cursor ?? query.after ?? 0
         const entries = await rooms.engine.sessions.read(row.id, { after: from, limit: wanted })
         const items = entries.flatMap(entry =>

@@ -306,7 +306,7 @@ describe('lists', () => {
     expect(names((await ask('GET', '/tasks?agent_id=narrow-agent')).body.items)).toEqual(['b', 'a'])
   })
 
-  test.each(['plan_id=nowhere', 'status=unheard', 'limit=501', 'x=1', 'cursor=rubbish'])('refuse ?%s', async query => {
+  test.each(['plan_id=nowhere', 'status=unheard', 'limit=1001', 'x=1', 'cursor=rubbish'])('refuse ?%s', async query => {
     expect((await ask('GET', `/tasks?${query}`)).status).toBe(query.startsWith('plan_id') ? 404 : 422)
   })
 })
