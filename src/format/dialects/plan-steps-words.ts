@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import { type Known, printCriterion, readCriterion } from '../criteria.ts'
+import type { DataReferences } from './data-references.ts'
 import type { StatusOf } from './dialect.ts'
 import { slug } from './naming.ts'
 import type { Draft, Fields } from './reading.ts'
@@ -127,12 +128,22 @@ export function taskStatusWord(
   return open === 'pending' && word === words.print('pending') ? null : word
 }
 
-/** Inputs, unless they hold what would be taken for an expression of ours: then they are only kept. */
-export function moveInputs(draft: Draft, fields: Fields, from: string): void {
+/**
+ * Inputs, with their references to other steps as expressions; unless they hold what would be taken for an expression of ours as it
+ * stands: then they are only kept. Without `data`, nothing in them refers to anything.
+ */
+export function moveInputs(
+  draft: Draft,
+  fields: Fields,
+  from: string,
+  data: { readonly step: TaskName; readonly references: DataReferences } | null = null,
+): void {
   const value = fields.map[from]
   if (!Object.hasOwn(fields.map, from) || !isMap(value) || fields.said('inputs') !== undefined) return
   if (!JSON.stringify(value).includes('${{')) {
-    fields.rename(from, 'inputs')
+    const read = data === null ? value : data.references.read(draft, fields, data.step, value)
+    fields.take(from)
+    fields.put('inputs', read, from)
     return
   }
   fields.keep([from])
