@@ -36,7 +36,7 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
     const on = git.branch === null ? 'detached' : git.branch
     lines.push([
       'git',
-      `${on} at ${git.head?.slice(0, 12) ?? 'no commit'}, ${numberOf(git.dirty, 'path')} not committed`,
+      `${on}${git.head === null ? ', which has no commits yet' : ` at ${git.head.slice(0, 12)}`}, ${numberOf(git.dirty, 'path')} not committed`,
     ])
     if (git.index === null) lines.push(['git', 'the index held conflicts'])
   }
@@ -48,7 +48,11 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
 export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
   return [
     snapshot === undefined ? '' : files === undefined ? 'all files' : numberOf(files, 'file'),
-    git === undefined ? '' : `${git.branch ?? 'detached'}@${git.head?.slice(0, 7) ?? 'nothing'}`,
+    git === undefined
+      ? ''
+      : git.head === null
+        ? 'no commits yet'
+        : `${git.branch ?? 'detached'}@${git.head.slice(0, 7)}`,
     left > 0 ? `${left} not captured` : '',
     lacks === undefined ? '' : `no files: ${lacks}`,
   ]

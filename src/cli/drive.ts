@@ -12,6 +12,7 @@ import { print } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
 import { tellEnd } from './ending.ts'
 import { Complaint, EXIT, exitOf } from './exit.ts'
+import { FileProgressLines } from './file-progress.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
@@ -50,6 +51,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   task.until?.addEventListener('abort', onUntil)
   if (task.until?.aborted === true) stop.abort()
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
+  if (reporter.working !== undefined) {
+    const progress = new FileProgressLines(context, line => reporter.working?.(line))
+    composed.onProgress(told => progress.tell(told))
+  }
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
   let rolledBack: Ended | null = null

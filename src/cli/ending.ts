@@ -100,6 +100,8 @@ export function endingLines(
     lines.push(`  paused; ${then}resume with: ${paint.bold(next ?? '')}`)
   } else if (next !== null)
     lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
+  if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
+    lines.push('  or change the plan file and run it again: what is done stays done')
   return lines
 }
 

@@ -35,6 +35,14 @@ export async function meantPlan(
   return { plan: found.plan, name: found.name }
 }
 
+/** A session is there when somebody opened it, or a plan names it. */
+export async function meantSession(engine: Engine, session: string, word: string | undefined): Promise<void> {
+  if (word !== undefined) throw usage(`'${word}' names a plan, and --session a session`, 'say one of them')
+  if ((await engine.sessions.get(session)) !== null) return
+  if ((await engine.ask({ type: 'plans', session, limit: 1 })).items.length > 0) return
+  throw notFound(`there is no session '${session}'`, 'a plan says its session in its document: `session: ID`')
+}
+
 /** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. */
 export async function meantTask(engine: Engine, first: string, second: string | undefined): Promise<MeantTask> {
   const meant = await meantPlanAndTask(engine, first, second)

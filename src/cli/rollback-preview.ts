@@ -132,16 +132,24 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
     ...(open.size === 0 ? [] : [`${open.size} changed by somebody else since`]),
     ...(right.length === 0 ? [] : [`${right.length} right already`]),
   ]
-  const rows = told.map(file => {
-    const [word, note] = wordsFor(file, asked)
-    const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
-    return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
-  })
+  // What somebody has to choose about is told whole; of the rest, the first.
+  const plain = told.filter(({ path }) => !open.has(path))
+  const shown = new Set(plain.length > SHOWN_MAX ? plain.slice(0, SHOWN_MAX) : plain)
+  const rows = told
+    .filter(file => open.has(file.path) || shown.has(file))
+    .map(file => {
+      const [word, note] = wordsFor(file, asked)
+      const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
+      return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
+    })
   return [
     `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'nobody saw the plan write any since' : counts.join(', ')}`,
     ...rows,
+    ...(plain.length > shown.size ? [`    … and ${plain.length - shown.size} more; --json names them all`] : []),
   ]
 }
+
+const SHOWN_MAX = 30
 
 const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: string) => string } => ({
   restore: paint.cyan,

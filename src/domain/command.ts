@@ -41,6 +41,8 @@ export type Command =
       readonly expectedRevision?: number
       /** A plan that has ended is taken up again by it. */
       readonly reopen?: true
+      /** A plan that failed goes on by it, also when the definition is the same: what failed, was undone or was changed runs again. */
+      readonly goOn?: UnsafeWork
       /** How the world stands, for whoever asks later what has moved since. */
       readonly stamp?: Standing
     }
@@ -142,6 +144,12 @@ export type Command =
   /** The worktree the plan works in was made. */
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
+
+/**
+ * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or
+ * because what it needs runs again.
+ */
+export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
 
 export interface Start {
   readonly type: 'start'

@@ -76,6 +76,7 @@ describe('the graph', () => {
         hint: "did you mean 'fix'?",
         task: 'baseline',
         key: 'on',
+        at: ['failure', 0],
       },
       {
         code: 'unknown-reference',
@@ -83,6 +84,7 @@ describe('the graph', () => {
         hint: "did you mean 'baseline'?",
         task: 'fix',
         key: 'needs',
+        at: [0],
       },
       {
         code: 'unknown-reference',
@@ -90,6 +92,7 @@ describe('the graph', () => {
         hint: 'name a task of this plan',
         task: 'z',
         key: 'needs',
+        at: [0],
       },
     ])
     given().when(create(definition)).thenRefused('unknown-reference')

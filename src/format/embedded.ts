@@ -8,8 +8,12 @@ import type { PlanDocument, TaskDocument } from './schema.ts'
 import { parseTemplate } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
-export function expressionFaults(plan: PlanDocument, others: Iterable<string> = []): readonly Complaint[] {
-  const names = new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
+export function expressionFaults(
+  plan: PlanDocument,
+  /** Tasks that may be named although the document does not have them; null when any name may be one. */
+  others: Iterable<string> | null = [],
+): readonly Complaint[] {
+  const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
   const known: Known = { names, suggestions: SUGGESTIONS_MAX }
   const faults: Complaint[] = []
   for (const found of embedded(plan)) {
@@ -26,7 +30,7 @@ const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
 const SUGGESTIONS_MAX = 20
 
 interface Known {
-  readonly names: ReadonlySet<string>
+  readonly names: ReadonlySet<string> | null
   /** How often the nearest name may still be looked for. */
   suggestions: number
 }
@@ -90,10 +94,12 @@ function expression(
       },
     ]
   }
+  const { names } = known
+  if (names === null) return []
   return compilation.compiled.references.tasks
-    .filter(name => !known.names.has(name))
+    .filter(name => !names.has(name))
     .map(name => {
-      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), known.names) : null
+      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), names) : null
       const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
       const at = Math.max(0, source.indexOf(name))
       return {

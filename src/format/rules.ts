@@ -24,7 +24,6 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   if (!isMap(value)) return []
   const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
   return [
-    ...recorded(value),
     ...messageWords(value.git),
     ...notifyRules(value),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
@@ -90,8 +89,6 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   for (const [index, step] of steps.entries())
     if (isMap(step)) yield* taskRules(step, [...path, 'subplan', index], written)
   for (const [at, added] of addedTasks(task)) yield* taskRules(added, [...path, ...at], written)
-  if (Object.hasOwn(task, 'budget')) yield notEnforced([...path, 'budget'])
-  if (Array.isArray(task.network)) yield notEnforced([...path, 'network'])
 }
 
 /** Tasks that a rule of `recover` would add to the plan. */
@@ -102,12 +99,6 @@ function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
     for (const [place, task] of (tasks as readonly unknown[]).entries())
       if (isMap(task)) yield [['recover', index, 'replan', 'add', place], task]
   }
-}
-
-function* recorded(plan: Raw): Generator<Complaint> {
-  const policy = plan.policy
-  if (!isMap(policy)) return
-  for (const key of ['budget', 'network']) if (Object.hasOwn(policy, key)) yield notEnforced(['policy', key])
 }
 
 /** What stands in braces and is no word of the template stays as it is. */
@@ -202,10 +193,6 @@ function* modes(edits: unknown, path: Path, written: (path: Path) => string | nu
       }
     }
   }
-}
-
-function notEnforced(path: Path): Complaint {
-  return later(path, `'${path.at(-1)}' is recorded, not yet enforced`, 'nothing stops a task that goes beyond it')
 }
 
 /** Where tasks have worktrees of their own, only the engine works in them; where they have none, there is nothing to merge. */

@@ -8,7 +8,7 @@
 
 import type { Composed } from '../../compose.ts'
 import { numberOf } from '../../domain/number-of.ts'
-import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
+import { PLAN_ENDED, type PlanStatus, type TaskStatus } from '../../domain/status.ts'
 import { unmetIn } from '../../domain/views/convergence.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -27,7 +27,12 @@ export interface ConvergeOptions {
   readonly rounds: number
   readonly timeout?: number
   readonly wait?: boolean
+  /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
+  readonly repeat?: boolean
+  readonly keepDone?: boolean
 }
+
+const BROKEN: ReadonlySet<TaskStatus> = new Set(['failed', 'abandoned', 'cancelled'])
 
 type Converging = NonNullable<AnswerOf<'converging'>>
 type Plan = Parameters<typeof drive>[2]['plan']
@@ -42,11 +47,12 @@ export async function converge(context: Context, word: string, options: Converge
   const file = await readPlanFile(context, word)
   refuseSketch(file)
   return await withState(context, { create: true }, async composed => {
-    // What has ended is taken up again and not run afresh: its rounds are part of it.
-    const there = await composed.engine.ask({ type: 'find', reference: file.definition.name })
-    if (there !== null) return await new Rounds(context, composed, there.plan, there.name, options).run()
+    // What has come to its end is taken up again and not run afresh: its rounds are part of it.
+    const there = await composed.engine.ask({ type: 'summary', plan: file.definition.name })
+    if (there?.status === 'completed' || there?.status === 'cancelled')
+      return await new Rounds(context, composed, there.id, there.name, options).run()
     const { takeUp } = await import('../take-up.ts')
-    const { plan, name } = await takeUp(context, composed, file)
+    const { plan, name } = await takeUp(context, composed, file, options)
     return await new Rounds(context, composed, plan, name, options).run()
   })
 }
@@ -74,10 +80,20 @@ class Rounds {
     const timer = timeout === undefined ? null : setTimeout(() => this.#until.abort(), timeout)
     try {
       await this.#refuseUnfit()
+      await this.#goOn()
       return await this.#rounds()
     } finally {
       if (timer !== null) clearTimeout(timer)
     }
+  }
+
+  /** What failed is tried again first. Where only the definition of done did not hold, it is judged in the round anyway. */
+  async #goOn(): Promise<void> {
+    if ((await this.#status()) !== 'failed') return
+    const board = (await this.#composed.engine.ask({ type: 'board', plan: this.#plan })) ?? []
+    if (!board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))) return
+    const { goOn } = await import('../take-up.ts')
+    await goOn(this.#context, this.#composed, { plan: this.#plan, name: this.#name }, this.#options)
   }
 
   async #rounds(): Promise<number> {

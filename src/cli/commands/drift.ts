@@ -60,7 +60,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
 }
 
 const where = ({ head, branch }: { readonly head: string | null; readonly branch: string | null }): string =>
-  `${head?.slice(0, 10) ?? 'no commit'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
+  `${head?.slice(0, 10) ?? 'no commits yet'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
 
 function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
   if (by === 'plan') return `, by ${tasks.join(', ')}`

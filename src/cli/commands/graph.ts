@@ -19,7 +19,7 @@ export type GraphOptions = { readonly [picture in (typeof PICTURES)[number]]?: b
 export async function graph(context: Context, word: string | undefined, options: GraphOptions): Promise<number> {
   const [picture = 'text', ...others] = PICTURES.filter(name => options[name] === true)
   if (others.length > 0) throw usage(`--${picture} and --${others[0]} cannot be shown at once`, 'ask for one of them')
-  const { definition, statuses } = await lookAt(context, word, {})
+  const { definition, statuses } = await lookAt(context, word, { check: null })
   const scene = sceneOf(definition, statuses)
   const nodes = scene.items.map(({ task, status }) => ({
     name: task.id,

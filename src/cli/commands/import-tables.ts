@@ -4,7 +4,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Composed, foreignTables } from '../../compose.ts'
-import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/number-of.ts'
@@ -105,7 +104,6 @@ async function importRow(
   const { taskTables } = await import('../../format/dialects/task-tables.ts')
   const { notesOf } = await import('../../format/dialects/task-tables-notes.ts')
   const file = await parsePlanText(`${word}(${id})`, text, {
-    check: checkGraph,
     dialect: taskTables,
     fallbackName: 'plan',
   })

@@ -10,6 +10,7 @@ import { planTable } from '../plan-table.ts'
 
 export interface ListOptions {
   readonly status?: string
+  readonly session?: string
   readonly limit?: number
   readonly cursor?: string
   readonly text?: string

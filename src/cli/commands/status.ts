@@ -3,6 +3,7 @@
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { Engine, Halt } from '../../engine/engine.ts'
+import { activePlan } from '../../operations/session-plans.ts'
 import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
 import { brief } from '../brief.ts'
@@ -10,8 +11,8 @@ import { type Context, withState } from '../context.ts'
 import { setBackLines } from '../edited-paths.ts'
 import { ago, elapsed } from '../elapsed.ts'
 import { counted } from '../ending.ts'
-import { EXIT } from '../exit.ts'
-import { meantPlan, openPlans } from '../meant.ts'
+import { EXIT, notFound } from '../exit.ts'
+import { meantPlan, meantSession, openPlans } from '../meant.ts'
 import { planSymbol, planWords, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
 import { rollbackLine, stoppedRollback } from '../rollback-words.ts'
@@ -22,8 +23,17 @@ import { waitingLines } from '../waiting.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
 
-export async function status(context: Context, word: string | undefined): Promise<number> {
+export interface StatusOptions {
+  readonly session?: string
+}
+
+export async function status(
+  context: Context,
+  asked: string | undefined,
+  { session }: StatusOptions = {},
+): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
+    const word = session === undefined ? asked : await activeOf(engine, session, asked)
     const open = word === undefined ? await openPlans(engine) : []
     const halted = await engine.killSwitch.halted()
     const halting = halted === null ? [] : [haltedLine(halted, context)]
@@ -48,6 +58,17 @@ export async function status(context: Context, word: string | undefined): Promis
     )
     return EXIT.done
   })
+}
+
+/** The name of the session's active plan. */
+async function activeOf(engine: Engine, session: string, word: string | undefined): Promise<string> {
+  await meantSession(engine, session, word)
+  const active = await activePlan(engine, session)
+  if (active !== null) return active.name
+  throw notFound(
+    `no plan of session '${session}' is under way or waits to be started`,
+    `those that have ended: planfold list --session ${session}`,
+  )
 }
 
 /** Who may lift it knows how, or asks `planfold halt --help`. */

@@ -3,7 +3,6 @@
 
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { checkGraph } from '../../domain/graph.ts'
 import { isPlanName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Diagnostic } from '../../format/diagnostic.ts'
@@ -30,7 +29,8 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const given = await readSettings(context, template.parameters, options)
   const called = await planName(options)
   const { instantiate } = await import('../../format/templates/instantiate.ts')
-  const made = instantiate(template, given, { check: checkGraph, ...(called === undefined ? {} : { name: called }) })
+  const { checkPlan } = await import('../../operations/check-plan.ts')
+  const made = instantiate(template, given, { check: checkPlan, ...(called === undefined ? {} : { name: called }) })
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics

@@ -6,6 +6,7 @@ import type { GraphOptions } from '../commands/graph.ts'
 import type { ListOptions } from '../commands/list.ts'
 import type { LogOptions } from '../commands/log.ts'
 import type { ShowOptions } from '../commands/show.ts'
+import type { StatusOptions } from '../commands/status.ts'
 import type { Act } from '../program.ts'
 import { since } from '../since.ts'
 import { count, duration, position } from './values.ts'
@@ -19,8 +20,9 @@ export function addLooking(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('where a plan stands and what waits for whom')
     .argument('[plan]', PLAN)
-    .action((word: string | undefined) =>
-      act(async context => (await import('../commands/status.ts')).status(context, word)),
+    .option('--session <id>', 'the active plan of this session')
+    .action((word: string | undefined, options: StatusOptions) =>
+      act(async context => (await import('../commands/status.ts')).status(context, word, options)),
     )
 
   program
@@ -39,6 +41,7 @@ export function addLooking(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('all plans that are not archived')
     .option('--status <status>', 'only those in this status')
+    .option('--session <id>', 'only those of this session')
     .option('--text <text>', 'only those whose name, title or goal holds it')
     .option('--archived', 'only archived ones')
     .option('--all', 'archived ones as well')

@@ -36,6 +36,7 @@ export class LiveReporter implements Reporter {
   #question: Question | null = null
   readonly #putOff = new Set<string>()
   #notice: string | null = null
+  #working: string | null = null
   #frame = 0
   #refreshing: Promise<void> | null = null
   readonly #cleanups: (() => void)[] = []
@@ -71,6 +72,11 @@ export class LiveReporter implements Reporter {
 
   say(line: string | null): void {
     this.#notice = line
+    this.#draw()
+  }
+
+  working(line: string | null): void {
+    this.#working = line
     this.#draw()
   }
 
@@ -198,7 +204,7 @@ export class LiveReporter implements Reporter {
       cards: this.#cards.all,
       lastLine: this.#lastLine,
       question: this.#question === null || isLast ? [] : questionLines(this.#question, columns - 1, paint),
-      notice: this.#notice,
+      notice: this.#notice ?? this.#working,
       ...(isLast ? { isLast } : {}),
     }
     // One row stays free for the cursor, else the terminal would scroll.

@@ -10,6 +10,8 @@ export interface Finding {
   readonly task?: TaskName
   /** The key of the task, or of the plan, that it is about. */
   readonly key?: string
+  /** Where below that key. */
+  readonly at?: readonly (string | number)[]
   readonly message: string
   readonly hint: string
 }
@@ -37,7 +39,10 @@ export const FINDING_CODES = [
   'scope-unusable',
   'scope-too-wide',
   'edit-outside',
+  'cwd-outside',
+  'reserved-variable',
   'network-beyond',
+  'not-enforced',
   'gate-required',
   'ungated',
   'gates-off',

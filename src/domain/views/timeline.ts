@@ -90,7 +90,7 @@ export function sentence(event: Event, plan = 'PLAN'): string {
     case 'attempt.failed':
       return `${event.task} failed${again(event)}: ${event.result.failure.message}`
     case 'attempt.lost':
-      return `${event.task} lost${again(event)}: ${event.reason}`
+      return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
     case 'retry.scheduled':

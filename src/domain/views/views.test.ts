@@ -328,7 +328,7 @@ describe('timeline', () => {
       { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
       'a failed: it said no',
     ],
-    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a lost: died'],
+    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a interrupted: died'],
     'attempt.parked': [
       { type: 'attempt.parked', task: a, evidence: { reason: 'died', effect: 'unsafe', startedAt: 0 } },
       'a parked, needs a decision: died',

@@ -4,18 +4,19 @@
 import { checkGraph } from '../../graph.ts'
 import type { TaskName } from '../../id.ts'
 import { VISITS_DEFAULT } from '../../limits.ts'
+import { suggest } from '../../suggest.ts'
 import { circles } from '../circles.ts'
 import type { Finding } from '../finding.ts'
-import type { Look } from '../look.ts'
-import { outcomes, possible } from '../outcomes.ts'
+import type { Ground, Look } from '../look.ts'
+import { isFailureMode, outcomes } from '../outcomes.ts'
 import { isUndoing } from '../work-graph.ts'
 
 export const TOP_LEVEL_MAX = 7
 /** One finding for each of so many names is more than anyone reads. */
 const NAMES_MAX = 3
 
-export function* graphFaults({ graph }: Look): Iterable<Finding> {
-  for (const { code, message, hint, task, key } of checkGraph(graph.definition)) {
+export function* graphFaults({ graph }: Ground): Iterable<Finding> {
+  for (const { code, message, hint, task, key, at } of checkGraph(graph.definition)) {
     yield {
       code,
       severity: 'error',
@@ -23,6 +24,7 @@ export function* graphFaults({ graph }: Look): Iterable<Finding> {
       hint: hint ?? 'correct it and try again',
       ...(task === undefined ? {} : { task }),
       ...(key === undefined ? {} : { key }),
+      ...(at === undefined ? {} : { at }),
     }
   }
 }
@@ -49,21 +51,31 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
   }
 }
 
-export function* impossibleOutcomes({ graph }: Look): Iterable<Finding> {
+export function* impossibleOutcomes({ graph, options: { decided } }: Ground): Iterable<Finding> {
   for (const task of graph.tasks) {
-    for (const outcome of Object.keys(task.on ?? {})) {
-      if (possible(task, outcome)) continue
+    if (task.on === undefined) continue
+    const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
+    const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
+    for (const outcome of Object.keys(task.on)) {
+      if (known === null || known.includes(outcome) || isFailureMode(task, outcome)) continue
+      const near = suggest(outcome.slice(0, 100), known)
       yield {
         code: 'impossible-outcome',
-        severity: 'warning',
+        severity: 'error',
         task: task.id,
         key: 'on',
+        at: [outcome],
         message: `'${task.id}' never ends with the outcome '${outcome.slice(0, 100)}'`,
-        hint: `${task.action.type === 'gate' ? 'a gate' : `'${task.action.type}'`} ends with ${(outcomes(task) ?? []).join(', ')}; for others let a 'decide' task follow`,
+        hint:
+          near === null
+            ? `${ENDS[task.action.type] ?? `'${task.action.type}'`} ends with ${known.slice(0, 12).join(', ')}${said === null ? "; for others let a 'decide' task follow" : ''}`
+            : `did you mean '${near}'?`,
       }
     }
   }
 }
+
+const ENDS: { readonly [type: string]: string } = { gate: 'a gate', decide: 'this decision' }
 
 /** Every way back is bounded; here nobody said by how much. */
 export function* loops({ graph }: Look): Iterable<Finding> {
