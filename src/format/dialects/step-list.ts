@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
+import { fromLiteral } from '../template.ts'
 import type { Dialect, Reading, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsFor, idsToWrite } from './naming.ts'
@@ -87,7 +88,7 @@ function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {
     else fields.take('id')
     moveText(fields, ['title', 'name'], 'title')
     moveText(fields, ['description'], 'description')
-    moveInputs(draft, fields, 'params')
+    moveInputs(fields, 'params')
     moveCriteria(fields, ['acceptance_criteria'])
     if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
     readRetry(fields)
@@ -161,7 +162,7 @@ function writeStep(
     title: task.title,
     description: task.description,
     tool: task.capabilities?.[0],
-    params: task.inputs,
+    params: task.inputs === undefined ? undefined : fromLiteral(task.inputs),
     dependencies,
     ...writeRetry(retry),
     acceptance_criteria: criteriaOf(task),

@@ -117,6 +117,16 @@ describe('a task', () => {
     })
   })
 
+  test('whoever claims a task gets the data of a client as it was sent', async () => {
+    const sent = { text: '${{ tasks.nobody.outputs.x }}', twice: ['$${{ a }}', { deep: 'plain ${{' }], other: 1 }
+    const one = await task(await plan(), { input_data: sent })
+    expect(one.input_data).toEqual(sent)
+    const { body } = await patch(one, { status: 'running' })
+    expect(body).toMatchObject({ status: 'running', input_data: sent })
+    const found = await service.composed.engine.ask({ type: 'briefing', plan: one.plan_id, task: one.name })
+    expect(found).toMatchObject({ inputs: sent, unresolved: [] })
+  })
+
   test('regression 8 over HTTP: a name that is taken is told precisely, and nothing is written', async () => {
     const of = await plan()
     await task(of, { name: 'taken' })
