@@ -1,7 +1,7 @@
 // The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
-import type { CommandOf, Decide } from '../domain/command.ts'
+import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -9,6 +9,7 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
+import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
@@ -22,6 +23,7 @@ import type {
   AttemptQuery,
   AttemptRow,
   CheckReport,
+  Conversation,
   Entry,
   Found,
   Holder,
@@ -59,7 +61,7 @@ import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
-export type { TaskChanges } from './editing-orders.ts'
+export type { PlanChanges, TaskChanges } from './editing-orders.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 export type {
   AdoptAsk,
@@ -101,6 +103,20 @@ export interface SubmitOptions {
   readonly once?: string
 }
 
+/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
+export type Objection = (state: PlanState) => Refusal | null
+
+/** The door as whoever lives in the same process sees it. */
+export interface EngineInProcess extends Engine {
+  /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
+  submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options?: SubmitOptions & { readonly objection?: Objection },
+  ): Promise<Submitted>
+}
+
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
 export interface KillSwitch {
   halt(reason: string, actor: Actor): Promise<Halted>
@@ -116,6 +132,8 @@ export type Order =
       readonly definition: PlanDefinition
       readonly origin?: PlanId
       readonly session?: string
+      /** What its session holds of it: written in the same transaction as the plan. */
+      readonly conversation?: Conversation
       readonly goal?: string
       /** Who is to carry it out. */
       readonly agent?: string
@@ -130,6 +148,8 @@ export type Order =
       readonly rationale: string
       readonly source?: PlanSource
       readonly expectedRevision?: number
+      /** A plan that failed goes on by it, also when the definition is the same. */
+      readonly goOn?: UnsafeWork
     }
   | CommandOf<'start'>
   | CommandOf<'pause'>

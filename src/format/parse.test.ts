@@ -449,6 +449,25 @@ tasks:
   ])
 })
 
+test('faults of two tasks with one name are told where each is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - { id: a, run: [a] }
+  - id: b
+    run: [b]
+    needs: [c]
+  - id: b
+    run: [b]
+    needs: [a]
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [7, "task 'b' needs 'c', which does not exist"],
+    [8, "two tasks are called 'b'"],
+  ])
+})
+
 test('a template is told to be one', () => {
   const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
   expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([

@@ -213,17 +213,17 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
 }
 
 function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
-  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task)
   const { message, hint, key, at = [] } = fault
+  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
   const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
 }
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
-function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
-  const index = tasks.findLastIndex(task => task.id === name)
-  if (index !== -1) return [index]
+function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
+  const same = tasks.flatMap((task, index) => (task.id === name ? [index] : []))
+  if (same.length > 0) return [same.find(index => isMeant(tasks[index]!, fault)) ?? same.at(-1)!]
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
     if (!name.startsWith(`${id}/`)) continue
     const rest = name.slice(id.length + 1)
@@ -233,6 +233,15 @@ function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
     if (inner !== null) return [at, 'subplan', ...inner]
   }
   return null
+}
+
+/** Of several tasks with one name: does this one hold what the fault is about? */
+function isMeant(task: TaskDefinition, { key, at = [], message }: Partial<DefinitionFault> = {}): boolean {
+  if (key === undefined || key === 'id') return false
+  let value: unknown = task
+  for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
+  if (typeof value !== 'string') return value !== undefined
+  return [value, at.at(-1)].some(word => message?.includes(`'${word}'`) === true)
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */

@@ -39,7 +39,7 @@ describe('a plan from the command line', () => {
       ]),
     )
     expect(lines.slice(-9)).toEqual([
-      '⊘ hello waits for a person after 0.0s',
+      '◆ hello waits for a person after 0.0s',
       '  tasks    2 pending · 1 waiting · 3 completed',
       '  retried  flaky (2 attempts)',
       '  waits    review asks for approval',

@@ -21,7 +21,7 @@ export async function listCheckpoints(
   options: { readonly all?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
     const items = options.all === true ? all : all.slice(-SHOWN_MAX)
     const earlier = all.length - items.length
@@ -55,7 +55,7 @@ function listLines(
 
 export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word)
+    const meant = await meantPlan(engine, word, { looking: true })
     const card = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
     if (card === null) throw await unknown(engine, meant, checkpoint)
     answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>

@@ -105,7 +105,7 @@ export async function currentOf(engine: Engine, { plan, name }: MeantPlan, optio
     const message = `plan '${name}' has ended: ${summary.status}`
     const hint =
       summary.status === 'failed'
-        ? await howToOpenAgain(engine, { plan, name })
+        ? 'planfold run FILE goes on with it as the file says then: what is done stays done, what failed or changed runs'
         : 'run the changed file: planfold run FILE makes a new plan of it'
     throw new Complaint(EXIT.refused, 'ended', message, hint)
   }
@@ -148,13 +148,6 @@ interface Undecided {
 function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
   if (status !== 'running' || claimedBy !== null) return {}
   return { left: mayRunAgain(effect) ? 'again' : 'asked' }
-}
-
-/** A failed plan is open again once a failed task of it is to be tried again; then it can be revised. */
-async function howToOpenAgain(engine: Engine, { plan, name }: MeantPlan): Promise<string> {
-  const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const failed = cards.find(card => card.status === 'failed')?.name ?? 'TASK'
-  return `open it first, then revise: planfold retry ${name} ${failed}; planfold revise ${name} …; planfold resume ${name}`
 }
 
 const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])

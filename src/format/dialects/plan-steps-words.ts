@@ -46,6 +46,8 @@ export const PLAN_WORDS: StatusWords<PlanStatus> = statusWords({
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+export const isForeignUuid = (text: string): boolean => UUID.test(text)
+
 /** An id people would use as a name; UUIDs and numbers are remembered, not used. */
 export function isReadable(id: Json | undefined): id is TaskName {
   return typeof id === 'string' && isTaskName(id) && !UUID.test(id)

@@ -82,7 +82,7 @@ export function readPlanWords(draft: Draft, fields: Fields): void {
   readPlanName(fields, ['name', 'plan_name', 'id'])
   moveText(fields, ['goal'], 'goal')
   moveText(fields, ['owner'], 'owner')
-  moveText(fields, ['session_id'], 'session')
+  moveText(fields, ['session_id', 'conversation_id'], 'session')
   moveIf(fields, 'labels', 'labels', isTexts)
   readPlanStatus(draft, fields)
 }
