@@ -57,6 +57,8 @@ export interface ParseOptions {
   readonly dialect?: Dialect
   /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
   readonly known?: Iterable<string>
+  /** The text was made by a program, or translated: what only looks like an expression in its prose is no fault. */
+  readonly lenient?: true
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
@@ -84,7 +86,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   return parseDocument(
     derived(plan, trace, source),
     { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
-    options,
+    { ...options, lenient: true },
   )
 }
 
@@ -138,7 +140,7 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   const faults = [
     ...warnings,
     ...rules,
-    ...expressionFaults(shaped.data, options.known),
+    ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
@@ -168,7 +170,7 @@ function faultsInRest(
     (left.nameless && fault.code === 'unknown-reference') || (left.unrelated && RELATED.has(fault.code ?? ''))
   const checked = (options.check?.(definition) ?? []).filter(fault => !unsure(fault)).slice(0, PLACED_MAX)
   return [
-    ...expressionFaults(left.plan, left.nameless ? null : options.known),
+    ...expressionFaults(left.plan, left.nameless ? null : options.known, options),
     ...(name === null ? [NAMELESS] : []),
     ...checked.map(fault => locateFault(definition, fault)),
   ]
