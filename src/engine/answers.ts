@@ -4,6 +4,7 @@
 import { isNeglected } from '../domain/alarms.ts'
 import { inLine } from '../domain/decisions/starting.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import type { Edit } from '../domain/plan.ts'
 import { isUnsealed } from '../domain/sealed.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
@@ -134,13 +135,14 @@ const answerers: Answerer = {
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
   },
-  preview: async (rooms, { plan, task }) => {
+  preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
     const own = roomsOf(rooms, state)
     // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
-    return await preview(isGone(own) ? rooms : own, state, found)
+    const before = earlier.flatMap(name => taskIn(state, name) ?? [])
+    return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
   },
   replay: async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
@@ -294,7 +296,23 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
   }
 }
 
-async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise<{ readonly text: string } | null> {
+/** The edits of tasks that are still to come, as far as they are known. */
+async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
+  const edits: Edit[] = []
+  for (const task of tasks) {
+    if (task.definition.action.type !== 'edit' || ENDED.has(task.status)) continue
+    const resolved = await resolveAttempt(state, task)
+    if (resolved.ok && resolved.value.action.type === 'edit') edits.push(...resolved.value.action.edits)
+  }
+  return edits
+}
+
+async function preview(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  imagined: readonly Edit[],
+): Promise<{ readonly text: string } | null> {
   const runner = rooms.runners.get(task.definition.action.type)
   if (runner?.preview === undefined) return null
   const resolved = await resolveAttempt(state, task)
@@ -311,6 +329,7 @@ async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise
       evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
       log: () => {},
       monotonic: rooms.clock.monotonic,
+      imagined,
     },
     new AbortController().signal,
   )

@@ -5,7 +5,7 @@ import { suggest } from '../domain/suggest.ts'
 import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
-import { parseTemplate } from './template.ts'
+import { parseTemplate, templateExpressions } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(
@@ -43,7 +43,9 @@ const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory',
 function* misplaced(plan: PlanDocument): Generator<Complaint> {
   let known: Set<string> | null = null
   for (const { text, path } of strings(plan, [])) {
-    if (!/(?<!\$)\$\{\{/.test(text) || path.some(step => DATA_KEYS.has(String(step)))) continue
+    if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
+    // What is no expression of ours is another tool's, and may be meant word for word.
+    if (!templateExpressions(text).some(({ source }) => compile(source).ok)) continue
     known ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
     if (known.has(printPath(path))) continue
     yield {
