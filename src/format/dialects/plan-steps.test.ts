@@ -98,12 +98,12 @@ describe('values from another step', () => {
     expect(parsed.ok).toBe(false)
   })
 
-  test('text that is an expression of ours as it stands is kept, never evaluated', () => {
+  test('text that is an expression of ours as it stands is data, never evaluated', () => {
     const text = {
       steps: [{ id: 'a', description: 'x', tool: 't', params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } }],
     }
     const parsed = good(parsePlan(JSON.stringify(text), { fallbackName: 'x', check: checkGraph }))
-    expect(parsed.definition.tasks[0]).toMatchObject({ extra: { params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } } })
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { p: '$${{ tasks.b.outputs.x }} {{a.b}}' } })
   })
 })
 
