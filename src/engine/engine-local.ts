@@ -88,7 +88,7 @@ export class EngineLocal implements EngineInProcess {
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const by: string = writing.actor
-    const halted = BEGINS.has(order.type) ? refuseHalted(rooms) : null
+    const halted = BEGINS.has(order.type) ? refuseHalted(rooms, order.type) : null
     if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
       case 'start': {
