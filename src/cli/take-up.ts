@@ -1,18 +1,13 @@
-// `run FILE` again: the same content and still open is taken up again, changed content becomes a revision, and what has ended
-// is run afresh as a clone (`name-2`) linked to its origin.
+// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
 
 import type { Composed } from '../compose.ts'
-import type { PlanId, PlanName } from '../domain/id.ts'
-import { keepItems } from '../domain/items.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
-import { PLAN_ENDED } from '../domain/status.ts'
-import { definitionHash } from '../format/hash.ts'
+import type { PlanId } from '../domain/id.ts'
+import { goOnWithPlan, onwardWords, type Revised, type RunRoom, runPlan, type WentOn } from '../operations/run-plan.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import { remark } from './answer.ts'
 import type { Context } from './context.ts'
-import { Complaint, EXIT } from './exit.ts'
-import { submit } from './order.ts'
-import { createOrder, type PlanFile, sourceOf } from './plan-file.ts'
+import { refused, usage } from './exit.ts'
+import { createOrder, type PlanFile } from './plan-file.ts'
 
 export interface TakenUp {
   readonly plan: PlanId
@@ -21,111 +16,82 @@ export interface TakenUp {
   readonly since: number
 }
 
+/** What becomes of a plan that has ended, and of what happened in it and may not happen twice. */
+export interface TakeUpOptions {
+  readonly again?: boolean
+  readonly repeat?: boolean
+  readonly keepDone?: boolean
+}
+
 export async function takeUp(
   context: Context,
   composed: Composed,
   file: PlanFile,
-  options: { readonly again?: boolean } = {},
+  options: TakeUpOptions = {},
 ): Promise<TakenUp> {
-  const { definition } = file
-  const latest = await latestOf(composed, definition.name)
-  if (latest === null) {
-    try {
-      return await make(composed, file, null)
-    } catch (error) {
-      // Another process may have made it since we looked; then it is there for both of us.
-      if ((await latestOf(composed, definition.name)) === null) throw error
-      return await takeUp(context, composed, file, options)
+  const run = await runPlan(roomOf(composed), {
+    create: createOrder(file),
+    rationale: `run ${file.path}`,
+    ...(options.again === true ? { again: true } : {}),
+    ...unsafeOf(options),
+  })
+  switch (run.how) {
+    case 'refused':
+      throw refused(run.refusal)
+    case 'afresh': {
+      const { name, status } = run.was
+      remark(context, `${name} has ended${status === null ? '' : ` (${status})`}; running it afresh as ${run.name}`)
+      break
     }
+    case 'revised':
+      await tellRevision(context, `${file.path} has changed; ${run.name}`, run.revised)
+      break
+    case 'went-on':
+      await tellOnward(context, run.name, run, file.path)
+      break
+    case 'made':
+    case 'attached':
+      break
+    default:
+      run satisfies never
   }
-  const summary = await composed.engine.ask({ type: 'summary', plan: latest.plan })
-  if (summary === null || PLAN_ENDED.has(summary.status)) {
-    if (summary !== null && summary.status !== 'completed' && options.again !== true)
-      await refuseTwice(composed, latest, summary.status)
-    const made = await make(composed, file, latest.plan)
-    remark(
-      context,
-      `${latest.name} has ended${summary === null ? '' : ` (${summary.status})`}; running it afresh as ${made.name}`,
-    )
-    return made
-  }
-  const taken: TakenUp = { plan: latest.plan, name: latest.name, since: summary.version }
-  // A clone bears another name; everything else decides whether it is the same plan.
-  const named: PlanDefinition = { ...definition, name: latest.name as PlanName }
-  const current = await composed.engine.ask({ type: 'definition', plan: latest.plan })
-  // Items that were found while it ran stand in no text.
-  const wanted = current === null ? named : keepItems(current.definition, named)
-  if (current !== null && current.hash !== definitionHash(wanted))
-    await revise(context, composed, taken, current, wanted, file)
-  return taken
+  const { plan, name, since } = run
+  return { plan, name, since }
 }
 
-/** What may not happen twice and has happened is not run afresh because something after it failed. */
-async function refuseTwice(
-  composed: Composed,
-  { plan, name }: { readonly plan: PlanId; readonly name: string },
-  status: string,
-): Promise<void> {
-  const cards = (await composed.engine.ask({ type: 'board', plan })) ?? []
-  const done = cards.filter(card => card.effect === 'unsafe' && card.status === 'completed')
-  if (done.length === 0) return
-  const failed = cards.find(card => card.status === 'failed')
-  throw new Complaint(
-    EXIT.refused,
-    'not-allowed',
-    `'${name}' ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} happened and may not happen twice`,
-    `${failed === undefined ? '' : `go on where it stopped: planfold retry ${name} ${failed.name}; `}to run everything once more: planfold run FILE --again`,
-  )
-}
-
-async function revise(
+/** A plan that failed goes on as it is; says so. */
+export async function goOn(
   context: Context,
   composed: Composed,
-  { plan, name }: TakenUp,
-  current: { readonly definition: PlanDefinition; readonly revision: number },
-  wanted: PlanDefinition,
-  file: PlanFile,
+  { plan, name }: Pick<TakenUp, 'plan' | 'name'>,
+  options: TakeUpOptions = {},
 ): Promise<void> {
-  const { path } = file
+  const went = await goOnWithPlan(roomOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
+  if (!went.ok) throw refused(went.refusal)
+  await tellOnward(context, name, went, null)
+}
+
+const roomOf = ({ engine, actor }: Composed): RunRoom => ({
+  ask: query => engine.ask(query),
+  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
+})
+
+function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
+  if (repeat === true && keepDone === true)
+    throw usage('--repeat and --keep-done contradict each other', 'say one of them')
+  return repeat === true ? { unsafe: 'repeat' } : keepDone === true ? { unsafe: 'keep' } : {}
+}
+
+async function tellOnward(context: Context, name: string, { revised, counts }: WentOn, path: string | null) {
+  if (revised !== null) await tellRevision(context, `${path ?? 'it'} has changed; ${name}`, revised)
+  remark(context, `plan ${name} failed; going on with it: ${onwardWords(counts)}`)
+}
+
+async function tellRevision(context: Context, what: string, { from, before, after }: Revised): Promise<void> {
   const { diffDefinitions, printDiff } = await import('../format/diff.ts')
-  remark(context, `${path} has changed; ${name} becomes revision ${current.revision + 1}:`)
+  remark(context, `${what} becomes revision ${from + 1}:`)
   remark(
     context,
-    escapeForTerminal(printDiff(diffDefinitions(current.definition, wanted)), { keepLines: true }).replace(/^/gm, '  '),
+    escapeForTerminal(printDiff(diffDefinitions(before, after)), { keepLines: true }).replace(/^/gm, '  '),
   )
-  await submit(composed, plan, {
-    type: 'revise',
-    definition: wanted,
-    rationale: `run ${path}`,
-    source: sourceOf(file),
-    expectedRevision: current.revision,
-  })
-}
-
-async function make(composed: Composed, file: PlanFile, origin: PlanId | null): Promise<TakenUp> {
-  const made = await submit(composed, null, {
-    ...createOrder(file),
-    ...(origin === null ? {} : { origin, taken: 'number' }),
-  })
-  return { plan: made.plan, name: made.name, since: 0 }
-}
-
-/** The plan of this name, or the last of the clones made from it. */
-async function latestOf(
-  composed: Composed,
-  name: string,
-): Promise<{ readonly plan: PlanId; readonly name: string } | null> {
-  let latest = await composed.engine.ask({ type: 'find', reference: name })
-  for (let number = 2; latest !== null; number++) {
-    const next = await composed.engine.ask({ type: 'find', reference: `${name}-${number}` })
-    if (next === null || !(await isClone(composed, next.plan))) break
-    latest = next
-  }
-  return latest
-}
-
-async function isClone(composed: Composed, plan: PlanId): Promise<boolean> {
-  const entries = await composed.engine.ask({ type: 'entries', plan, after: 0, limit: 1 })
-  const created = entries?.[0]?.events.find(event => event.type === 'plan.created')
-  return created?.origin !== undefined
 }

@@ -41,6 +41,8 @@ export type Command =
       readonly expectedRevision?: number
       /** A plan that has ended is taken up again by it. */
       readonly reopen?: true
+      /** A plan that failed goes on by it, also when the definition is the same: what failed, was undone or was changed runs again. */
+      readonly goOn?: UnsafeWork
       /** How the world stands, for whoever asks later what has moved since. */
       readonly stamp?: Standing
     }
@@ -143,6 +145,12 @@ export type Command =
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
 
+/**
+ * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or
+ * because what it needs runs again.
+ */
+export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
+
 export interface Start {
   readonly type: 'start'
   readonly rules?: number
@@ -189,6 +197,8 @@ export interface Rollback {
   readonly kind: 'rollback' | 'undo' | 'adopt'
   /** Of `adopt`: the fork, and what it changed. */
   readonly adopts?: Adoption
+  /** Of `undo`: the fork whose adoption is taken back. */
+  readonly undoes?: string
   /** The entry after which the plan stood as it shall stand again. */
   readonly to: number
   /** The checkpoint it is known by. */

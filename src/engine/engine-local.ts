@@ -88,7 +88,8 @@ export class EngineLocal implements EngineInProcess {
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const by: string = writing.actor
-    const halted = BEGINS.has(order.type) ? refuseHalted(rooms, order.type) : null
+    const begins = BEGINS.has(order.type) || (order.type === 'revise' && order.goOn !== undefined)
+    const halted = begins ? refuseHalted(rooms, order.type) : null
     if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
       case 'start': {

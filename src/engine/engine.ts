@@ -1,7 +1,7 @@
 // The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
 // the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
 
-import type { CommandOf, Decide } from '../domain/command.ts'
+import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -23,6 +23,7 @@ import type {
   AttemptQuery,
   AttemptRow,
   CheckReport,
+  Conversation,
   Entry,
   Found,
   Holder,
@@ -131,6 +132,8 @@ export type Order =
       readonly definition: PlanDefinition
       readonly origin?: PlanId
       readonly session?: string
+      /** What its session holds of it: written in the same transaction as the plan. */
+      readonly conversation?: Conversation
       readonly goal?: string
       /** Who is to carry it out. */
       readonly agent?: string
@@ -145,6 +148,8 @@ export type Order =
       readonly rationale: string
       readonly source?: PlanSource
       readonly expectedRevision?: number
+      /** A plan that failed goes on by it, also when the definition is the same. */
+      readonly goOn?: UnsafeWork
     }
   | CommandOf<'start'>
   | CommandOf<'pause'>
@@ -235,7 +240,15 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
   logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
   /** The diff or command a task would carry out, without doing it. */
-  preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
+  preview: {
+    ask: {
+      plan: string
+      task: string
+      /** Tasks whose edits come before it, and are looked at as if they had been made. */
+      earlier?: readonly string[]
+    }
+    answer: { readonly text: string } | null
+  }
   /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
   replay: { ask: { plan: string }; answer: Replay | null }
   checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }

@@ -186,7 +186,7 @@ export class PlanLoop {
     for (;;) {
       let known = true
       const state = await this.#submit(
-        { type: 'recover', reason: 'its owner stopped before it ended', ...(lastSign === null ? {} : { lastSign }) },
+        { type: 'recover', reason: 'the process running it died', ...(lastSign === null ? {} : { lastSign }) },
         () => {
           known = false
         },

@@ -1,8 +1,11 @@
-// Lets a plan be carried out: a draft is started, a paused one goes on, and one that is under way is only attached to. It is never
-// run twice, however often and by however many it is asked for.
+// Lets a plan be carried out: a draft is started, a paused one goes on, one that failed goes on with what failed, and one that is
+// under way is only attached to. It is never run twice, however often and by however many it is asked for.
 
+import type { UnsafeWork } from '../domain/command.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { AnswerOf } from '../engine/engine.ts'
+import { goOnWithPlan, onwardWords, type WentOn } from '../operations/run-plan.ts'
+import { given } from './given.ts'
 import { inOurWords } from './hint-words.ts'
 import { type Accepted, type Asking, gone, movedOf, submit } from './ordering.ts'
 import { startPlan } from './plan-status.ts'
@@ -11,7 +14,8 @@ import { stale } from './stale.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
-export async function execute(call: Asking, plan: PlanId) {
+/** `unsafe`: of a plan that failed, what becomes of completed work that is unsafe to repeat and would run again. */
+export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = 'refuse') {
   const { engine } = call.rooms
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
@@ -31,8 +35,26 @@ export async function execute(call: Asking, plan: PlanId) {
   if (resumed.ok) return await told(call, resumed, resumed.events.length === 0)
   if (resumed.refusal.code !== 'illegal-transition') return refused(inOurWords(resumed.refusal, plan))
   const ended = await engine.ask({ type: 'summary', plan })
-  return ended === null ? gone() : over(ended)
+  if (ended === null) return gone()
+  if (ended.status !== 'failed' || ended.archived) return over(ended)
+  const went = await goOnWithPlan(
+    { ask: query => engine.ask(query), submit: (to, order, options) => submit(call, to, order, options) },
+    plan,
+    {
+      rationale: 'executed again after it failed',
+      unsafe,
+      expectedVersion: call.expectedVersion ?? ended.version,
+      ...given({ once: call.once === undefined ? undefined : `${call.once}/go-on` }),
+    },
+  )
+  if (!went.ok) return refused(inOurWords(went.refusal, plan))
+  return { ...(await told(call, went.submitted, false)), ...wentOn(ended.name, went) }
 }
+
+const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) => ({
+  message: `plan ${name} failed; going on with it: ${onwardWords({ stay, again, added, open })}`,
+  went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
+})
 
 /** Who started the plan under this key asks for that again, however it stands by now. Null when it was started otherwise. */
 async function startedBefore(call: Asking, plan: PlanId): Promise<Accepted | Problem | null> {
@@ -50,7 +72,7 @@ async function told(call: Asking, accepted: Accepted, attached: boolean) {
 }
 
 function over({ name, status, archived }: Summary): Problem {
-  const allowed = archived ? ['clone'] : status === 'failed' ? ['clone', 'retry', 'rollback'] : ['clone', 'rollback']
+  const allowed = archived ? ['clone'] : ['clone', 'rollback']
   return problem(409, 'illegal-transition', archived ? `'${name}' is archived` : `'${name}' has ended: ${status}`, {
     hint: `run it again as a plan of its own: POST /plans/${name}/clone`,
     allowed,

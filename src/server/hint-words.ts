@@ -14,6 +14,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/planfold status(?: [^\s`]+)?/, 'GET /plans/PLAN/status'],
   [/planfold show(?: [^\s`]+)?/, 'GET /plans/PLAN/board'],
   [/planfold list/, 'GET /plans'],
+  [/`--keep-done`/, '{"unsafe": "keep"}'],
+  [/`--repeat`/, '{"unsafe": "repeat"}'],
   [/planfold inbox/, 'GET /inbox'],
   [/planfold revise(?: [^`]+)?/, 'POST /plans/PLAN/revisions'],
   [/planfold retry [^`]*--repeat/, 'POST /plans/PLAN/tasks/TASK/retry with {"repeat": true}'],
@@ -25,6 +27,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 const ALLOWED: { readonly [word: string]: string } = {
   run: 'execute',
+  'keep-done': 'keep',
   'prune --archive': 'delete',
   'cancel --force': 'cancel',
 }

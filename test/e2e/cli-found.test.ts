@@ -18,15 +18,13 @@ it('a broken package.json in the workspace does not cost the lease', async () =>
   expect(readFileSync(join(here.folder, 's.log'), 'utf8')).toBe('end\n')
 })
 
-it('what may not happen twice is not run afresh because something after it failed', async () => {
+it('what may not happen twice does not happen again because something after it failed', async () => {
   const plan = (command: string) =>
     `planfold: 1\nname: r\ntasks:\n  - { id: publish, run: "echo once >> pub.log" }\n  - { id: announce, needs: [publish], effect: pure, run: "${command}" }\n`
   await here.write('r.yaml', plan('exit 1'))
   expect(await here.planfold('run', 'r.yaml')).toMatchObject({ exit: 1 })
   await here.write('r.yaml', plan('echo ok'))
-  const again = await here.planfold('run', 'r.yaml')
-  expect(again).toMatchObject({ exit: 3 })
-  expect(again.stderr).toContain("'publish' happened and may not happen twice")
+  expect(await here.planfold('run', 'r.yaml')).toMatchObject({ exit: 0 })
   expect(readFileSync(join(here.folder, 'pub.log'), 'utf8')).toBe('once\n')
   expect(await here.planfold('run', 'r.yaml', '--again')).toMatchObject({ exit: 0 })
   expect(readFileSync(join(here.folder, 'pub.log'), 'utf8')).toBe('once\nonce\n')

@@ -7,7 +7,8 @@
 //     └── add tasks ◄── something does not
 
 import type { Composed } from '../../compose.ts'
-import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
+import { numberOf } from '../../domain/number-of.ts'
+import { PLAN_ENDED, type PlanStatus, type TaskStatus } from '../../domain/status.ts'
 import { unmetIn } from '../../domain/views/convergence.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -26,7 +27,12 @@ export interface ConvergeOptions {
   readonly rounds: number
   readonly timeout?: number
   readonly wait?: boolean
+  /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
+  readonly repeat?: boolean
+  readonly keepDone?: boolean
 }
+
+const BROKEN: ReadonlySet<TaskStatus> = new Set(['failed', 'abandoned', 'cancelled'])
 
 type Converging = NonNullable<AnswerOf<'converging'>>
 type Plan = Parameters<typeof drive>[2]['plan']
@@ -41,11 +47,12 @@ export async function converge(context: Context, word: string, options: Converge
   const file = await readPlanFile(context, word)
   refuseSketch(file)
   return await withState(context, { create: true }, async composed => {
-    // What has ended is taken up again and not run afresh: its rounds are part of it.
-    const there = await composed.engine.ask({ type: 'find', reference: file.definition.name })
-    if (there !== null) return await new Rounds(context, composed, there.plan, there.name, options).run()
+    // What has come to its end is taken up again and not run afresh: its rounds are part of it.
+    const there = await composed.engine.ask({ type: 'summary', plan: file.definition.name })
+    if (there?.status === 'completed' || there?.status === 'cancelled')
+      return await new Rounds(context, composed, there.id, there.name, options).run()
     const { takeUp } = await import('../take-up.ts')
-    const { plan, name } = await takeUp(context, composed, file)
+    const { plan, name } = await takeUp(context, composed, file, options)
     return await new Rounds(context, composed, plan, name, options).run()
   })
 }
@@ -73,10 +80,20 @@ class Rounds {
     const timer = timeout === undefined ? null : setTimeout(() => this.#until.abort(), timeout)
     try {
       await this.#refuseUnfit()
+      await this.#goOn()
       return await this.#rounds()
     } finally {
       if (timer !== null) clearTimeout(timer)
     }
+  }
+
+  /** What failed is tried again first. Where only the definition of done did not hold, it is judged in the round anyway. */
+  async #goOn(): Promise<void> {
+    if ((await this.#status()) !== 'failed') return
+    const board = (await this.#composed.engine.ask({ type: 'board', plan: this.#plan })) ?? []
+    if (!board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))) return
+    const { goOn } = await import('../take-up.ts')
+    await goOn(this.#context, this.#composed, { plan: this.#plan, name: this.#name }, this.#options)
   }
 
   async #rounds(): Promise<number> {
@@ -92,7 +109,7 @@ class Rounds {
       if (known.made >= this.#options.rounds)
         return this.#end(known, {
           code: 'rounds',
-          why: `${known.made} rounds are over`,
+          why: `${numberOf(known.made, 'round is', 'rounds are')} over`,
           hint: `look at what does not hold, or allow more: planfold converge ${this.#name} --rounds ${known.made + 5}`,
         })
       if (known.spent !== null)
@@ -108,7 +125,10 @@ class Rounds {
         ...(script === undefined ? {} : { with: script }),
       })
       const revised = accepted.events.find(event => event.type === 'plan.revised')
-      remark(this.#context, `round ${known.round}: ${unmet.length} tasks added as revision ${revised?.revision ?? ''}`)
+      remark(
+        this.#context,
+        `round ${known.round}: ${numberOf(unmet.length, 'task')} added as revision ${revised?.revision ?? ''}`,
+      )
     }
   }
 
@@ -141,7 +161,9 @@ class Rounds {
     const known = await this.#known()
     const unmet = unmetIn(known.verdicts)
     const what =
-      unmet.length === 0 ? 'all criteria hold' : `${unmet.length} of ${known.verdicts.length} criteria do not hold`
+      unmet.length === 0
+        ? 'all criteria hold'
+        : `${unmet.length} of ${numberOf(known.verdicts.length, 'criterion', 'criteria')} ${unmet.length === 1 ? 'does' : 'do'} not hold`
     this.#say([`round ${known.round}: ${what}`, ...known.verdicts.map(verdict => this.#line(verdict))])
     return known
   }
@@ -169,8 +191,8 @@ class Rounds {
     const isDone = status === 'completed'
     this.#tell({ converged: true, status, round: known.round, unmet: [], why: null }, [
       isDone
-        ? `${this.#name} has converged: all ${known.criteria} criteria hold after ${known.round} rounds`
-        : `all ${known.criteria} criteria hold, but ${this.#name} is ${status}; see: planfold status ${this.#name}`,
+        ? `${this.#name} has converged: ${holding(known.criteria)} after ${numberOf(known.round, 'round')}`
+        : `${holding(known.criteria)}, but ${this.#name} is ${status}; see: planfold status ${this.#name}`,
     ])
     return isDone ? EXIT.done : EXIT.failed
   }
@@ -238,6 +260,8 @@ interface NotConverged {
   readonly why: string
   readonly hint: string
 }
+
+const holding = (count: number): string => (count === 1 ? 'its one criterion holds' : `all ${count} criteria hold`)
 
 const TIME: NotConverged = {
   code: 'timeout',

@@ -2,11 +2,11 @@
 
 import type { Composed } from '../../compose.ts'
 import type { PlanId } from '../../domain/id.ts'
-import type { PlanStatus } from '../../domain/status.ts'
+import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
-import { Complaint, EXIT } from '../exit.ts'
+import { Complaint, EXIT, refused } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
@@ -17,6 +17,9 @@ import { thrownShort } from '../shortage-words.ts'
 export interface RunOptions {
   /** Run an ended plan afresh although something in it happened that may not happen twice. */
   readonly again?: boolean
+  /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
+  readonly repeat?: boolean
+  readonly keepDone?: boolean
   readonly dryRun?: boolean
   readonly wait?: boolean
   /** False with --no-start. */
@@ -30,7 +33,11 @@ export async function run(context: Context, word: string, options: RunOptions): 
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await meantPlan(composed.engine, word)
-      return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
+      const since = await versionOf(composed, plan)
+      const summary = await composed.engine.ask({ type: 'summary', plan })
+      if (summary?.status === 'failed' && !summary.archived && options.again !== true)
+        await (await import('../take-up.ts')).goOn(context, composed, { plan, name }, options)
+      return await startAndDrive(context, composed, { plan, name, since }, options)
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
@@ -50,11 +57,12 @@ export async function run(context: Context, word: string, options: RunOptions): 
     if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
-    if (options.start) return await startAndDrive(context, composed, taken, options)
-    answer(
-      context,
-      { plan: taken.plan, name: taken.name, status: 'draft' },
-      () => `${taken.name} is there, not started; start it with: planfold run ${taken.name}`,
+    if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
+    const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
+    answer(context, { plan: taken.plan, name: taken.name, status }, () =>
+      status === 'draft'
+        ? `${taken.name} is there, not started; start it with: planfold run ${taken.name}`
+        : `${taken.name} is ${status}; drive it with: planfold resume ${taken.name}`,
     )
     return EXIT.done
   })
@@ -76,17 +84,26 @@ export function tellWarnings(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) remark(context, `warning: ${warning}`)
 }
 
+interface Moved {
+  readonly plan: string
+  readonly name: string
+  /** Its document has just been checked. */
+  readonly checked?: true
+}
+
 /** Whatever state the plan is in, brings it to move, if it may. */
 export async function startAndDrive(
   context: Context,
   composed: Composed,
-  plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
+  plan: Moved & { readonly plan: PlanId; readonly since: number },
   options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
 ): Promise<number> {
   const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
   const status = await statusNow()
   try {
-    await setMoving(composed, plan, status)
+    // Going on may end it at once, when nothing is left to do; then only that is told.
+    const isOver = PLAN_ENDED.has(status) && (await versionOf(composed, plan.plan)) > plan.since
+    if (!isOver) await setMoving(composed, plan, status)
   } catch (error) {
     // Another process may have been quicker; then it is as if we had come later.
     const since = await statusNow()
@@ -101,13 +118,11 @@ export async function startAndDrive(
   })
 }
 
-export async function setMoving(
-  composed: Composed,
-  { plan, name }: { readonly plan: string; readonly name: string },
-  status: PlanStatus,
-): Promise<void> {
+export async function setMoving(composed: Composed, { plan, name, checked }: Moved, status: PlanStatus): Promise<void> {
   switch (status) {
     case 'draft':
+      await fillOutline(composed, { plan, name })
+      if (checked !== true) await refuseFaulty(composed, plan, name)
       await submit(composed, plan, { type: 'start' })
       return
     case 'paused':
@@ -133,12 +148,49 @@ export async function setMoving(
         'ended',
         `plan '${name}' has ended: ${status}`,
         status === 'failed'
-          ? `planfold retry ${name} TASK opens it again; planfold run FILE starts afresh`
+          ? `planfold run ${name} goes on with it; planfold retry ${name} TASK tries one task again; planfold run FILE --again starts afresh`
           : 'planfold run FILE starts it afresh as a new plan',
       )
     default:
       status satisfies never
   }
+}
+
+/** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
+async function fillOutline(
+  { engine, actor }: Composed,
+  { plan, name }: { readonly plan: string; readonly name: string },
+): Promise<void> {
+  if ((await engine.ask({ type: 'summary', plan }))?.progress.total !== 0) return
+  const { makeOutlineTasks } = await import('../../operations/outline-tasks.ts')
+  const made = await makeOutlineTasks(
+    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, actor, { expectedVersion }) },
+    plan,
+  )
+  if (made.status === 'refused') throw refused(made.refusal)
+  if (made.status !== 'faulty') return
+  const [first] = made.diagnostics
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`,
+    first?.hint,
+  )
+}
+
+/** A draft that cannot work is not started: nothing of it would be done, or worse, half of it. */
+async function refuseFaulty({ engine }: Composed, plan: string, name: string): Promise<void> {
+  const { checkStoredPlan } = await import('../../operations/check-plan.ts')
+  const faults = await checkStoredPlan(engine, plan)
+  const [first] = faults
+  if (first === undefined) return
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `plan '${name}' cannot work: ${first.message}${more}`,
+    `${first.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
+  )
 }
 
 export async function versionOf(composed: Composed, plan: string): Promise<number> {

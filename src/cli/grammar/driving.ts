@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { CancelOptions } from '../commands/cancel.ts'
 import type { HaltOptions } from '../commands/halt.ts'
+import type { PauseOptions } from '../commands/pause.ts'
 import type { ResumeOptions } from '../commands/resume.ts'
 import type { RunOptions } from '../commands/run.ts'
 import type { Act } from '../program.ts'
@@ -32,14 +33,17 @@ export function addDriving(program: Command, act: Act): void {
     .argument('<plan-or-file>', 'a plan document, or the name or UUID of a plan')
     .option('-n, --dry-run', 'show what each task would do, and write nothing')
     .option('--again', 'run an ended plan afresh, even what may not happen twice')
+    .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
+    .option('--keep-done', 'going on with a failed plan, leave that done')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .addHelpText(
       'after',
       `
-Running a file again takes the plan up where it was; a changed file becomes a revision of it; a plan that has ended is run
-afresh under the next free name (hello-2).`,
+Running a file again takes the plan up where it was; a changed file becomes a revision of it. A plan that failed goes on:
+what is done stays done; what failed, was undone or changed runs again. A plan that is completed or was cancelled is run afresh
+under the next free name (hello-2); --again does that with a failed one.`,
     )
     .action((word: string, options: RunOptions) =>
       act(async context => (await import('../commands/run.ts')).run(context, word, options)),
@@ -51,6 +55,7 @@ afresh under the next free name (hello-2).`,
     .description('go on with a plan that was paused, interrupted or killed')
     .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
     .option('-a, --all', 'every open plan, one after the other')
+    .option('--session <id>', 'the open plans of this session, one after the other')
     .option('--watch', 'stay, and take over every plan whose process dies, until Ctrl-C')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
@@ -63,9 +68,10 @@ afresh under the next free name (hello-2).`,
     .helpGroup(GROUP)
     .description('start nothing new; resumable')
     .argument('[plan]', 'its name or UUID')
+    .option('--session <id>', 'every plan of this session that is under way')
     .option('-f, --force', 'end also what may not be run again; it then waits for a decision')
     .option('-m, --reason <text>', 'why')
-    .action((word: string | undefined, options: { reason?: string; force?: true }) =>
+    .action((word: string | undefined, options: PauseOptions) =>
       act(async context => (await import('../commands/pause.ts')).pause(context, word, options)),
     )
 

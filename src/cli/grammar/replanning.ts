@@ -87,9 +87,12 @@ void. \`policy.replan\` says whether proposals wait (ask), take effect by themse
     .addOption(new Option('--rounds <n>', 'how often tasks may be added').argParser(count).default(ROUNDS))
     .option('--timeout <duration>', 'how long it may take, e.g. 30m', duration)
     .option('-w, --wait', 'stay while the plan waits for people or agents')
+    .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
+    .option('--keep-done', 'going on with a failed plan, leave that done')
     .addHelpText(
       'after',
       `
+A plan that failed goes on first: what is done stays done, what failed or changed runs again.
 The script finds PLANFOLD_CRITERION, PLANFOLD_EVIDENCE and PLANFOLD_ROUND in its environment. Cut off, it is run again.
 
 Example:

@@ -107,7 +107,7 @@ export function worst(state: PlanState): TaskState | null {
 }
 
 /** Its failure was taken up, or that of a group around it; or the work was done in another way. */
-function isHandled(state: PlanState, task: TaskState): boolean {
+export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true
     if (state.rules > 2 && ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at))) return true

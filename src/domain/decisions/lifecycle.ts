@@ -166,7 +166,7 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
     active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['cancel --force'],
     paused: ['resume', 'cancel', 'revise'],
     completed: ['retry', 'prune --archive'],
-    failed: ['retry', 'skip', 'prune --archive'],
+    failed: ['run', 'retry', 'skip', 'prune --archive'],
     cancelled: ['prune --archive'],
   }
   return refuse(

@@ -1,5 +1,5 @@
 // A new definition for a plan that lives: completed work is kept, a failed task whose definition changed opens a new visit,
-// running work carries on, new tasks are pending.
+// running work carries on, new tasks are pending. A plan that failed may go on by it, see taking-up.ts.
 
 import type { CommandOf } from '../command.ts'
 import { worksApart } from '../effect.ts'
@@ -15,7 +15,7 @@ import { type Draft, emit } from './draft.ts'
 import { illegal, refuseGraph, refuseUnsupported } from './lifecycle.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
-import { redoDone, withCompensated } from './taking-up.ts'
+import { goesOn, goOn, planOnward, redoDone, refuseUnsafe, withCompensated } from './taking-up.ts'
 
 interface Options {
   /** The proposal that was accepted. */
@@ -33,7 +33,7 @@ export function refuseRevision(
   { again }: Options = {},
 ): Refusal | undefined {
   const { definition, hash, expectedRevision } = command
-  const takesUp = command.reopen === true && state.rules > 2 && state.status !== 'cancelled'
+  const takesUp = (command.reopen === true && state.rules > 2 && state.status !== 'cancelled') || goesOn(state, command)
   if ((PLAN_ENDED.has(state.status) && !takesUp) || state.compensating !== null)
     return illegal(state, 'revise', 'the plan has ended')
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
@@ -43,7 +43,7 @@ export function refuseRevision(
       'read it again, then revise',
     )
   }
-  if (hash === state.hash) return undefined
+  if (hash === state.hash) return goesOn(state, command) ? refuseUnsafe(state, command) : undefined
   if (definition.name !== state.definition.name)
     return refuse('invalid', `a revision cannot rename the plan to '${definition.name}'`, 'make another plan')
   const isEmptied = state.status === 'draft' && definition.tasks.length === 0
@@ -93,7 +93,7 @@ export function refuseRevision(
       `the revision removes '${undoable}', which has done what only its 'compensate' can undo`,
       'keep the task; it is not carried out again',
     )
-  return undefined
+  return goesOn(state, command) ? refuseUnsafe(state, command) : undefined
 }
 
 export function revise(draft: Draft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
@@ -101,7 +101,14 @@ export function revise(draft: Draft, command: CommandOf<'revise'>, options: Opti
   const { proposal, keep, again } = options
   const { definition, hash, rationale, source, stamp } = command
   const refusal = refuseRevision(draft, command, options)
-  if (refusal !== undefined || hash === state.hash) return refusal
+  if (refusal !== undefined) return refusal
+  const onward = goesOn(state, command) ? planOnward(state, command) : null
+  if (onward !== null && hash === state.hash) {
+    emit(draft, { type: 'plan.reopened', reason: rationale })
+    goOn(draft, onward)
+    return undefined
+  }
+  if (hash === state.hash) return undefined
   const kept = new Map<TaskName, TaskDefinition>(allTasks(definition).map(task => [task.id, task]))
   const changed = state.order.filter(task => {
     const written = kept.get(task.definition.id)
@@ -136,7 +143,7 @@ export function revise(draft: Draft, command: CommandOf<'revise'>, options: Opti
   }
   const anew = state.rules < 3 ? [] : state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
-  reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
+  if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
   // Items that were found and are no longer written are looked for again.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
   reopen(draft, unbound, 'its items are open again')
@@ -145,6 +152,10 @@ export function revise(draft: Draft, command: CommandOf<'revise'>, options: Opti
     state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0),
     'its needs changed',
   )
+  if (onward !== null) {
+    goOn(draft, onward)
+    return undefined
+  }
   refresh(draft, state.order)
   blockHeld(draft, state.order)
   if (state.order.some(task => task.definition.action.type !== 'verify' && !ENDED.has(task.status))) redoDone(draft)

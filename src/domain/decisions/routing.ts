@@ -65,15 +65,24 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
 
 /**
  * Opens the next visit of these tasks and of all that came after them; what is running there is given up first. Only what
- * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it.
+ * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it. `stays`: these as well.
  */
-export function reopen(draft: Draft, roots: readonly TaskState[], reason: string, feedback?: Feedback): void {
+export function reopen(
+  draft: Draft,
+  roots: readonly TaskState[],
+  reason: string,
+  feedback?: Feedback,
+  stays: ReadonlySet<TaskName> = NONE,
+): void {
   if (roots.length === 0) return
   const after = transitiveDependants(roots)
   const again = [
     ...roots,
     ...after.filter(
-      task => !isLetAlone(draft, task) && (wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
+      task =>
+        !isLetAlone(draft, task) &&
+        !stays.has(task.definition.id) &&
+        (wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
     ),
   ]
   for (const task of again) {
@@ -98,6 +107,8 @@ export function reopen(draft: Draft, roots: readonly TaskState[], reason: string
   blockHeld(draft, again)
   readyUp(draft, [...roots, ...after])
 }
+
+const NONE: ReadonlySet<TaskName> = new Set()
 
 /** Under way or parked, and not to be run twice. */
 function isLetAlone({ state }: Draft, task: TaskState): boolean {

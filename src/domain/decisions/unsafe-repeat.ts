@@ -2,6 +2,7 @@
 // asks for approval before it begins does so in its new visit anyway, and what was compensated is not done twice.
 
 import { effectOf } from '../effect.ts'
+import type { TaskName } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { transitiveDependants } from '../task-graph.ts'
@@ -18,18 +19,24 @@ export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Ref
   const repeated = [...works, ...transitiveDependants(works)].filter(task => happensTwice(state, task))
   const [first] = repeated
   if (first === undefined) return null
-  const names = repeated.slice(0, NAMED_MAX).map(({ definition }) => `'${definition.id}'`)
-  const more = repeated.length > NAMED_MAX ? ` and ${repeated.length - NAMED_MAX} more` : ''
+  const names = namedTasks(repeated.map(({ definition }) => definition.id))
   const isOne = repeated.length === 1
   return refuse(
     'not-ready',
-    `${names.join(', ')}${more} ${isOne ? 'is' : 'are'} completed and would be done a second time; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
+    `${names} ${isOne ? 'is' : 'are'} completed and would be done a second time; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
     `to do that on purpose: \`planfold retry ${state.definition.name} ${works[0]?.definition.id ?? ''} --${REPEAT}\``,
     [REPEAT],
   )
 }
 
-function happensTwice(state: PlanState, task: TaskState): boolean {
+/** At most five are named. */
+export function namedTasks(tasks: readonly TaskName[]): string {
+  const names = tasks.slice(0, NAMED_MAX).map(name => `'${name}'`)
+  return `${names.join(', ')}${tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : ''}`
+}
+
+/** It has happened, its effect is unsafe, and nobody would be asked before it happens again. */
+export function happensTwice(state: PlanState, task: TaskState): boolean {
   const { status, definition } = task
   if (status !== 'completed' || effectOf(state.definition, definition) !== 'unsafe') return false
   return !needsConsent(state, task) && !state.compensated.includes(definition.id)

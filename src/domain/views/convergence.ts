@@ -72,7 +72,7 @@ export function withFixes(
         `round ${round}: '${criterion}' did not hold${evidence === '' ? '' : ` (${evidence})`}`,
         1_000,
       ),
-      labels: ['converge'],
+      labels: [FIX_LABEL],
       // What comes of it is judged in the next round; a failure of its own says nothing about the plan.
       optional: true as const,
     }
@@ -91,6 +91,15 @@ export function withFixes(
   })
   return { ...definition, tasks: [...definition.tasks, ...added] }
 }
+
+/** A text does not know the tasks that `converge` added; whoever runs it again keeps them. */
+export function keepFixes(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
+  const written = new Set(after.tasks.map(({ id }) => id))
+  const fixes = before.tasks.filter(({ id, labels }) => labels?.includes(FIX_LABEL) === true && !written.has(id))
+  return fixes.length === 0 ? after : { ...after, tasks: [...after.tasks, ...fixes] }
+}
+
+const FIX_LABEL = 'converge'
 
 /** How somebody put it, when they did. */
 const wordsFor = (done: readonly Criterion[], criterion: string): string =>

@@ -80,7 +80,12 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     journal.fail('a', { message: 'wrong', hint: 'look at the log' })
     const told = {
       why: "task 'a' failed: wrong",
-      next: ['look at the log', 'planfold retry p a', 'planfold skip p a -m why'],
+      next: [
+        'look at the log',
+        'planfold retry p a',
+        'planfold skip p a -m why',
+        'change it in its file, then `planfold run FILE`: what is done stays done',
+      ],
       task: 'a',
     }
     expect(stopped(journal)).toEqual(told)
@@ -100,7 +105,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       next: [
         'look at why it goes round: planfold log p',
         'planfold retry p a',
-        'to raise policy.limits.attempts: retry it, then planfold revise p FILE -m why, then planfold resume p',
+        'raise policy.limits.attempts in its file, then `planfold run FILE`: what is done stays done',
       ],
     })
   })

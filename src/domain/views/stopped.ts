@@ -59,13 +59,11 @@ function whyFailed(state: PlanState): Stopped {
 
 const CAP = /\((policy\.limits\.\w+)\)/
 
-/** A cap ended it: trying again has as much room once more, and an open plan can be given more by a revision. */
+/** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly string[] {
-  if (cap === undefined) return [`planfold retry ${plan} ${task}`, `planfold skip ${plan} ${task} -m why`]
-  return [
-    `planfold retry ${plan} ${task}`,
-    `to raise ${cap}: retry it, then planfold revise ${plan} FILE -m why, then planfold resume ${plan}`,
-  ]
+  const changed = 'in its file, then `planfold run FILE`: what is done stays done'
+  if (cap !== undefined) return [`planfold retry ${plan} ${task}`, `raise ${cap} ${changed}`]
+  return [`planfold retry ${plan} ${task}`, `planfold skip ${plan} ${task} -m why`, `change it ${changed}`]
 }
 
 /** The last that ended and has somewhere to lead to: it would have gone back once more. */

@@ -29,10 +29,25 @@ export const cloneBody = wire(
   }),
 )
 
+export const unsafeWork = z.enum(['repeat', 'keep']).optional().meta({
+  description:
+    'Of a plan that failed: do again (`repeat`), or leave done (`keep`), completed work that is unsafe to repeat and would run again because it changed or what it needs runs again. Refused when there is such work and nothing is said.',
+})
+export const executeBody = wire(z.strictObject({ unsafe: unsafeWork }))
 export const executed = wire(
   z.strictObject({
     status: z.literal('execution_started'),
     attached: z.boolean().meta({ description: 'It was under way already; nothing was started twice.' }),
+    message: z.string().optional(),
+    went_on: z
+      .strictObject({
+        stay_done: z.int(),
+        run_again: z.array(z.string()),
+        added: z.array(z.string()),
+        not_run_yet: z.int(),
+      })
+      .optional()
+      .meta({ description: 'It had failed and goes on: what becomes of its tasks.' }),
     ...moved,
   }),
 )

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { document, moved, page, reason, time, whole } from './asking.ts'
+import { unsafeWork } from './plan-verbs.ts'
 import { wire } from './wire.ts'
 
 const fields = {
@@ -56,6 +57,10 @@ export const newRevision = wire(
     expected_revision: z.int().min(1).optional().meta({ description: 'Refused when the plan has another by now.' }),
     merge: z.boolean().optional().meta({ description: 'Keep what the document does not mention.' }),
     dry_run: z.boolean().optional().meta({ description: 'Only tells what would change.' }),
+    go_on: z.boolean().optional().meta({
+      description: 'A plan that failed goes on with it: what is done stays done; what failed or changed runs again.',
+    }),
+    unsafe: unsafeWork,
   }),
 )
 const told = {

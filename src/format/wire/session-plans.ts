@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { cursor, document, json, limit, map, page, time, whole } from './asking.ts'
+import { messageSaid } from './sessions.ts'
 import { planState, taskState } from './store-words.ts'
 import { wire } from './wire.ts'
 
@@ -65,6 +66,9 @@ export const newSessionPlan = wire(
     auto_execute: z.boolean().optional(),
     name: z.string().max(100).optional(),
     document: document.optional(),
+    message: messageSaid.optional().meta({
+      description: 'Added to the session in the same write: the plan and the message are there, or neither.',
+    }),
   }),
   'NewSessionPlan',
 )

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import * as part from './asking.ts'
-import { reference, told } from './plans.ts'
+import { chosenId, reference, told } from './plans.ts'
 import * as word from './store-words.ts'
 import { type Schema, wire } from './wire.ts'
 
@@ -29,6 +29,7 @@ const fields = {
 
 const newTask = z.looseObject({
   plan_id: reference.meta({ description: 'Its plan, by id or name.' }),
+  id: chosenId.nullish(),
   name: part.line.nullish().meta({ description: 'Unique in its plan; made from the description when not said.' }),
   ...fields,
   status: word.taskStatus.nullish(),

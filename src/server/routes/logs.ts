@@ -118,6 +118,6 @@ async function logsOf(
 function shown(entry: Entry) {
   const { position, plan, version, actor, now, fence, hash } = entry
   const { command, events } = withoutTokens(entry)
-  const told = toldOf(entry.events).map(sentence)
+  const told = toldOf(entry.events).map(event => sentence(event))
   return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
 }

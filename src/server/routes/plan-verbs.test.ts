@@ -8,12 +8,20 @@ import { type Served, served } from '../server.fixture.ts'
 import { planVerbRoutes } from './plan-verbs.ts'
 import { goingBackRoutes } from './plan-verbs-back.ts'
 import { lookingRoutes } from './plan-verbs-look.ts'
+import { revisionRoutes } from './revisions.ts'
 import { sessionPlanRoutes } from './session-plans.ts'
 import { sessionRoutes } from './sessions.ts'
 
 let service: Served
 beforeAll(async () => {
-  const routes = [...sessionRoutes, ...sessionPlanRoutes, ...planVerbRoutes, ...goingBackRoutes, ...lookingRoutes]
+  const routes = [
+    ...sessionRoutes,
+    ...sessionPlanRoutes,
+    ...planVerbRoutes,
+    ...goingBackRoutes,
+    ...lookingRoutes,
+    ...revisionRoutes,
+  ]
   service = await served({ routes })
 })
 afterAll(async () => {
@@ -68,6 +76,60 @@ describe('carrying out', () => {
     const late = await service.ask('POST', `/plan/${plan}/execute`)
     expect(late.status).toBe(409)
     expect(late.body).toMatchObject({ allowed: ['clone', 'rollback'], hint: expect.stringContaining('clone') })
+  })
+
+  test('one that failed goes on: what is done stays done, and it is said what becomes of its tasks', async () => {
+    const plan = await make([
+      { id: 'a', run: 'echo a >> went.log' },
+      { id: 'b', needs: ['a'], run: 'test -f mended.txt' },
+      { id: 'c', needs: ['b'], effect: 'pure', run: 'true' },
+    ])
+    await service.ask('POST', `/plan/${plan}/execute`)
+    await drive(plan)
+    expect((await service.ask('GET', `/plan/${plan}/status`)).body).toMatchObject({ status: 'failed' })
+    writeFileSync(join(service.folder, 'mended.txt'), '')
+    const ask = () => service.ask('POST', `/plan/${plan}/execute`, {}, { 'idempotency-key': `on-${plan}` })
+    const went = await ask()
+    expect(went).toMatchObject({
+      status: 202,
+      body: {
+        attached: false,
+        state: 'active',
+        message: 'plan verbs failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet'.replace(
+          'verbs',
+          went.body.name,
+        ),
+        went_on: { stay_done: 1, run_again: ['b'], added: [], not_run_yet: 1 },
+      },
+    })
+    expect(await ask()).toMatchObject({ status: 200, body: { attached: true } })
+    await drive(plan)
+    expect((await service.ask('GET', `/plan/${plan}/status`)).body).toMatchObject({ status: 'completed' })
+    expect(readFileSync(join(service.folder, 'went.log'), 'utf8')).toBe('a\n')
+    expect((await service.ask('POST', `/plan/${plan}/execute`, { unsafe: 'maybe' })).status).toBe(422)
+  })
+
+  test('a failed one goes on with a revision; work that may not happen twice needs a word', async () => {
+    const tasks = (first: string, second: string) => [
+      { id: 'a', run: first },
+      { id: 'b', needs: ['a'], effect: 'pure', run: second },
+    ]
+    const plan = await make(tasks('echo once >> twice.log', 'exit 1'))
+    await service.ask('POST', `/plan/${plan}/execute`)
+    await drive(plan)
+    const { name } = (await service.ask('GET', `/plan/${plan}/status`)).body
+    const document = { planfold: 1, name, goal: 'try the verbs', tasks: tasks('echo other >> twice.log', 'true') }
+    const revise = (more: object) => service.ask('POST', `/plans/${plan}/revisions`, { document, ...more })
+    expect((await revise({})).status).toBe(409)
+    const asked = await revise({ go_on: true })
+    expect(asked).toMatchObject({ status: 409, body: { allowed: ['keep', 'repeat'] } })
+    expect(asked.body.hint).toContain('{"unsafe": "keep"}')
+    const went = await revise({ go_on: true, unsafe: 'keep' })
+    expect(went).toMatchObject({ status: 201, body: { revision: 2, state: 'active' } })
+    expect(went.body.fates).toMatchObject([{ task: 'a' }, { task: 'b', fate: 'again' }])
+    await drive(plan)
+    expect((await service.ask('GET', `/plan/${plan}/status`)).body).toMatchObject({ status: 'completed' })
+    expect(readFileSync(join(service.folder, 'twice.log'), 'utf8')).toBe('once\n')
   })
 
   test('a stale If-Match is a conflict', async () => {

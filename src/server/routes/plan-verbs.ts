@@ -2,7 +2,7 @@
 
 import { isPlanName, type PlanName } from '../../domain/id.ts'
 import type { Order } from '../../engine/engine.ts'
-import { cancelBody, cloneBody, executed, pauseBody, verbDone } from '../../format/wire/plan-verbs.ts'
+import { cancelBody, cloneBody, executeBody, executed, pauseBody, verbDone } from '../../format/wire/plan-verbs.ts'
 import { sessionPlan } from '../../format/wire/session-plans.ts'
 import { archivePlan } from '../archiving.ts'
 import { execute } from '../executing.ts'
@@ -25,14 +25,15 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     noun,
     about:
-      'Starts the plan, or goes on with it, or attaches to it when it is under way. The service drives it; gates stop it.',
+      'Starts the plan, or goes on with it, or attaches to it when it is under way. One that failed goes on with what failed; what is done stays done. The service drives it; gates stop it.',
+    body: executeBody,
     answers: {
       200: { about: 'it was under way already', body: executed, tag: true },
       202: { about: 'it is under way now', body: executed, tag: true },
     },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const done = await execute(call, plan)
+        const done = await execute(call, plan, call.body.unsafe)
         return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
       }),
   }),

@@ -1,5 +1,7 @@
 // The revisions of a plan over HTTP: listed, shown, compared, and the next one made.
 
+import type { Event } from '../../domain/event.ts'
+import type { Fate } from '../../domain/merge-fate.ts'
 import { semanticDiff } from '../../domain/semantic-diff.ts'
 import { summarise } from '../../domain/semantic-diff-kinds.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -80,7 +82,15 @@ export const revisionRoutes: readonly AnyRoute[] = [
     },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const { document, rationale = 'revised over HTTP', expected_revision, merge, dry_run } = call.body
+        const {
+          document,
+          rationale = 'revised over HTTP',
+          expected_revision,
+          merge,
+          dry_run,
+          go_on,
+          unsafe,
+        } = call.body
         const mode = merge === true ? ('merge' as const) : ('replace' as const)
         if (dry_run === true) {
           const made = await readRevision(call, plan, document, mode)
@@ -105,6 +115,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
           rationale,
           source,
           ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
+          ...(go_on === true ? { goOn: unsafe ?? ('refuse' as const) } : {}),
         }))
         if (isProblem(ordered)) return ordered
         const { done, made } = ordered
@@ -116,7 +127,8 @@ export const revisionRoutes: readonly AnyRoute[] = [
             ? null
             : await call.rooms.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
         const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
-        const { notes, fates } = done.replayed === true ? { notes: [], fates: [] } : made
+        const { notes } = done.replayed === true ? { notes: [] } : made
+        const fates = done.replayed === true ? [] : withReopened(made.fates, done.events)
         const body = {
           revision: event?.revision ?? made.from,
           changed: event !== undefined,
@@ -130,6 +142,15 @@ export const revisionRoutes: readonly AnyRoute[] = [
       }),
   }),
 ]
+
+/** Going on, a plan opens more tasks again than a revision does. */
+function withReopened(fates: readonly Fate[], events: readonly Event[]): readonly Fate[] {
+  if (!events.some(({ type }) => type === 'plan.reopened')) return fates
+  const again = new Set(events.flatMap(event => (event.type === 'task.reopened' ? event.tasks : [])))
+  return fates.map(fate =>
+    again.has(fate.task) ? { ...fate, fate: 'again', why: 'runs again: the plan failed and goes on' } : fate,
+  )
+}
 
 async function revisionsOf(engine: Engine, plan: string): Promise<readonly Revision[]> {
   const found: Revision[] = []

@@ -1,0 +1,224 @@
+// A plan that failed goes on: what is done stays done; what failed, was undone or was changed runs again.
+
+import { describe, expect, it } from 'vitest'
+import {
+  create,
+  failed,
+  gate,
+  Journal,
+  name,
+  numberedSha,
+  type PlanOptions,
+  plan,
+  succeeded,
+  type TaskOptions,
+  task,
+} from '../../testing/index.ts'
+import type { UnsafeWork } from '../command.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { Result } from '../result.ts'
+
+const pure = (id: string, options: TaskOptions = {}) => task(id, { effect: 'pure', ...options })
+const says = (...argv: readonly string[]) => ({ action: { type: 'run', command: { argv } } }) as const
+
+/** Drives a plan until it rests; every task succeeds that `fails` does not name. */
+function drive(journal: Journal, fails: readonly string[] = [], result: (task: string) => Result = () => succeeded()) {
+  for (let turns = 0; turns < 30 && journal.state.status === 'active'; turns++) {
+    const { compensation } = journal.state
+    const settled = [...journal.state.running].map(({ definition: { id }, visit, attempt }) => ({
+      task: id,
+      visit,
+      attempt,
+      result: fails.includes(id) ? failed() : result(id),
+    }))
+    const compensated = compensation === null ? {} : { compensated: [{ task: compensation, result: succeeded() }] }
+    journal.must({ type: 'turn', settled, ...compensated })
+    const { rollback } = journal.state
+    if (rollback !== null && journal.state.running.size === 0)
+      journal.must({ type: 'turn', rolledBack: { id: rollback.id, outcome: { changes: null, paths: 0 } } })
+  }
+}
+
+function failedPlan(definition: PlanDefinition, fails: readonly string[], result?: (task: string) => Result): Journal {
+  const journal = new Journal()
+  journal.must(create(definition))
+  journal.must({ type: 'start', rules: 4 })
+  drive(journal, fails, result)
+  expect(journal.state.status).toBe('failed')
+  return journal
+}
+
+const goOn = (definition: PlanDefinition, number: number, unsafe: UnsafeWork = 'refuse') =>
+  ({ type: 'revise', definition, hash: numberedSha(number), rationale: 'run plan.yaml', goOn: unsafe }) as const
+const visits = (journal: Journal) =>
+  Object.fromEntries(journal.state.order.map(({ definition, visit }) => [definition.id, visit]))
+const refusalOf = (journal: Journal, command: ReturnType<typeof goOn>) => {
+  const decided = journal.submit(command)
+  return decided.ok ? null : decided.refusal
+}
+
+describe('a plan that failed goes on', () => {
+  const definition = plan('p', task('a'), task('b', { needs: ['a'] }), task('c', { needs: ['b'] }))
+
+  it('with the same definition: what is done stays done, what failed and what it blocked runs', () => {
+    const journal = failedPlan(definition, ['b'])
+    expect(journal.must(goOn(definition, 1))).toEqual([
+      { type: 'plan.reopened', reason: 'run plan.yaml' },
+      { type: 'task.reopened', tasks: ['b'], reason: 'the plan failed and goes on' },
+      { type: 'task.unblocked', tasks: ['c'] },
+      { type: 'task.readied', tasks: ['b'] },
+    ])
+    expect(journal.state.revision).toBe(1)
+    drive(journal)
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 1, b: 2, c: 1 })
+  })
+
+  it('as a revision: what failed runs as it is written now, and what is new runs too', () => {
+    const journal = failedPlan(definition, ['b'])
+    const fixed = plan(
+      'p',
+      task('a', { title: 'other words are no other work' }),
+      task('b', { needs: ['a'], ...says('mended') }),
+      task('new', { needs: ['b'] }),
+      task('c', { needs: ['new'] }),
+    )
+    const events = journal.must(goOn(fixed, 2))
+    expect(events.map(({ type }) => type).slice(0, 2)).toEqual(['plan.reopened', 'plan.revised'])
+    expect(journal.state.revision).toBe(2)
+    drive(journal)
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 1, b: 2, new: 1, c: 1 })
+  })
+
+  it('what was done and does something else now runs again, with all that comes after it', () => {
+    const before = plan('p', pure('a'), pure('b', { needs: ['a'] }), pure('x'), pure('c', { needs: ['b'] }))
+    const journal = failedPlan(before, ['c'])
+    journal.must(
+      goOn(plan('p', pure('a', says('other')), pure('b', { needs: ['a'] }), pure('x'), pure('c', { needs: ['b'] })), 2),
+    )
+    drive(journal)
+    expect(visits(journal)).toEqual({ a: 2, b: 2, x: 1, c: 2 })
+  })
+
+  it('what was compensated runs again', () => {
+    const undo = { compensate: { type: 'run', command: { argv: ['undo'] } } } as const
+    const saga = plan('p', task('a', undo), task('b', { needs: ['a'] }))
+    const journal = failedPlan(saga, ['b'])
+    expect(journal.state.compensated).toEqual(['a'])
+    journal.must(goOn(saga, 1))
+    drive(journal)
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 2, b: 2 })
+  })
+
+  it('what wrote files that were taken back runs again', () => {
+    const rollback: PlanOptions = { policy: { onFailure: 'rollback' } }
+    const wrote = (id: string): Result =>
+      succeeded(id === 'a' ? { wrote: { changes: numberedSha(7), paths: 1 } as never } : {})
+    const back = plan('p', pure('a'), pure('looks', { needs: [] }), pure('b', { needs: ['a'] }), rollback)
+    const journal = failedPlan(back, ['b'], wrote)
+    expect(journal.state.setBack).toBe(true)
+    journal.must(goOn(back, 1))
+    drive(journal, [], wrote)
+    expect(visits(journal)).toEqual({ a: 2, looks: 1, b: 2 })
+    expect(journal.state.setBack).toBe(false)
+  })
+
+  it('a failure that an outcome edge took up stays taken up', () => {
+    const routed = plan('p', pure('a', { on: { failure: 'mend' } }), pure('mend'), pure('c', { needs: ['mend'] }))
+    const journal = failedPlan(routed, ['a', 'c'])
+    journal.must(goOn(routed, 1))
+    drive(journal, ['a'])
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 1, mend: 1, c: 2 })
+  })
+
+  it('a gate that was rejected asks again', () => {
+    const gated = plan('p', gate('g'), pure('a', { needs: ['g'] }))
+    const journal = new Journal()
+    journal.must(create(gated))
+    journal.must({ type: 'start' })
+    journal.must({ type: 'decide', task: name('g'), verdict: 'rejected', rationale: 'no' })
+    expect(journal.state.status).toBe('failed')
+    journal.must(goOn(gated, 1))
+    expect(journal.statuses()).toMatchObject({ g: 'waiting', a: 'pending' })
+  })
+
+  it('the definition of done is judged again, alone when only it did not hold', () => {
+    const done = plan('p', pure('a'), { done: [{ type: 'expect', expression: 'false' }] })
+    const journal = failedPlan(done, ['done'])
+    journal.must(goOn(done, 1))
+    drive(journal)
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 1, done: 2 })
+  })
+})
+
+describe('work that may not happen twice', () => {
+  const mail = (options: TaskOptions): TaskDefinition => task('mail', options)
+  const before = plan('p', mail(says('send')), pure('c', { needs: ['mail'] }))
+  const other = plan('p', mail(says('send', 'more')), pure('c', { needs: ['mail'] }))
+
+  it('is neither repeated nor passed over until somebody says which', () => {
+    const journal = failedPlan(before, ['c'])
+    expect(refusalOf(journal, goOn(other, 2))).toEqual({
+      code: 'not-ready',
+      message:
+        "'mail' is completed and would be done a second time, because it or what it needs changed, failed or was undone; its effect is unsafe to repeat",
+      hint: 'say which: `--keep-done` leaves it done and goes on behind it, `--repeat` does it once more',
+      allowed: ['keep-done', 'repeat'],
+    })
+    expect(journal.state).toMatchObject({ status: 'failed', revision: 1 })
+  })
+
+  it('stays done, or is done once more, as somebody says', () => {
+    const kept = failedPlan(before, ['c'])
+    kept.must(goOn(other, 2, 'keep'))
+    expect(visits(kept)).toEqual({ mail: 1, c: 2 })
+    const repeated = failedPlan(before, ['c'])
+    repeated.must(goOn(other, 2, 'repeat'))
+    expect(visits(repeated)).toEqual({ mail: 2, c: 2 })
+  })
+
+  it('is not repeated because what it needs runs again, also when it needs that only now', () => {
+    const loose = plan('p', pure('a'), task('mail'), pure('c', { needs: ['a', 'mail'] }))
+    const bound = plan('p', pure('a', says('other')), task('mail', { needs: ['a'] }), pure('c', { needs: ['mail'] }))
+    const journal = failedPlan(loose, ['c'])
+    expect(refusalOf(journal, goOn(bound, 2))?.code).toBe('not-ready')
+    journal.must(goOn(bound, 2, 'keep'))
+    drive(journal)
+    expect(journal.state.status).toBe('completed')
+    expect(visits(journal)).toEqual({ a: 2, mail: 1, c: 2 })
+  })
+
+  it('is repeated without a word when the revision declares that this is harmless', () => {
+    const journal = failedPlan(before, ['c'])
+    const safe = plan('p', mail({ ...says('send', 'more'), effect: 'idempotent' }), pure('c', { needs: ['mail'] }))
+    journal.must(goOn(safe, 2))
+    expect(visits(journal)).toEqual({ mail: 2, c: 2 })
+  })
+})
+
+describe('going on', () => {
+  it('changes nothing of a plan that is under way with the same definition, and revises one that has another', () => {
+    const journal = new Journal()
+    journal.must(create(plan('p', pure('a'))))
+    journal.must({ type: 'start' })
+    expect(journal.must(goOn(plan('p', pure('a')), 1))).toEqual([])
+    journal.must(goOn(plan('p', pure('a'), pure('b')), 2))
+    expect(journal.statuses()).toEqual({ a: 'ready', b: 'ready' })
+  })
+
+  it('is refused of a plan that is completed or was cancelled', () => {
+    const completed = new Journal()
+    completed.must(create(plan('p', pure('a'))))
+    completed.must({ type: 'start' })
+    drive(completed)
+    expect(refusalOf(completed, goOn(plan('p', pure('a', says('x'))), 2))?.code).toBe('illegal-transition')
+    const cancelled = new Journal()
+    cancelled.must(create(plan('p', pure('a'))))
+    cancelled.must({ type: 'cancel' })
+    expect(refusalOf(cancelled, goOn(plan('p', pure('a')), 1))?.code).toBe('illegal-transition')
+  })
+})

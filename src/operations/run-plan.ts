@@ -1,0 +1,236 @@
+// Runs a plan from a document, or from what it says already, whatever became of it before:
+//
+//   no such plan ──► made          completed, cancelled, archived, or asked to begin afresh ──► made again as a clone (`name-2`)
+//   open, same document ──► taken up where it was          open, other document ──► revised
+//   failed ──► goes on, with the document as a revision when it differs: what is done stays done
+
+import type { UnsafeWork } from '../domain/command.ts'
+import type { PlanSource } from '../domain/event.ts'
+import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
+import { keepItems } from '../domain/items.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
+import type { Card } from '../domain/views/board.ts'
+import { keepFixes } from '../domain/views/convergence.ts'
+import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import { definitionHash } from '../format/hash.ts'
+
+export interface RunRoom {
+  readonly ask: Engine['ask']
+  readonly submit: (plan: string | null, order: Order, options?: SubmitOptions) => Promise<Submitted>
+}
+
+export interface RunAsk {
+  readonly create: Extract<Order, { readonly type: 'create' }>
+  readonly rationale: string
+  /** Begin afresh what has ended, also what happened and may not happen twice. */
+  readonly again?: boolean
+  readonly unsafe?: UnsafeWork
+}
+
+/** `since`: the version before anything was done to the plan; 0 for a new one. */
+export type PlanRun =
+  | { readonly how: 'refused'; readonly refusal: Refusal }
+  | ({ readonly how: 'made' | 'attached' } & Found)
+  | ({ readonly how: 'afresh'; readonly was: { readonly name: string; readonly status: PlanStatus | null } } & Found)
+  | ({ readonly how: 'revised'; readonly revised: Revised } & Found)
+  | ({ readonly how: 'went-on' } & WentOn & Found)
+
+interface Found {
+  readonly plan: PlanId
+  readonly name: string
+  readonly since: number
+}
+
+export interface Revised {
+  readonly from: number
+  readonly before: PlanDefinition
+  readonly after: PlanDefinition
+}
+
+/** A plan that failed goes on. */
+export interface WentOn {
+  readonly submitted: Extract<Submitted, { readonly ok: true }>
+  /** Null when its definition is the same. */
+  readonly revised: Revised | null
+  readonly counts: OnwardCounts
+}
+
+export interface OnwardCounts {
+  /** Completed or passed over, and so they stay. */
+  readonly stay: number
+  readonly again: readonly TaskName[]
+  readonly added: readonly TaskName[]
+  /** They had not run when the plan failed. */
+  readonly open: number
+}
+
+const TRIES_MAX = 5
+
+export async function runPlan(room: RunRoom, ask: RunAsk): Promise<PlanRun> {
+  const { create } = ask
+  for (let tries = 1; ; tries++) {
+    const latest = await latestOf(room, create.definition.name)
+    const run = latest === null ? await make(room, create, null) : await takeUp(room, ask, latest)
+    // Another process may have made it, or moved it on, since we looked; then it is there for both of us.
+    const isOvertaken = run.how === 'refused' && (run.refusal.code === 'conflict' || run.refusal.code === 'exists')
+    if (!isOvertaken || tries >= TRIES_MAX) return run
+  }
+}
+
+async function takeUp(room: RunRoom, ask: RunAsk, latest: Omit<Found, 'since'>): Promise<PlanRun> {
+  const { create, rationale } = ask
+  const { plan, name } = latest
+  const summary = await room.ask({ type: 'summary', plan })
+  const current = await room.ask({ type: 'definition', plan })
+  const goesOn = summary?.status === 'failed' && !summary.archived && ask.again !== true
+  if (summary === null || current === null || (PLAN_ENDED.has(summary.status) && !goesOn))
+    return await runAfresh(room, ask, latest, summary?.status ?? null)
+  // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
+  const named: PlanDefinition = { ...create.definition, name: name as PlanName }
+  const wanted = keepFixes(current.definition, keepItems(current.definition, named))
+  const found = { plan, name, since: summary.version }
+  if (goesOn) {
+    const onward = { definition: wanted, rationale, ...said(create.source), ...unsafeOf(ask) }
+    const went = await goOnWithPlan(room, plan, onward)
+    return went.ok ? { how: 'went-on', ...went, ...found } : { how: 'refused', refusal: went.refusal }
+  }
+  if (current.hash === definitionHash(wanted)) return { how: 'attached', ...found }
+  const submitted = await room.submit(plan, {
+    type: 'revise',
+    definition: wanted,
+    rationale,
+    ...said(create.source),
+    expectedRevision: current.revision,
+  })
+  if (!submitted.ok) return { how: 'refused', refusal: submitted.refusal }
+  return { how: 'revised', revised: { from: current.revision, before: current.definition, after: wanted }, ...found }
+}
+
+export interface GoOnAsk {
+  /** As it is, when absent. */
+  readonly definition?: PlanDefinition
+  readonly rationale: string
+  readonly source?: PlanSource
+  /** What becomes of completed work that is unsafe to repeat and would run again; the order is refused when not said. */
+  readonly unsafe?: UnsafeWork
+  readonly once?: string
+  /** Refused when the plan has moved on from here. */
+  readonly expectedVersion?: number
+}
+
+/** Of a plan that failed: what is done stays done; what failed, was undone or does something else now runs again. */
+export async function goOnWithPlan(
+  room: RunRoom,
+  plan: PlanId,
+  ask: GoOnAsk,
+): Promise<({ readonly ok: true } & WentOn) | { readonly ok: false; readonly refusal: Refusal }> {
+  const summary = await room.ask({ type: 'summary', plan })
+  const current = await room.ask({ type: 'definition', plan })
+  const before = await room.ask({ type: 'board', plan })
+  if (summary === null || current === null || before === null)
+    return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+  const wanted = ask.definition ?? current.definition
+  const { rationale, source, unsafe = 'refuse', once, expectedVersion = summary.version } = ask
+  const submitted = await room.submit(
+    plan,
+    { type: 'revise', definition: wanted, rationale, ...said(source), goOn: unsafe },
+    { expectedVersion, ...(once === undefined ? {} : { once }) },
+  )
+  if (!submitted.ok) return submitted
+  const isRevised = submitted.events.some(({ type }) => type === 'plan.revised')
+  const revised = isRevised ? { from: current.revision, before: current.definition, after: wanted } : null
+  return { ok: true, submitted, revised, counts: countsOf(before, (await room.ask({ type: 'board', plan })) ?? []) }
+}
+
+/** "3 tasks stay done, 2 run again" and what else there is to say of them. */
+export function onwardWords({ stay, again, added, open }: OnwardCounts): string {
+  const parts = [
+    stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} done`,
+    again.length === 0 ? null : `${counted(again.length, stay === 0)} ${again.length === 1 ? 'runs' : 'run'} again`,
+    added.length === 0 ? null : `${added.length} ${added.length === 1 ? 'is' : 'are'} new`,
+    open === 0 ? null : `${open} ${open === 1 ? 'has' : 'have'} not run yet`,
+  ].filter(part => part !== null)
+  return parts.length === 0 ? 'nothing is left to run' : parts.join(', ')
+}
+
+const tasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`
+const counted = (count: number, isFirst: boolean): string => (isFirst ? tasks(count) : `${count}`)
+
+/** Groups and lists are counted by what is in them, and the judging of `done` is no task that anybody wrote. */
+const isWork = ({ action }: Card): boolean => !['group', 'items', 'verify'].includes(action)
+
+function countsOf(before: readonly Card[], after: readonly Card[]): OnwardCounts {
+  const visits = new Map(before.map(card => [card.name, card.visit]))
+  const again: TaskName[] = []
+  const added: TaskName[] = []
+  let stay = 0
+  let open = 0
+  for (const { name, visit, status } of after.filter(isWork)) {
+    const had = visits.get(name)
+    if (had === undefined) added.push(name)
+    else if (visit > had) again.push(name)
+    else if (SATISFIES.has(status)) stay++
+    else if (!ENDED.has(status)) open++
+  }
+  return { stay, again, added, open }
+}
+
+const said = (source: PlanSource | undefined): { readonly source?: PlanSource } =>
+  source === undefined ? {} : { source }
+const unsafeOf = ({ unsafe }: RunAsk): { readonly unsafe?: UnsafeWork } => (unsafe === undefined ? {} : { unsafe })
+
+async function runAfresh(
+  room: RunRoom,
+  ask: RunAsk,
+  latest: Omit<Found, 'since'>,
+  status: PlanStatus | null,
+): Promise<PlanRun> {
+  if (status === 'cancelled' && ask.again !== true) {
+    const refusal = await refuseTwice(room, latest, status)
+    if (refusal !== null) return { how: 'refused', refusal }
+  }
+  const made = await make(room, ask.create, latest.plan)
+  return made.how === 'made' ? { ...made, how: 'afresh', was: { name: latest.name, status } } : made
+}
+
+/** What may not happen twice and has happened is not run afresh because something after it was given up. */
+async function refuseTwice(
+  room: RunRoom,
+  { plan, name }: Omit<Found, 'since'>,
+  status: PlanStatus,
+): Promise<Refusal | null> {
+  const cards: AnswerOf<'board'> = await room.ask({ type: 'board', plan })
+  const done = (cards ?? []).filter(card => card.effect === 'unsafe' && card.status === 'completed')
+  if (done.length === 0) return null
+  return refuse(
+    'not-allowed',
+    `'${name}' ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} happened and may not happen twice`,
+    'to run everything once more: planfold run FILE --again',
+  )
+}
+
+async function make(room: RunRoom, create: RunAsk['create'], origin: PlanId | null): Promise<PlanRun> {
+  const made = await room.submit(null, { ...create, ...(origin === null ? {} : { origin, taken: 'number' }) })
+  return made.ok
+    ? { how: 'made', plan: made.plan, name: made.name, since: 0 }
+    : { how: 'refused', refusal: made.refusal }
+}
+
+/** The plan of this name, or the last of the clones made from it. */
+async function latestOf(room: RunRoom, name: string): Promise<Omit<Found, 'since'> | null> {
+  let latest = await room.ask({ type: 'find', reference: name })
+  for (let number = 2; latest !== null; number++) {
+    const next = await room.ask({ type: 'find', reference: `${name}-${number}` })
+    if (next === null || !(await isClone(room, next.plan))) break
+    latest = next
+  }
+  return latest
+}
+
+async function isClone(room: RunRoom, plan: PlanId): Promise<boolean> {
+  const entries = await room.ask({ type: 'entries', plan, after: 0, limit: 1 })
+  const created = entries?.[0]?.events.find(event => event.type === 'plan.created')
+  return created?.origin !== undefined
+}

@@ -1,0 +1,124 @@
+// Fix, and go on: a plan that failed is run again from its file, as a person does it after the first red line.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Place, place } from './planfold.fixture.ts'
+
+let here: Place
+beforeEach(async () => {
+  here = await place()
+})
+afterEach(() => here.remove())
+
+const plan = (...tasks: readonly string[]): string =>
+  `planfold: 1\nname: p\ntasks:\n${tasks.map(task => `  - { ${task} }\n`).join('')}`
+const BUILD = 'id: build, run: "echo built >> log"'
+const test = (command: string) => `id: test, needs: [build], run: "${command}"`
+const SHIP = 'id: ship, needs: [test], run: "echo shipped >> log"'
+
+describe('a plan that failed', () => {
+  it('goes on from its changed file: what is done stays done', async () => {
+    await here.write('p.yaml', plan(BUILD, test('exit 1'), SHIP))
+    expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 1 })
+    await here.write('p.yaml', plan(BUILD, test('echo tested >> log'), SHIP))
+    const again = await here.planfold('run', 'p.yaml')
+    expect(again).toMatchObject({ exit: 0 })
+    expect(again.stderr).toBe(
+      'p.yaml has changed; p becomes revision 2:\n  ~ task test: run\nplan p failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet\n',
+    )
+    expect(await here.read('log')).toBe('built\ntested\nshipped\n')
+    expect(await here.json('list')).toMatchObject({ items: [{ name: 'p', status: 'completed' }] })
+    // What happened is proven as everything else is.
+    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+
+  it('goes on from the same file, or by its name, when the world was mended', async () => {
+    await here.write('p.yaml', plan(BUILD, test('test -f ready'), SHIP))
+    expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 1 })
+    expect(await here.planfold('run', 'p.yaml')).toMatchObject({
+      exit: 1,
+      stderr: 'plan p failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet\n',
+    })
+    await here.write('ready', '')
+    expect(await here.planfold('run', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.read('log')).toBe('built\nshipped\n')
+    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+
+  it('is run afresh with --again', async () => {
+    await here.write('p.yaml', plan(BUILD, test('exit 1')))
+    await here.planfold('run', 'p.yaml')
+    expect(await here.planfold('run', 'p.yaml', '--again')).toMatchObject({
+      exit: 1,
+      stderr: 'p has ended (failed); running it afresh as p-2\n',
+    })
+    expect(await here.read('log')).toBe('built\nbuilt\n')
+  })
+
+  it('asks what becomes of work that happened, was changed and may not happen twice', async () => {
+    await here.write('p.yaml', plan(BUILD, test('exit 1')))
+    await here.planfold('run', 'p.yaml')
+    const other = plan('id: build, run: "echo other >> log"', test('true'))
+    await here.write('p.yaml', other)
+    const asked = await here.planfold('run', 'p.yaml')
+    expect(asked).toMatchObject({ exit: 3, stdout: '' })
+    expect(asked.stderr).toContain("'build' is completed and would be done a second time")
+    expect(asked.stderr).toContain('--keep-done')
+    expect(await here.planfold('run', 'p.yaml', '--repeat', '--keep-done')).toMatchObject({ exit: 2 })
+    expect(await here.planfold('run', 'p.yaml', '--repeat')).toMatchObject({ exit: 0 })
+    expect(await here.read('log')).toBe('built\nother\n')
+  })
+
+  it('leaves such work done with --keep-done', async () => {
+    await here.write('p.yaml', plan(BUILD, test('exit 1')))
+    await here.planfold('run', 'p.yaml')
+    await here.write('p.yaml', plan('id: build, run: "echo other >> log"', test('true')))
+    const kept = await here.planfold('run', 'p.yaml', '--keep-done')
+    expect(kept).toMatchObject({ exit: 0 })
+    expect(kept.stderr).toContain('1 task stays done, 1 runs again')
+    expect(await here.read('log')).toBe('built\n')
+  })
+
+  it('runs again what was compensated, and what wrote files that were taken back', async () => {
+    const undo = 'compensate: { run: "echo undone >> log" }'
+    await here.write('p.yaml', plan(`${BUILD}, ${undo}`, test('exit 1')))
+    await here.planfold('run', 'p.yaml')
+    await here.write('p.yaml', plan(`${BUILD}, ${undo}`, test('true')))
+    expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 0 })
+    expect(await here.read('log')).toBe('built\nundone\nbuilt\n')
+
+    const back = (command: string) =>
+      `planfold: 1\nname: b\npolicy: { on_failure: rollback }\ntasks:\n  - { id: write, write: [out], network: [], run: "echo one > out" }\n  - { id: look, needs: [write], effect: pure, run: "${command}" }\n`
+    await here.write('b.yaml', back('exit 1'))
+    expect(await here.planfold('run', 'b.yaml')).toMatchObject({ exit: 1 })
+    expect(await here.files()).not.toContain('out')
+    await here.write('b.yaml', back('cat out'))
+    const went = await here.planfold('run', 'b.yaml')
+    expect(went).toMatchObject({ exit: 0 })
+    expect(went.stderr).toContain('plan b failed; going on with it: 2 tasks run again')
+    expect(await here.read('out')).toBe('one\n')
+  })
+
+  it('is completed at once when what failed was taken out of the file', async () => {
+    await here.write('p.yaml', plan(BUILD, test('exit 1')))
+    await here.planfold('run', 'p.yaml')
+    await here.write('p.yaml', plan(BUILD))
+    const over = await here.planfold('run', 'p.yaml')
+    expect(over).toMatchObject({ exit: 0 })
+    expect(over.stderr).toContain('going on with it: 1 task stays done')
+  })
+
+  it('goes on under converge too, and keeps the tasks that were added', async () => {
+    const done = (command: string) =>
+      `planfold: 1\nname: c\ndone:\n  - check: [test, -f, made]\ntasks:\n  - { id: a, effect: pure, run: "${command}" }\n`
+    await here.write('c.yaml', done('exit 1'))
+    expect(await here.planfold('run', 'c.yaml')).toMatchObject({ exit: 1 })
+    await here.write('c.yaml', done('true'))
+    const converged = await here.planfold('converge', 'c.yaml', '--with', 'touch made')
+    expect(converged).toMatchObject({ exit: 0 })
+    expect(converged.stderr).toContain('plan c failed; going on with it: 1 task runs again')
+    const shown = (await here.json('show', 'c')) as { readonly tasks: readonly { readonly name: string }[] }
+    expect(JSON.stringify(shown)).toContain('converge-1-1')
+  })
+})
