@@ -51,6 +51,8 @@ describe('values from another step', () => {
       { id: 'mend', inputs: { hits: "${{ tasks['find-it'].outputs }}", who: '${USER}' }, needs: ['find-it'] },
     ])
     expect(told).toEqual(["'${USER}' names no other step"])
+    // What a plan was made in is kept, whether or not it is looked at.
+    expect(JSON.parse(printed).context).toEqual({ variables: { depth: 3 } })
     expect(lost).toEqual([])
     expect(JSON.parse(printed).steps[1].params).toEqual({ hits: '${find-it_output}', who: '${USER}' })
   })
