@@ -116,7 +116,7 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     )
   switch (does.type) {
     case 'argv':
-      lines.push(`  runs ${numberOf(does.argv.length, 'word')}, without a shell:`)
+      lines.push(`  runs ${does.argv.length === 1 ? 'this word' : `these ${does.argv.length} words`}, without a shell:`)
       lines.push(...does.argv.map((word, at) => `    ${paint.dim(`[${at}]`)} ${wordOf(word, paint)}`))
       break
     case 'script':
@@ -209,7 +209,7 @@ async function reviewWords(reviewed: readonly ShownChange[], options: Telling): 
   const lines = [
     changes.length === 0
       ? 'the plan has changed no file'
-      : `what the plan has changed so far, ${changes.length} path(s):`,
+      : `what the plan has changed so far, ${numberOf(changes.length, 'path')}:`,
   ]
   for (const change of told) {
     lines.push(`  ${visible(change.path)} ${options.paint.dim(hashesOf(change))}`)

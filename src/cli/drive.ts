@@ -181,7 +181,7 @@ async function reporterFor(
 ): Promise<Reporter> {
   if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
   if (context.terminal === null || context.settings.quiet || task.plain === true)
-    return new (await import('./live/plain.ts')).PlainReporter(context)
+    return new (await import('./live/plain.ts')).PlainReporter(context, task.name)
   return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
 }
 

@@ -116,7 +116,7 @@ it('says when an edit would not fit, and what is not known yet', async () => {
 name: p
 tasks:
   - { id: a, edit: { file: gone.txt, find: x, replace: y } }
-  - { id: b, needs: [a], run: [echo, "\${{ tasks.a.outputs.x }}"] }
+  - { id: b, needs: [a], run: [echo, "\${{ tasks.a.outputs.files[0] }}"] }
 `,
   )
   const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))

@@ -8,7 +8,7 @@ import { isUnsealed } from '../domain/sealed.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
-import { board, card } from '../domain/views/board.ts'
+import { board, type Card, card } from '../domain/views/board.ts'
 import { briefing } from '../domain/views/briefing.ts'
 import { explain } from '../domain/views/explain.ts'
 import type { Removed } from '../domain/views/removed.ts'
@@ -20,7 +20,7 @@ import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
 import { records } from './record-answers.ts'
-import { resolveAttempt, resolveInputs } from './resolve.ts'
+import { resolveAttempt, resolveBriefing, withTitles } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 import { scopeWaits } from './scope-reservation.ts'
 
@@ -42,17 +42,17 @@ const answerers: Answerer = {
   },
   board: async (rooms, { plan }) => {
     const state = await tendedState(rooms, plan)
-    return state === null ? null : board(state)
+    return state === null ? null : await titled(state, board(state))
   },
   task: async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : card(state, found)
+    return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
   },
   briefing: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : briefing(found, await resolveInputs(state, found))
+    return state === null || found === undefined ? null : briefing(found, await resolveBriefing(state, found))
   },
   removed: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -82,7 +82,7 @@ const answerers: Answerer = {
       return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
     }
     const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
-    return { ready, explained, held }
+    return { ready: await titled(state, ready), explained, held }
   },
   record: async (rooms, { plan, since }) => {
     const state = await tendedState(rooms, plan)
@@ -92,12 +92,16 @@ const answerers: Answerer = {
   },
   records: async (rooms, { plan, tasks }) => {
     const state = await tendedState(rooms, plan)
-    return state === null
-      ? null
-      : records(
-          state,
-          tasks.flatMap(task => taskIn(state, task) ?? []),
-        )
+    if (state === null) return null
+    const found = records(
+      state,
+      tasks.flatMap(task => taskIn(state, task) ?? []),
+    )
+    const cards = await titled(
+      state,
+      found.tasks.map(record => record.card),
+    )
+    return { ...found, tasks: found.tasks.map((record, at) => ({ ...record, card: cards[at]! })) }
   },
   evaluations: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -323,3 +327,6 @@ function environmentLines(env: Attempt['env']): readonly string[] {
     return `with ${name}=${/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text)}`
   })
 }
+
+const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
+  withTitles(state, cards, ({ name }) => state.tasks.get(name))

@@ -23,6 +23,7 @@ import type {
   AttemptQuery,
   AttemptRow,
   CheckReport,
+  Conversation,
   Entry,
   Found,
   Holder,
@@ -131,6 +132,8 @@ export type Order =
       readonly definition: PlanDefinition
       readonly origin?: PlanId
       readonly session?: string
+      /** What its session holds of it: written in the same transaction as the plan. */
+      readonly conversation?: Conversation
       readonly goal?: string
       /** Who is to carry it out. */
       readonly agent?: string

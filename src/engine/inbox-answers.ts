@@ -14,6 +14,7 @@ import { type Entry, type PlanRow, type Store, StoreDamaged } from '../stores/st
 import { inboxId } from './inbox-id.ts'
 import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
+import { withTitles } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
 export interface InboxEntry extends InboxItem {
@@ -139,7 +140,8 @@ async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]
   const state = await store.state(row.id)
   if (state === null) return []
   const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
-  return [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
+  const items = [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
+  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
 }
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */

@@ -259,6 +259,44 @@ describe('what is wrong is told in place, with what to do', () => {
     expect(parsed(task('edit: {file: ci.yml, create: "ref: $${{ github.ref }}"}')).ok).toBe(true)
   })
 
+  test('what is recorded can be put into titles, descriptions, instructions and questions', () => {
+    const fine = task(
+      'title: "On ${{ plan.name }}"\ndescription: "${{ inputs.x }}"\ninstruction: "see ${{ tasks.a.status }}"\ninputs: { x: 1 }',
+    )
+    expect(parsed(fine).definition.tasks[0]).toMatchObject({ title: 'On ${{ plan.name }}' })
+    expect(parsed(task('gate: { type: question, question: "Is ${{ plan.name }} good?" }')).ok).toBe(true)
+    expect(complaints(task('title: "On ${{ plan.nme }}"'))).toEqual([
+      expect.stringContaining("the plan has no 'nme' in expressions (did you mean 'name'?"),
+    ])
+  })
+
+  test('where nothing is put in, that is told', () => {
+    const text = [
+      'planfold: 1',
+      'name: p',
+      'goal: "${{ plan.name }}"',
+      'extra: { of: "${{ others }}" }',
+      'tasks:',
+      '  - id: a',
+      '    write: ["${{ inputs.x }}"]',
+      '    when: ${{ 1 == 1 }}',
+      '    rationale: "$${{ is fine }}"',
+      '    accept: ["${{ prose }}"]',
+      '',
+    ].join('\n')
+    expect(complaints(text)).toEqual([
+      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in title, /),
+      expect.stringMatching(/^7:14 nothing is put in for .* in 'write'/),
+      "8:11 'when' is an expression already (leave out '${{' and '}}')",
+      expect.stringMatching(/^10:15 nothing is put in for .* in 'accept'/),
+    ])
+  })
+
+  test("another format's prose may hold anything", () => {
+    const steps = '{"steps": [{"step": 1, "action": "fix", "description": "the ref is ${{ github.ref }}"}]}'
+    expect(parsed(steps).definition.tasks[0]).toMatchObject({ description: 'the ref is ${{ github.ref }}' })
+  })
+
   test('a fault found by the domain is told at its task and key', () => {
     const check = () => [
       { message: 'needs itself', hint: 'remove it', task: 'b' as TaskName, key: 'needs' },
@@ -408,6 +446,25 @@ tasks:
   expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
     [10, "task 'm/1/b' needs 'c', which does not exist beside it"],
     [14, 'tasks need each other in a circle: g/y → g/x → g/y'],
+  ])
+})
+
+test('faults of two tasks with one name are told where each is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - { id: a, run: [a] }
+  - id: b
+    run: [b]
+    needs: [c]
+  - id: b
+    run: [b]
+    needs: [a]
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [7, "task 'b' needs 'c', which does not exist"],
+    [8, "two tasks are called 'b'"],
   ])
 })
 

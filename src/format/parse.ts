@@ -57,6 +57,8 @@ export interface ParseOptions {
   readonly dialect?: Dialect
   /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
   readonly known?: Iterable<string>
+  /** The text was made by a program, or translated: what only looks like an expression in its prose is no fault. */
+  readonly lenient?: true
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
@@ -84,7 +86,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   return parseDocument(
     derived(plan, trace, source),
     { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
-    options,
+    { ...options, lenient: true },
   )
 }
 
@@ -138,7 +140,7 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   const faults = [
     ...warnings,
     ...rules,
-    ...expressionFaults(shaped.data, options.known),
+    ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
@@ -168,7 +170,7 @@ function faultsInRest(
     (left.nameless && fault.code === 'unknown-reference') || (left.unrelated && RELATED.has(fault.code ?? ''))
   const checked = (options.check?.(definition) ?? []).filter(fault => !unsure(fault)).slice(0, PLACED_MAX)
   return [
-    ...expressionFaults(left.plan, left.nameless ? null : options.known),
+    ...expressionFaults(left.plan, left.nameless ? null : options.known, options),
     ...(name === null ? [NAMELESS] : []),
     ...checked.map(fault => locateFault(definition, fault)),
   ]
@@ -211,17 +213,17 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
 }
 
 function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
-  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task)
   const { message, hint, key, at = [] } = fault
+  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
   const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
 }
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
-function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
-  const index = tasks.findLastIndex(task => task.id === name)
-  if (index !== -1) return [index]
+function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
+  const same = tasks.flatMap((task, index) => (task.id === name ? [index] : []))
+  if (same.length > 0) return [same.find(index => isMeant(tasks[index]!, fault)) ?? same.at(-1)!]
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
     if (!name.startsWith(`${id}/`)) continue
     const rest = name.slice(id.length + 1)
@@ -231,6 +233,15 @@ function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
     if (inner !== null) return [at, 'subplan', ...inner]
   }
   return null
+}
+
+/** Of several tasks with one name: does this one hold what the fault is about? */
+function isMeant(task: TaskDefinition, { key, at = [], message }: Partial<DefinitionFault> = {}): boolean {
+  if (key === undefined || key === 'id') return false
+  let value: unknown = task
+  for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
+  if (typeof value !== 'string') return value !== undefined
+  return [value, at.at(-1)].some(word => message?.includes(`'${word}'`) === true)
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */

@@ -1,5 +1,5 @@
-// Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop lets
-// answers under way end and tells streams that it is over.
+// Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop tells streams
+// that it is over, lets answers under way end, and then closes the listener.
 
 import {
   createServer,
@@ -78,9 +78,11 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     connections: () => connections.count,
     cut: () => server.closeAllConnections(),
     close: async graceMs => {
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+      // Until they are out, somebody who asks `/ready` is answered, and told that it is not.
+      await connections.drain()
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       connections.close()
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
       clearTimeout(cut)
     },

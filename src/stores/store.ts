@@ -31,8 +31,15 @@ import type {
 export type * from './rows.ts'
 
 export interface Store {
-  /** Makes a plan; a name that is taken is refused with code `exists`. */
-  create(command: CommandOf<'create'>, actor: Actor, options?: { readonly once?: Once }): Promise<Updated>
+  /**
+   * Makes a plan; a name that is taken is refused with code `exists`. With a `conversation`, the session of the plan is opened when it
+   * is new and the message is added to it, in the same transaction: both are there, or neither. A closed session is refused.
+   */
+  create(
+    command: CommandOf<'create'>,
+    actor: Actor,
+    options?: { readonly once?: Once; readonly conversation?: Conversation },
+  ): Promise<Updated>
   /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
   update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
   /**
@@ -351,14 +358,22 @@ export type StreamUpdated =
   | { readonly ok: true; readonly id: string; readonly version: number; readonly replayed?: true }
   | { readonly ok: false; readonly refusal: Refusal }
 
+export interface Message {
+  readonly role: 'user' | 'agent' | 'system'
+  readonly text: string
+  readonly data?: Json
+}
+/** What a session holds of the making of a plan. */
+export interface Conversation {
+  /** Of a session that is opened by it. */
+  readonly title: string
+  readonly message?: Message
+}
+
 export type SessionEvent =
   | { readonly type: 'session.opened'; readonly title: string }
-  | {
-      readonly type: 'message.added'
-      readonly role: 'user' | 'agent' | 'system'
-      readonly text: string
-      readonly data?: Json
-    }
+  /** `plan`: the plan that was made with it. */
+  | ({ readonly type: 'message.added'; readonly plan?: PlanId } & Message)
   | { readonly type: 'session.closed' }
 export interface SessionRow {
   readonly id: string

@@ -46,6 +46,7 @@ describe('planfold adopt', () => {
     expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
     expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
     expect(asked.stdout).toContain('+by hand')
+    expect(asked.stdout).toContain('diff      what the fork changed since it was made')
     expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
     expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
 
@@ -58,6 +59,7 @@ describe('planfold adopt', () => {
 
     const undone = await here.planfold('undo', 'release')
     expect(undone.stdout).toMatch(/^take the adoption of release-fork back from release /)
+    expect((await here.planfold('log', 'release')).stdout).toContain('undoing the adoption of release-fork')
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
   })
 

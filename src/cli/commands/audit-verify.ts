@@ -41,7 +41,9 @@ export async function verify(context: Context, word: string | undefined, options
     const seals = options.seal === undefined ? [] : await readSeals(resolve(context.cwd, options.seal))
     const key = options.keyFile === undefined ? null : await keyOf(context, composed, options.keyFile)
     const meant =
-      word === undefined && (options.all === true || seals.length > 0) ? null : await meantPlan(engine, word)
+      word === undefined && (options.all === true || seals.length > 0)
+        ? null
+        : await meantPlan(engine, word, { looking: true })
     const wanted = meant === null ? seals : seals.filter(({ plan }) => plan === meant.plan)
     if (meant !== null && seals.length > 0 && wanted.length === 0)
       throw usage(`there is no seal of '${meant.name}' in ${options.seal}`, 'leave the plan out to check every seal')

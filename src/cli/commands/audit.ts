@@ -26,7 +26,7 @@ const FACTS_MAX = 400
 
 export async function audit(context: Context, word: string | undefined, options: AuditOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const from = options.since === undefined ? {} : { since: momentOf(options.since, context.now()) }
     const trail = await engine.ask({ type: 'audit', plan, ...from })
     if (trail === null) throw new Error(`bug: the plan ${plan} was found and is gone`)

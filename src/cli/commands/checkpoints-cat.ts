@@ -14,7 +14,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
   if (!isSha256(sha256))
     throw usage(`'${sha256}' is no SHA-256`, 'write its 64 hexadecimal digits, as they were printed')
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const bytes = await engine.ask({ type: 'blob', sha256 })
     if (bytes === null)
       throw notFound(

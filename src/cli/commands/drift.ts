@@ -19,7 +19,7 @@ const FILES_SHOWN_MAX = 40
 
 export async function drift(context: Context, word: string | undefined, options: DriftOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const found = await engine.ask({ type: 'drift', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     answer(context, { plan, name, drifted: hasDrifted(found), ...found }, () => lines(context, name, found, options))

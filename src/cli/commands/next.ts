@@ -21,7 +21,7 @@ export async function next(
   options: { readonly explain?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name, task } = await meantPlanAndTask(engine, first, second)
+    const { plan, name, task } = await meantPlanAndTask(engine, first, second, { looking: true })
     const explain = options.explain === true || task !== null
     const found = await engine.ask({ type: 'next', plan, explain })
     const ready = (found?.ready ?? []).filter(card => task === null || card.name === task)

@@ -9,7 +9,7 @@ import type { Diagnostic } from '../../format/diagnostic.ts'
 import type { Template } from '../../format/templates/document.ts'
 import { describeType, type Problem } from '../../format/templates/parameters.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
-import { envelope, remark } from '../answer.ts'
+import { envelope, print, remark } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { printDiagnostics } from '../diagnostics.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
@@ -62,7 +62,7 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
     )
   } else if (out === '-')
     context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
-  else context.stdout.write(`wrote ${out}; run it with: planfold run ${out}\n`)
+  else print(context, `wrote ${out}; run it with: planfold run ${out}`)
   return EXIT.done
 }
 

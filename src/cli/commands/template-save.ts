@@ -47,7 +47,7 @@ async function definitionOf(
     return { definition, remarks: ['this plan was saved from a file; nobody knows whether it works'] }
   }
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const [current, summary] = [
       await engine.ask({ type: 'definition', plan }),
       await engine.ask({ type: 'summary', plan }),

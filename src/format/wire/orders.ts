@@ -64,6 +64,17 @@ const field = z.strictObject({
   pattern: text.exactOptional(),
 })
 
+const conversation = z.strictObject({
+  title: text,
+  message: z
+    .strictObject({
+      role: z.enum(['user', 'agent', 'system']),
+      text: z.string().min(1).max(200_000),
+      data: json.exactOptional(),
+    })
+    .exactOptional(),
+})
+
 const imported = z.strictObject({
   task,
   status: z.enum(['pending', 'completed', 'failed', 'skipped', 'abandoned', 'cancelled']),
@@ -114,6 +125,7 @@ export const ORDERS = {
     agent: reference.exactOptional(),
     taken: z.enum(['refuse', 'number']).exactOptional(),
     source: source.exactOptional(),
+    conversation: conversation.exactOptional(),
     imported: z.array(imported).max(LIST_MAX).exactOptional(),
   }),
   revise: of('revise', {

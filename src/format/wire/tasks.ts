@@ -82,7 +82,7 @@ const list = z.strictObject({
   plan_id: reference.optional().meta({ description: 'Only of this plan: its UUID or name.' }),
   agent_id: reference.optional().meta({ description: 'Only what this agent is to do.' }),
   status: word.taskStates.optional(),
-  limit: part.whole(1, 500).optional().meta({ description: 'How many at most.' }),
+  limit: part.limit,
   cursor: part.cursor,
 })
 export const listQuery = wire(list)

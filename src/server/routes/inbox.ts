@@ -63,7 +63,10 @@ export const inboxRoutes: readonly AnyRoute[] = [
           hint: failed.result.failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
           more: { ...moved, verdicts: onWire(failed.result.verdicts ?? []) },
         })
-      return ok({ id: call.params.id!, answer, told: toldOf(events).map(sentence), ...held, ...moved }, moved.version)
+      return ok(
+        { id: call.params.id!, answer, told: toldOf(events).map(event => sentence(event)), ...held, ...moved },
+        moved.version,
+      )
     },
   }),
   route({

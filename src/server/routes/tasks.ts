@@ -184,10 +184,8 @@ async function needsOf(
   return faults.length === 0 ? found : unfit('body', faults)
 }
 
-const LIMIT_DEFAULT = 100
-
 async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
-  const { plan_id, agent_id: assignee, status: statuses, limit = LIMIT_DEFAULT, cursor } = call.query
+  const { plan_id, agent_id: assignee, status: statuses, limit, cursor } = call.query
   const plan = plan_id === undefined ? null : await findPlan(call, plan_id)
   if (plan !== null && isProblem(plan)) return plan
   const where =

@@ -53,7 +53,8 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
 
 export function* impossibleOutcomes({ graph, options: { decided } }: Ground): Iterable<Finding> {
   for (const task of graph.tasks) {
-    if (task.on === undefined) continue
+    // The edges of a task that finds its items belong to the children it will have.
+    if (task.on === undefined || task.action.type === 'items') continue
     const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
     const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
     for (const outcome of Object.keys(task.on)) {
