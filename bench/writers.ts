@@ -76,7 +76,9 @@ async function write(address: string, round: number) {
 
 /** User and system time of a process, in ticks of 10 ms. */
 function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
@@ -87,7 +89,10 @@ function makeRepository(root: string): void {
     writeFileSync(join(inside, `file-${at}.txt`), `${at}\n`.repeat(100))
   }
   const git = (...argv: readonly string[]) =>
-    execFileSync('git', ['-c', 'user.name=b', '-c', 'user.email=b@example.com', ...argv], { cwd: root, stdio: 'ignore' })
+    execFileSync('git', ['-c', 'user.name=b', '-c', 'user.email=b@example.com', ...argv], {
+      cwd: root,
+      stdio: 'ignore',
+    })
   git('init', '-q')
   writeFileSync(join(root, '.gitignore'), '.planfold/\n')
   git('add', '-A')

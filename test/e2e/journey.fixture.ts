@@ -107,6 +107,7 @@ function steady(text: string): string {
     .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
     .replace(/\b\d+(\.\d+)? ?(ms|s)\b(?! \w+ later)/g, '<duration>')
     .replace(/ +<duration>/g, ' <duration>')
-    .replace(/(just now|<duration> ago)/g, '<some time ago>')
+    .replace(/(just now|<duration> ago)(?: {2,})?/g, '<some time ago>  ')
+    .replace(/changed +title/g, 'changed  title')
     .replace(/[ \t]+$/gm, '')
 }

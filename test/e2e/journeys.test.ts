@@ -348,6 +348,38 @@ ${[0, 1, 2, 3, 4]
     await j.end()
   })
 
+  it('a session, paused and resumed', async () => {
+    j = await journey('session', 'A session, paused and resumed')
+    const plan = (name: string): string => `planfold: 1
+name: ${name}
+session: monday
+tasks:
+  - id: draft
+    title: Write the ${name}
+  - id: send
+    needs: [draft]
+    write: [${name}.txt]
+    network: []
+    run: echo sent > ${name}.txt
+`
+    await j.file('letter.yaml', plan('letter'))
+    await j.file('invoice.yaml', plan('invoice'))
+    await j.run('planfold run letter.yaml', { exit: 4 })
+    await j.run('planfold run invoice.yaml', { exit: 4 })
+    j.say('Two plans of one conversation. Ana goes to lunch and holds both.')
+    await j.run("planfold pause --session monday -m 'lunch'")
+    await j.run('planfold list --session monday')
+    await j.run('planfold claim letter --as agent-1', { exit: 3 })
+    j.say('Back again.')
+    await j.run('planfold resume --session monday', { exit: 4 })
+    await j.run('planfold status --session monday')
+    await j.run('planfold done letter draft --as agent-1')
+    await j.run('planfold done invoice draft --as agent-1')
+    await j.run('planfold resume --session monday')
+    await j.run('cat letter.txt invoice.txt')
+    await j.end()
+  })
+
   it('a service, restarted, and a browser that is still signed in', async () => {
     j = await journey('service-restart', 'A service, restarted, and a browser that is still signed in')
     await j.file(

@@ -7,6 +7,7 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/pla
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import { type Known, printCriterion, readCriterion } from '../criteria.ts'
 import { asLiteral } from '../template.ts'
+import type { DataReferences } from './data-references.ts'
 import type { StatusOf } from './dialect.ts'
 import { slug } from './naming.ts'
 import type { Draft, Fields } from './reading.ts'
@@ -128,11 +129,20 @@ export function taskStatusWord(
   return open === 'pending' && word === words.print('pending') ? null : word
 }
 
-/** Inputs are data, whatever they look like: nothing in them is an expression of ours. */
-export function moveInputs(fields: Fields, from: string): void {
+/**
+ * Inputs are data, whatever they look like: nothing in them is an expression of ours, except references to other steps. Without
+ * `data`, nothing in them refers to anything.
+ */
+export function moveInputs(
+  draft: Draft,
+  fields: Fields,
+  from: string,
+  data: { readonly step: TaskName; readonly references: DataReferences } | null = null,
+): void {
   const value = fields.map[from]
   if (!Object.hasOwn(fields.map, from) || !isMap(value) || fields.said('inputs') !== undefined) return
-  fields.put('inputs', asLiteral(fields.take(from) as Json), from)
+  const literal = asLiteral(fields.take(from) as Json)
+  fields.put('inputs', data === null ? literal : data.references.read(draft, fields, data.step, literal), from)
 }
 
 /** A list of criteria; anything stranger than sentences and maps stays for `extra`. Read the inputs first. */
