@@ -97,6 +97,8 @@ export type Command =
       readonly held?: true
       readonly by: string
       readonly result: Result
+      /** It was reported as done, and judged not to be: the attempt goes on until its limit. Absent in journals from before that. */
+      readonly unaccepted?: true
       /** As with a claim, when nobody has claimed it. */
       readonly consent?: Found
     }

@@ -130,6 +130,15 @@ export type Event =
       readonly goneBack?: number
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
+  /** Reported as done and not accepted: whoever has claimed it keeps it and goes on with the same attempt. */
+  | {
+      readonly type: 'report.refused'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly failure: Failure
+      readonly verdicts: readonly Verdict[]
+    }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
   | ({ readonly type: 'gate.opened'; readonly task: TaskName } & GateQuestion)
   | {

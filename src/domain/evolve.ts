@@ -189,6 +189,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'attempt.lost':
     case 'attempt.parked':
     case 'retry.scheduled':
+    case 'report.refused':
       evolveAttempt(state, taskOf(state, event.task), event, now)
       return
     case 'gate.opened':

@@ -153,6 +153,7 @@ const TASK_KEYS = [
   'addedAt',
   'annotations',
   'evaluations',
+  'refused',
 ] as const satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

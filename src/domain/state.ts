@@ -164,6 +164,8 @@ export interface TaskState {
   failures: number
   /** Attempts of this visit whose outcome nobody knows. */
   lost: number
+  /** Reports of this attempt that were not accepted. */
+  refused: number
   readiedAt: Millis | null
   startedAt: Millis | null
   endedAt: Millis | null

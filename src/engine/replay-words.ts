@@ -111,6 +111,7 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'attempt.failed': true,
   'attempt.lost': true,
   'attempt.parked': true,
+  'report.refused': true,
   'retry.scheduled': true,
   'gate.opened': true,
   'gate.decided': true,

@@ -60,6 +60,7 @@ const JOURNALED: { readonly [T in EventType]: true } = {
   'attempt.failed': true,
   'attempt.lost': true,
   'attempt.parked': true,
+  'report.refused': true,
   'retry.scheduled': true,
   'recovery.chosen': true,
   'breaker.opened': true,

@@ -71,6 +71,10 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       const { visit, attempt, result } = event
       return { visit, attempt, ...resultFacts(result, hashOf) }
     }
+    case 'report.refused': {
+      const { visit, attempt, failure } = event
+      return { visit, attempt, failure: failure.message }
+    }
     case 'attempt.lost':
       return some({ visit: event.visit, attempt: event.attempt, reason: event.reason, byUs: event.byUs })
     case 'attempt.parked':

@@ -206,6 +206,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'attempt.failed':
     case 'attempt.lost':
     case 'attempt.parked':
+    case 'report.refused':
     case 'retry.scheduled':
       return 'attempt'
     case 'workspace.restored':

@@ -86,6 +86,8 @@ export function sentence(event: Event): string {
       return `${event.task} lost${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
+    case 'report.refused':
+      return `the report of ${event.task} is refused, and its claim stays: ${event.failure.message}`
     case 'retry.scheduled':
       return `${event.task} will be tried again`
     case 'gate.opened':

@@ -281,6 +281,10 @@ describe('timeline', () => {
       },
       'revision 2: better',
     ],
+    'report.refused': [
+      { type: 'report.refused', ...attempt, failure, verdicts: [] },
+      'the report of a is refused, and its claim stays: it said no',
+    ],
     'task.imported': [
       { type: 'task.imported', tasks: [{ task: a, status: 'completed' }] },
       'brought along: a completed',
