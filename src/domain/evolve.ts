@@ -273,6 +273,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         return paths.length + one.more === 0 ? [] : [{ ...one, paths }]
       })
       return
+    case 'outputs.checked':
+      state.lostOutputs = event.lost
+      return
     case 'note.added':
       return
     case 'task.added':

@@ -778,6 +778,26 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.succeed('ship')
     return journal
   },
+  'lost-output': () => {
+    const outputs = { report: { from: 'file', file: 'report.json' } } as const
+    const scope = { write: ['report.json'], network: [], outputs }
+    const definition = plan('lost-output', task('make', scope), task('use', { needs: ['make'] }), {
+      recovery: { outputs: 'remake' },
+    })
+    const journal = begin(definition, { rules: 4 })
+    journal.prepare('make', { preimage: numberedSha(7) })
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    const lost = { task: name('make'), visit: 1, output: 'report', file: 'report.json' } as const
+    journal.settle('use', interrupted())
+    journal.must({ type: 'decide', task: name('use'), verdict: 'again', rationale: 'it did not happen' })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [{ ...lost, what: 'changed' }] })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [{ ...lost, what: 'missing' }] })
+    journal.prepare('make', { preimage: numberedSha(7) })
+    journal.succeed('make', { outputs: { report: { tests: 4 } } })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [] })
+    journal.succeed('use')
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -851,6 +871,7 @@ describe('the golden journals', () => {
       'attempt.lost': true,
       'attempt.parked': true,
       'report.refused': true,
+      'outputs.checked': true,
       'retry.scheduled': true,
       'gate.opened': true,
       'gate.decided': true,

@@ -143,6 +143,7 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'revision.proposed': true,
   'revision.declined': true,
   'assessment.made': true,
+  'outputs.checked': true,
   'notice.sent': true,
   'task.added': true,
   'plan.annotated': true,

@@ -165,6 +165,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'workspace.restored':
       case 'files.restored':
       case 'note.added':
+      case 'outputs.checked':
       case 'recovery.chosen':
       case 'breaker.opened':
       case 'breaker.closed':

@@ -1,5 +1,7 @@
 // Fix, and go on: a plan that failed is run again from its file, as a person does it after the first red line.
 
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Place, place } from './planfold.fixture.ts'
 
@@ -173,5 +175,51 @@ describe('an agent', () => {
     const waiting = here.start('claim', '--wait', '--as', 'bo')
     await here.planfold('done', 'first', 'a')
     expect(await waiting.ended).toMatchObject({ exit: 0, stdout: expect.stringContaining('task   b') })
+  })
+})
+
+describe('output files that are gone', () => {
+  const plan = (recovery: string) =>
+    `planfold: 1\nname: o\n${recovery}tasks:\n  - { id: make, write: [out/**], network: [], run: "mkdir -p out; echo '{}' > out/r.json; echo text > out/t.txt", outputs: { r: { file: out/r.json }, t: { file: out/t.txt } } }\n  - { id: ask, needs: [make], gate: approval }\n`
+
+  it('are told when the plan is taken up, once, and by drift', async () => {
+    await here.write('o.yaml', plan(''))
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    rmSync(join(here.folder, 'out/r.json'))
+    await here.write('out/t.txt', 'mine\n')
+    expect((await here.planfold('resume', 'o')).stdout).toContain(
+      "not as it was left: output 'r' of make (out/r.json is missing), output 't' of make (out/t.txt is changed)",
+    )
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    const drifted = await here.planfold('drift', 'o')
+    expect(drifted.stdout).toContain("make: 'r' is missing (out/r.json); planfold retry o make makes it again")
+    expect(drifted.stdout).toContain("make: 't' is changed (out/t.txt)")
+    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+
+  it('are made again where the plan says so, and nobody is asked about what is theirs', async () => {
+    await here.write('o.yaml', plan('recovery: { outputs: remake }\n'))
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    await here.write('out/t.txt', 'mine\n')
+    rmSync(join(here.folder, 'out/r.json'))
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('make started')
+    expect(await here.read('out/t.txt')).toBe('mine\n')
+    await here.write('out/t.txt', 'text\n')
+    const resumed = await here.planfold('resume', 'o')
+    expect(resumed.stdout).toContain('make succeeded')
+    expect(await here.read('out/r.json')).toBe('{}\n')
+    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
+  })
+
+  it('are no loss when a later task of the plan removed them', async () => {
+    await here.write(
+      'o.yaml',
+      `planfold: 1\nname: o\ntasks:\n  - { id: make, write: [r.txt], network: [], run: "echo 1 > r.txt", outputs: { r: { file: r.txt } } }\n  - { id: tidy, needs: [make], write: [r.txt], network: [], run: "rm r.txt" }\n  - { id: ask, needs: [tidy], gate: approval }\n`,
+    )
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    expect((await here.planfold('drift', 'o')).stdout).not.toContain('missing')
   })
 })

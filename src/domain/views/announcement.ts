@@ -74,6 +74,7 @@ const JOURNALED: { readonly [T in EventType]: true } = {
   'revision.proposed': true,
   'revision.declined': true,
   'assessment.made': true,
+  'outputs.checked': true,
   'criterion.judged': true,
   'workspace.restored': true,
   'files.restored': true,

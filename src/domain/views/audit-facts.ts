@@ -81,6 +81,8 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       return { reason: event.evidence.reason, effect: event.evidence.effect, startedAt: event.evidence.startedAt }
     case 'workspace.restored':
       return some({ to: event.to, saved: event.saved, files: event.files?.length })
+    case 'outputs.checked':
+      return { lost: event.lost.map(({ task, output, file, what }) => ({ task, output, file, what })) }
     case 'files.restored':
       return { saved: event.saved, changes: event.changes, paths: event.paths, by: event.by }
     case 'compensation.started':

@@ -211,6 +211,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
       return 'attempt'
     case 'workspace.restored':
     case 'files.restored':
+    case 'outputs.checked':
       return 'files'
     case 'compensation.started':
     case 'compensation.finished':

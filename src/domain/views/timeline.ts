@@ -3,6 +3,7 @@
 import { countedVisits } from '../counted-visits.ts'
 import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
+import type { LostOutput } from '../result.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
 
 export interface Moment {
@@ -86,6 +87,10 @@ export function sentence(event: Event): string {
       return `${event.task} lost${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
+    case 'outputs.checked':
+      return event.lost.length === 0
+        ? 'all declared outputs are as they were left again'
+        : `not as it was left: ${names(event.lost.map(lostWords))}`
     case 'report.refused':
       return `the report of ${event.task} is refused, and its claim stays: ${event.failure.message}`
     case 'retry.scheduled':
@@ -183,3 +188,6 @@ function again(event: { readonly visit: number; readonly attempt: number; readon
   )
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
+
+const lostWords = ({ task, output, file, what }: LostOutput): string =>
+  `output '${output}' of ${task} (${file} is ${what})`
