@@ -7,6 +7,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: 'test/temporary-folder.ts',
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts'],
@@ -17,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          globalSetup: 'test/temporary-folder.ts',
           sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 60_000,
@@ -27,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'crash',
+          globalSetup: 'test/temporary-folder.ts',
           sequence: { groupOrder: 2 },
           include: ['test/crash/**/*.test.ts'],
           testTimeout: 600_000,

@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,7 +11,7 @@ import { VERSION } from './cli/version.ts'
 import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
-import type { Engine, Worker } from './engine/engine.ts'
+import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { type Feed, openFeed } from './engine/feed.ts'
 import { LifeSignFiles } from './engine/life-signs.ts'
@@ -29,9 +29,11 @@ import { makeFolder } from './safety/make-folder.ts'
 import { thisHost } from './stores/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
 import type { Git } from './workspace/git/git.ts'
+import { captureBetweenRollbacks } from './workspace/rollback-hold.ts'
 import { openWorkspace } from './workspace/scope-workspace.ts'
 import type { SnapshotsOptions } from './workspace/snapshots.ts'
-import type { Snapshots } from './workspace/workspace.ts'
+import { StatCache } from './workspace/stat-cache.ts'
+import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export interface ComposeOptions {
   /** Where the person stands; the workspace root is found upwards from here. */
@@ -52,7 +54,7 @@ export interface ComposeOptions {
 type Environment = { readonly [name: string]: string | undefined }
 
 export interface Composed {
-  readonly engine: Engine
+  readonly engine: EngineInProcess
   readonly worker: Worker
   /** What live streams are fed from. */
   readonly feed: Feed
@@ -65,6 +67,8 @@ export interface Composed {
   readonly git: Git
   /** What in the environment is not followed, though it was meant to be: a sentence each. */
   readonly warnings: readonly string[]
+  /** Tells this listener, instead of the one before, while the files of the workspace are looked at. */
+  onProgress(listener: OnProgress): void
   close(): Promise<void>
 }
 
@@ -113,7 +117,10 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const runners = new Map<ActionType, Runner>(
     [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
   )
-  const files = (folder: string) => filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment })
+  let listener: OnProgress = () => {}
+  const onProgress: OnProgress = progress => listener(progress)
+  const files = (folder: string) =>
+    filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment, onProgress })
   const rooms: Rooms = {
     store,
     ...files(root),
@@ -148,6 +155,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     now: clock.now,
     git: rooms.git as Git,
     warnings: fault === null ? [] : [fault],
+    onProgress: told => {
+      listener = told
+    },
     async close() {
       await worker.close()
       await tracer?.flush()
@@ -162,10 +172,19 @@ function filesIn(
   { environment, ...options }: Omit<SnapshotsOptions, 'root'> & { readonly environment: Environment },
 ): Required<Pick<Rooms, 'workspace' | 'snapshots' | 'git'>> {
   const scratch = join(options.stateDir, 'scratch')
+  let opened: StatCache | null = null
+  // One for both, so that what the one has hashed need not be read by the other.
+  const cache = (): StatCache => {
+    opened ??= new StatCache(options.stateDir, realpathSync(root))
+    return opened
+  }
   return {
-    workspace: openWorkspace({ root, ...options }),
+    workspace: captureBetweenRollbacks(
+      { root, stateDir: options.stateDir },
+      openWorkspace({ root, ...options, cache }),
+    ),
     snapshots: whenAsked<Snapshots>(async () =>
-      (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options }),
+      (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options, cache }),
     ),
     git: whenAsked<Git>(async () =>
       (await import('./workspace/git/open-git.ts')).openGit({ root, scratch, environment }),

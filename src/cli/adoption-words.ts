@@ -1,13 +1,13 @@
 // An adoption as lines for a person: what would become of each file, where something changed here since the fork was made, the
 // commands that go on, and what was done.
 
+import { numberOf } from '../domain/number-of.ts'
 import type { AdoptionPreview, FilePreview } from '../engine/engine.ts'
 import type { ForkAdoption } from '../operations/adopt-fork.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
+import { escapeForTerminal, shellWord } from '../safety/terminal.ts'
 import type { Choice } from '../workspace/workspace.ts'
-import { many } from './checkpoint-words.ts'
 import type { Context } from './context.ts'
-import { shellWord, shownPath } from './path-words.ts'
+import { shownPath } from './path-words.ts'
 
 export type Foreseen = Extract<AdoptionPreview, { ok: true }>
 export type ChoiceOf = (path: string) => Choice | null
@@ -45,7 +45,7 @@ export function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: C
   )
   const open = undecidedIn(preview, choiceOf).length
   const counts = [
-    ...(files.length > same.length ? [many(files.length - same.length, 'path')] : []),
+    ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
     ...(open === 0 ? [] : [`${open} changed here as well`]),
     ...(same.length === 0 ? [] : [`${same.length} the same here already`]),
   ]
@@ -55,7 +55,7 @@ export function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: C
     line('from', SEEN[seen]),
     line('files', counts.length === 0 ? 'it changed nothing' : counts.join(', ')),
     ...told.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
-    ...(told.length > FILES_MAX ? [line('', `and ${many(told.length - FILES_MAX, 'path')} more`)] : []),
+    ...(told.length > FILES_MAX ? [line('', `and ${numberOf(told.length - FILES_MAX, 'path')} more`)] : []),
     ...left.map(({ path, reason }) => line('missing', `${shownPath(path)}: ${reason}`)),
   ]
 }
@@ -112,7 +112,7 @@ export function adoptedLines(
     line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
   ])
   const what =
-    end === null ? 'nothing was left to adopt' : `adopted into ${into.name}; ${many(end.paths, 'path')} changed`
+    end === null ? 'nothing was left to adopt' : `adopted into ${into.name}; ${numberOf(end.paths, 'path')} changed`
   return [
     `${left.length === 0 ? paint.green('✔') : paint.yellow('!')} ${paint.bold(fork)}: ${escapeForTerminal(what)}`,
     ...left,

@@ -3,6 +3,7 @@
 
 import type { Analysis, Severity } from '../domain/analysis/analyze.ts'
 import { spoken } from '../domain/analysis/spoken.ts'
+import { numberOf } from '../domain/number-of.ts'
 import { printMoney } from '../format/units.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Placed } from './commands/analyze.ts'
@@ -158,4 +159,4 @@ function listed(counts: Analysis['counts']['action']): string {
     .join(', ')
 }
 
-const number = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const number = numberOf

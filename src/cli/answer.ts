@@ -1,5 +1,6 @@
 // What a command says: a versioned envelope with --json, else lines of text. Every JSON answer of the CLI has this shape.
 
+import { shellWord } from '../safety/terminal.ts'
 import type { Context } from './context.ts'
 import type { Complaint } from './exit.ts'
 
@@ -11,14 +12,31 @@ export function answer(context: Context, data: unknown, lines: () => string | re
   else print(context, lines())
 }
 
+/** The same for a document, which is printed as it is. */
+export function answerDocument(context: Context, data: unknown, lines: () => string | readonly string[]): void {
+  if (context.settings.json) context.stdout.write(envelope({ data }))
+  else printDocument(context, lines())
+}
+
 export function print(context: Context, lines: string | readonly string[]): void {
+  printDocument(context, withDir(context, typeof lines === 'string' ? lines : lines.join('\n')))
+}
+
+export function printDocument(context: Context, lines: string | readonly string[]): void {
   const text = typeof lines === 'string' ? lines : lines.join('\n')
   if (text !== '') context.stdout.write(`${text}\n`)
 }
 
+const COMMAND = /(?<![\w./-])planfold (?=[a-z])/g
+
+/** Commands that we name lead to the same state when they are pasted: with `--dir` where it was told. */
+export function withDir({ settings: { dir } }: Pick<Context, 'settings'>, text: string): string {
+  return dir === undefined ? text : text.replace(COMMAND, () => `planfold --dir ${shellWord(dir)} `)
+}
+
 /** Something said beside the answer; not for scripts and not for the quiet. */
 export function remark(context: Context, line: string): void {
-  if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${line}\n`)
+  if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${withDir(context, line)}\n`)
 }
 
 /** One line of JSON; inside it every control character is escaped by JSON itself. */

@@ -1,5 +1,6 @@
 // What happened to a path between two looks, in words.
 
+import { numberOf } from '../domain/number-of.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
 
 export interface Happened {
@@ -17,7 +18,7 @@ export function happenedTo({ before, after }: Change): Happened {
   if (before.type === 'directory') return { happened: 'mode', how: modes }
   const now = after as typeof before
   if (before.sha256 === now.sha256) return { happened: 'mode', how: modes }
-  const sizes = `${before.size} → ${now.size} bytes`
+  const sizes = `${before.size} → ${numberOf(now.size, 'byte')}`
   return { happened: 'changed', how: modes === null ? sizes : `${sizes}, mode ${modes}` }
 }
 
@@ -29,7 +30,7 @@ const octal = (mode: number): string => (mode & 0o7777).toString(8).padStart(3, 
 function kindOf(entry: TreeEntry): string {
   switch (entry.type) {
     case 'file':
-      return `${entry.size} bytes`
+      return `${numberOf(entry.size, 'byte')}`
     case 'link':
       return `link to ${entry.target}`
     case 'directory':

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-function setup(more: { opened?: string | null; json?: boolean; debug?: boolean } = {}) {
+function setup(more: { opened?: string | null; json?: boolean; debug?: boolean; dir?: string } = {}) {
   const said = { stdout: '', stderr: '' }
   const context = {
     stdout: { write: (text: string) => (said.stdout += text) },
@@ -21,13 +21,33 @@ function setup(more: { opened?: string | null; json?: boolean; debug?: boolean }
     environment: more.debug === true ? { PLANFOLD_DEBUG: '1' } : {},
     now: () => 0,
     paint: paint(false),
-    settings: { json: more.json === true, quiet: false, color: false },
+    settings: {
+      json: more.json === true,
+      quiet: false,
+      color: false,
+      ...(more.dir === undefined ? {} : { dir: more.dir }),
+    },
     opened: more.opened ?? null,
   }
   return { context: context as unknown as Context, said }
 }
 
 describe('a complaint', () => {
+  it('gives a hint that can be pasted where --dir was told', async () => {
+    const error = usage('no', 'go on with: planfold resume hello, or look at `planfold list`; ./planfold stays')
+    const plain = setup({ dir: 'my state' })
+    await complain(plain.context, error)
+    expect(plain.said.stderr).toContain(
+      "hint: go on with: planfold --dir 'my state' resume hello, or look at `planfold --dir 'my state' list`; ./planfold stays\n",
+    )
+    const json = setup({ dir: 'state', json: true })
+    await complain(json.context, error)
+    expect(JSON.parse(json.said.stdout).error.hint).toContain('planfold --dir state resume hello')
+    const none = setup()
+    await complain(none.context, error)
+    expect(none.said.stderr).toContain('go on with: planfold resume hello')
+  })
+
   it('is a message and a hint, escaped', async () => {
     const { context, said } = setup()
     expect(await complain(context, usage("no plan '\u001b[2J'", 'name one'))).toBe(2)

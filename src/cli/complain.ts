@@ -4,16 +4,22 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { escapeForTerminal } from '../safety/terminal.ts'
-import { errorEnvelope } from './answer.ts'
+import { errorEnvelope, withDir } from './answer.ts'
 import type { Context } from './context.ts'
 import { printDiagnostics } from './diagnostics.ts'
 import { Complaint, complaintOf, EXIT } from './exit.ts'
 
 export async function complain(context: Context, error: unknown): Promise<number> {
-  const complaint = complaintOf(error) ?? (await bug(context, error))
+  const complaint = inPlace(context, complaintOf(error) ?? (await bug(context, error)))
   if (context.settings.json) context.stdout.write(errorEnvelope(complaint))
   else context.stderr.write(`${lines(context, complaint).join('\n')}\n`)
   return complaint.exit
+}
+
+/** With a hint that can be pasted. */
+function inPlace(context: Context, complaint: Complaint): Complaint {
+  const { exit, code, message, hint, diagnostics, details } = complaint
+  return hint === null ? complaint : new Complaint(exit, code, message, withDir(context, hint), diagnostics, details)
 }
 
 function lines({ paint }: Context, { message, hint, diagnostics }: Complaint): readonly string[] {

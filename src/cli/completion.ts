@@ -1,24 +1,31 @@
 // Shell completion, generated from the commander program: commands, their options, and what an option may be. The script
-// is static; plan names are asked from `planfold list` when there is a plan to name.
+// is static; names of plans, tasks and checkpoints are asked from `planfold names` when there is one to name.
 
-import type { Command, Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 export const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish']
+
+/** What `planfold names` lists. `where`: checkpoints, and tasks to go back to; `meant`: plans, and the tasks of the only open one. */
+export const NAME_KINDS = ['plan', 'meant', 'task', 'checkpoint', 'where'] as const
+export type NameKind = (typeof NAME_KINDS)[number]
 
 interface Word {
   readonly name: string
   readonly description: string
   readonly options: readonly Option[]
-  /** Its first argument is a plan. */
-  readonly takesPlan: boolean
+  /** What each of its arguments names; null for what is no name. */
+  readonly kinds: readonly (NameKind | null)[]
+  /** A file may stand where its first name stands. */
+  readonly takesFile: boolean
   readonly choices: readonly string[]
   /** Words of its own, as in `checkpoints diff`. */
   readonly words: readonly Word[]
 }
 
 export function completionScript(program: Command, shell: Shell): string {
-  const words = program.commands.map(command => wordOf(program, command))
+  const shown = program.createHelp().visibleCommands(program)
+  const words = program.commands.filter(command => shown.includes(command)).map(command => wordOf(program, command))
   switch (shell) {
     case 'bash':
       return bash(words)
@@ -33,45 +40,98 @@ export function completionScript(program: Command, shell: Shell): string {
 
 function wordOf(program: Command, command: Command): Word {
   const [first] = command.registeredArguments
+  const kinds = command.registeredArguments.map(argument => kindOf(argument, command))
   return {
     name: command.name(),
     description: command.summary() || command.description(),
     options: [...command.options, ...program.options],
-    takesPlan: first?.name().toLowerCase().includes('plan') === true,
+    // Where a task follows, the plan may be left out.
+    kinds: kinds.map((kind, at) => (kind === 'plan' && kinds[at + 1] === 'task' ? 'meant' : kind)),
+    takesFile: first?.name().includes('file') === true,
     choices: first?.argChoices ?? [],
     words: command.commands.map(inner => wordOf(program, inner)),
   }
 }
 
+function kindOf(argument: Argument, command: Command): NameKind | null {
+  const name = argument.name().toLowerCase()
+  if (name === 'task' || name === 'checkpoint') return name
+  if (command.parent?.name() === 'checkpoints' && (name === 'from' || name === 'to')) return 'checkpoint'
+  return name.includes('plan') || ['a', 'b', 'fork'].includes(name) ? 'plan' : null
+}
+
+function optionKind({ flags: text }: Option): NameKind | null {
+  const [, named] = /<(plan|task|where)(?:\.\.\.)?>/.exec(text) ?? []
+  return (named as NameKind | undefined) ?? null
+}
+
 const flags = (option: Option): readonly string[] =>
   [option.long, option.short].filter(flag => flag !== undefined && flag !== null)
-// Names and titles never reach the script; commands and options are our own words, without quotes.
-const PLANS = 'planfold list --json 2>/dev/null | grep -o \'"name":"[A-Za-z0-9._-]*"\' | cut -d\'"\' -f4'
+
+// Titles never reach the script, and of names only those in plain characters; commands and options are our own words, without
+// quotes.
 
 function bash(words: readonly Word[]): string {
   const caseOf = (word: Word, pattern: string): string => {
-    const options = word.options.flatMap(flags).join(' ')
+    const { options, kinds } = word
+    const inner = word.words.find(({ name }) => name === 'list' || name === 'show')
     const values = [...word.words.map(({ name }) => name), ...word.choices]
-    if (word.choices.length === 0 && (word.takesPlan || word.words.some(each => each.takesPlan)))
-      values.push(`$(${PLANS})`)
-    return `    ${pattern}) options="${options}"; values="${values.join(' ')}" ;;`
+    const valued = options.filter(option => option.required || option.optional)
+    const named = valued.flatMap(option => flags(option).map(flag => `${flag}:${optionKind(option) ?? ''}`))
+    return `    ${pattern}) options="${options.flatMap(flags).join(' ')}"; values="${values.join(' ')}"; kinds=(${[
+      ...(kinds.length === 0 && inner !== undefined ? inner.kinds : kinds),
+    ]
+      .map((kind, at) => (kind === null ? '-' : word.takesFile && at === 0 ? `${kind}+` : kind))
+      .join(' ')}); takes=" ${named.join(' ')} " ;;`
   }
   const cases = words.flatMap(word => [
     ...word.words.map(inner => caseOf(inner, `"${word.name} ${inner.name}"`)),
     caseOf(word, `"${word.name} "*`),
   ])
+  // Options of all commands may stand before the command.
+  const globals = '--dir|--as'
+  const nested = words.flatMap(word => word.words.map(inner => `"${word.name} ${inner.name}"`)).join('|')
   return `# planfold completion: eval "$(planfold completion bash)"
 _planfold() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" command="" inner="" options="" values="" word
+  local current="\${COMP_WORDS[COMP_CWORD]}" command="" inner="" options="" values="" takes="" kind="" word skip="" first="" files=yes
+  local -a kinds=() args=() place=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) if [[ -z "$command" ]]; then command="$word"; else inner="$word"; break; fi ;; esac
+    if [[ -n "$skip" ]]; then skip=""; continue; fi
+    case "$word" in
+      ${globals}) skip="$word" ;;
+      -*) ;;
+      *) if [[ -z "$command" ]]; then command="$word"; else inner="$word"; break; fi ;;
+    esac
   done
+  skip=""
   case "$command $inner" in
     " ") options="--help --version"; values="${words.map(word => word.name).join(' ')}" ;;
 ${cases.join('\n')}
   esac
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    if [[ -n "$skip" ]]; then
+      if [[ "$skip" == --dir ]]; then place=(--dir "$word"); fi
+      skip=""
+    elif [[ "$word" == -* ]]; then
+      if [[ "$takes" == *" $word:"* ]]; then skip="$word"; fi
+    else args+=("$word"); fi
+  done
+  args=("\${args[@]:1}")
+  case "$command $inner" in ${nested}) args=("\${args[@]:1}") ;; esac
+  first="\${args[0]:-}"
+  if [[ -n "$skip" ]]; then
+    kind="\${takes#* $skip:}"; kind="\${kind%% *}"; values=""
+  elif [[ "$current" != -* ]]; then kind="\${kinds[\${#args[@]}]:-}"; fi
+  case "$kind" in
+    ""|-) ;;
+    *) values="$values $(planfold "\${place[@]}" names "\${kind%+}" $first 2>/dev/null)"
+       case "$kind" in *+) ;; *) files="" ;; esac ;;
+  esac
   if [[ "$current" == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$current"))
-  else COMPREPLY=($(compgen -W "$values" -- "$current") $(compgen -f -- "$current")); fi
+  else
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+    if [[ -n "$files" ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
+  fi
 }
 complete -o filenames -F _planfold planfold`
 }
@@ -79,26 +139,34 @@ complete -o filenames -F _planfold planfold`
 function fish(words: readonly Word[]): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = ['# planfold completion: planfold completion fish | source']
-  const add = (word: Word, when: string): void => {
+  // The words so far are `planfold`, the command, perhaps a word of its own, then the arguments.
+  const names = (kind: NameKind, first: number): string => `(planfold names ${kind} (commandline -opc)[${first}])`
+  const add = (word: Word, when: string, first: number): void => {
     for (const option of word.options) {
       const long = option.long === undefined || option.long === null ? '' : ` -l ${option.long.slice(2)}`
       const short = option.short === undefined || option.short === null ? '' : ` -s ${option.short.slice(1)}`
+      const kind = optionKind(option)
+      const given = kind === null ? '' : ` -a ${quote(names(kind, first))}`
       lines.push(
-        `complete -c planfold ${when}${long}${short}${option.required ? ' -r' : ''} -d ${quote(option.description)}`,
+        `complete -c planfold -n '${when}'${long}${short}${option.required ? ' -r' : ''}${given} -d ${quote(option.description)}`,
       )
     }
-    if (word.choices.length > 0) lines.push(`complete -c planfold ${when} -f -a ${quote(word.choices.join(' '))}`)
-    else if (word.takesPlan) lines.push(`complete -c planfold ${when} -a ${quote(`(${PLANS})`)}`)
+    if (word.choices.length > 0) lines.push(`complete -c planfold -n '${when}' -f -a ${quote(word.choices.join(' '))}`)
+    for (const [at, kind] of word.kinds.entries()) {
+      if (kind === null) continue
+      const here = `${when}; and test (count (commandline -opc)) -eq ${first - 1 + at}`
+      lines.push(`complete -c planfold -n '${here}' -a ${quote(names(kind, first))}`)
+    }
   }
   for (const word of words) {
     lines.push(`complete -c planfold -n __fish_use_subcommand -a ${word.name} -d ${quote(word.description)}`)
     const seen = `__fish_seen_subcommand_from ${word.name}`
     const inner = word.words.map(({ name }) => name).join(' ')
-    add(word, `-n '${seen}'`)
+    add(word, seen, 3)
     for (const each of word.words) {
       const none = `-n '${seen}; and not __fish_seen_subcommand_from ${inner}'`
       lines.push(`complete -c planfold ${none} -a ${each.name} -d ${quote(each.description)}`)
-      add(each, `-n '${seen}; and __fish_seen_subcommand_from ${each.name}'`)
+      add(each, `${seen}; and __fish_seen_subcommand_from ${each.name}`, 4)
     }
   }
   return lines.join('\n')

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts'
 import { visible } from '../safety/visible.ts'
 import { consentWords } from './consent-words.ts'
 import type { Context } from './context.ts'
-import { width } from './width.ts'
+import { fitting } from './width.ts'
 
 /** Empty when nothing was stored. `all`: without leaving anything out; `short`: but the ends of lines without end. */
 export async function consentLines(
@@ -23,7 +23,7 @@ export async function consentLines(
   const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
   const lines = await consentWords(told, { paint, all, content, releases })
   const whole = `planfold show ${visible(told.name)} ${visible(told.task)} --all`
-  return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`as ${shown.slice(0, 12)}`)]
+  return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`hash ${shown.slice(0, 12)}`)]
 }
 
 const LINE_MAX = 2_000
@@ -42,20 +42,16 @@ function shortened(line: string, whole: string): string {
 
 const ON = '  ↪ '
 
-/** No line longer than this, and nothing cut off: a long one goes on in the next. */
+/** No line longer than this, and nothing cut off: a long one goes on in the next, after a space where there is one late enough. */
 export function wrapped(lines: readonly string[], columns: number): readonly string[] {
   const room = Math.max(20, columns)
   return lines.flatMap(line => {
     const parts: string[] = []
     for (let rest = line, isFirst = true; ; isFirst = false) {
       const space = isFirst ? room : room - ON.length
-      let part = ''
-      let taken = 0
-      for (const character of rest) {
-        taken += width(character)
-        if (taken > space) break
-        part += character
-      }
+      let part = fitting(rest, space)
+      const gap = part.lastIndexOf(' ') + 1
+      if (part.length < rest.length && gap > part.length / 2) part = part.slice(0, gap)
       parts.push(isFirst ? part : `${ON}${part}`)
       rest = rest.slice(part.length)
       if (rest === '') return parts

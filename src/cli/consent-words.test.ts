@@ -115,7 +115,7 @@ describe('what somebody agrees to', () => {
     }
     const lines = await tell(gate)
     expect(lines.slice(0, 6)).toEqual([
-      'what the plan has changed so far, 1 path(s):',
+      'what the plan has changed so far, 1 path:',
       `  a.txt ${gate.reviewed![0]!.before!.slice(0, 12)} → ${gate.reviewed![0]!.now!.slice(0, 12)}`,
       '    │ @@ -1,1 +1,1 @@',
       '    │ -one',

@@ -5,6 +5,7 @@
 import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../domain/consent.ts'
 import type { Sha256 } from '../domain/id.ts'
 import { IMPACT_WORDS } from '../domain/impact.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { Releases } from '../domain/views/releases.ts'
 import { quotedWord, strangers, visible, visibleLines } from '../safety/visible.ts'
 import type { Paint } from './paint.ts'
@@ -115,7 +116,7 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     )
   switch (does.type) {
     case 'argv':
-      lines.push(`  runs these ${does.argv.length} words, without a shell:`)
+      lines.push(`  runs ${does.argv.length === 1 ? 'this word' : `these ${does.argv.length} words`}, without a shell:`)
       lines.push(...does.argv.map((word, at) => `    ${paint.dim(`[${at}]`)} ${wordOf(word, paint)}`))
       break
     case 'script':
@@ -148,7 +149,10 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
   if (program !== null) lines.push(field('program', visible(program)))
   for (const file of files) {
     lines.push(
-      field('file', `${visible(file.path)} ${paint.dim(`sha256 ${file.sha256.slice(0, 12)}, ${file.bytes} bytes`)}`),
+      field(
+        'file',
+        `${visible(file.path)} ${paint.dim(`sha256 ${file.sha256.slice(0, 12)}, ${numberOf(file.bytes, 'byte')}`)}`,
+      ),
     )
     if (options.all && does.type !== 'edit') lines.push(...(await contentWords(file.sha256, options)))
   }
@@ -163,7 +167,10 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
   const hook = shown.push?.hook ?? null
   if (hook !== null)
     lines.push(
-      field('hook', `${visible(hook.path)} ${paint.dim(`sha256 ${hook.sha256.slice(0, 12)}, ${hook.bytes} bytes`)}`),
+      field(
+        'hook',
+        `${visible(hook.path)} ${paint.dim(`sha256 ${hook.sha256.slice(0, 12)}, ${numberOf(hook.bytes, 'byte')}`)}`,
+      ),
     )
   lines.push(field('writes', writesOf(shown)))
   lines.push(field('network', networkOf(shown)))
@@ -202,7 +209,7 @@ async function reviewWords(reviewed: readonly ShownChange[], options: Telling): 
   const lines = [
     changes.length === 0
       ? 'the plan has changed no file'
-      : `what the plan has changed so far, ${changes.length} path(s):`,
+      : `what the plan has changed so far, ${numberOf(changes.length, 'path')}:`,
   ]
   for (const change of told) {
     lines.push(`  ${visible(change.path)} ${options.paint.dim(hashesOf(change))}`)
@@ -240,7 +247,7 @@ function blockOf(lines: readonly string[], { all, paint, whole }: Telling): read
   const left = lines.length - told.length
   return [
     ...told.map(line => `    ${paint.dim('│')} ${line}`),
-    ...(left === 0 ? [] : [`    … ${left} more lines: ${whole}`]),
+    ...(left === 0 ? [] : [`    … ${numberOf(left, 'more line')}: ${whole}`]),
   ]
 }
 

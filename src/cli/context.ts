@@ -2,6 +2,7 @@
 // process only through this, so a test runs them without one.
 
 import type { Composed, ComposeOptions } from '../compose.ts'
+import { FileProgressLines } from './file-progress.ts'
 import type { Paint } from './paint.ts'
 
 export interface Context {
@@ -75,9 +76,12 @@ export async function withState<T>(
     options.dir === undefined && options.reading !== true && context.environment.PLANFOLD_MIRROR
       ? (await import('./mirror.ts')).mirroring(context, composed)
       : null
+  const progress = new FileProgressLines(context)
+  composed.onProgress(told => progress.tell(told))
   try {
     return await body(mirror?.composed ?? composed)
   } finally {
+    progress.close()
     await mirror?.flush()
     await composed.close()
   }

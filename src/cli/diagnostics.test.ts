@@ -32,22 +32,24 @@ it('shows tabs, hides no control characters, and cuts long lines around the plac
 })
 
 it('says how to see what is not shown', () => {
-  const last = (severity: FileDiagnostic['severity'], how?: string) =>
+  const last = (severity: FileDiagnostic['severity'], how?: string, length = 7) =>
     printDiagnostics(
       paint(false),
-      Array.from({ length: 7 }, () => at({ severity })),
+      Array.from({ length }, () => at({ severity })),
       how,
     ).at(-1)
-  expect(last('error')).toBe('… and 2 more; add --json to see them all')
+  expect(last('error', undefined, 32)).toBe('… and 2 more; add --json to see them all')
   expect(last('warning')).toBe('… and 2 more; see them all with: planfold validate plan.yaml --json')
   expect(last('warning', 'look there')).toBe('… and 2 more; look there')
 })
 
-it('fits on one screen', () => {
-  expect(
+it('shows the first errors whole and the others in a line each; warnings fit on one screen', () => {
+  const many = (severity: FileDiagnostic['severity']) =>
     printDiagnostics(
       paint(false),
-      Array.from({ length: 20 }, () => at({ source: 'x', hint: 'y' })),
-    ).length,
-  ).toBeLessThanOrEqual(22)
+      Array.from({ length: 20 }, (_, line) => at({ source: 'x', hint: 'y', line, severity })),
+    )
+  expect(many('error')).toHaveLength(5 * 4 + 15)
+  expect(many('error').at(-1)).toBe('plan.yaml:19:1: error: wrong')
+  expect(many('warning').length).toBeLessThanOrEqual(22)
 })

@@ -1,11 +1,13 @@
-// Faults of a document as people read them: where, what, the line itself with a caret, and what to do. One screen at most.
+// Faults of a document as people read them: where, what, the line itself with a caret, and what to do. Of many errors the first few
+// are shown so, the others in a line each; warnings, which come with every run, take one screen at most.
 
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { FileDiagnostic } from './exit.ts'
 import type { Paint } from './paint.ts'
 import { width } from './width.ts'
 
-const SHOWN_MAX = 5
+const WHOLE_MAX = 5
+const ERRORS_MAX = 30
 const SOURCE_COLUMNS_MAX = 100
 
 export function printDiagnostics(
@@ -14,8 +16,11 @@ export function printDiagnostics(
   /** How to see the rest; else what fits faults, which every command tells in full with --json, and warnings. */
   how = howToSeeAll(diagnostics),
 ): readonly string[] {
-  const lines = diagnostics.slice(0, SHOWN_MAX).flatMap(diagnostic => printOne(paint, diagnostic))
-  const left = diagnostics.length - SHOWN_MAX
+  const shown = diagnostics.some(({ severity }) => severity === 'error') ? ERRORS_MAX : WHOLE_MAX
+  const lines = diagnostics
+    .slice(0, shown)
+    .flatMap((diagnostic, at) => (at < WHOLE_MAX ? printOne(paint, diagnostic) : [headOf(paint, diagnostic)]))
+  const left = diagnostics.length - shown
   return left > 0 ? [...lines, paint.dim(`… and ${left} more; ${how}`)] : lines
 }
 
@@ -25,14 +30,18 @@ function howToSeeAll([first]: readonly FileDiagnostic[]): string {
 }
 
 function printOne(paint: Paint, diagnostic: FileDiagnostic): readonly string[] {
-  const { file, line, column, severity, message, hint } = diagnostic
-  const tint = severity === 'error' ? paint.red : paint.yellow
-  const place = `${escapeForTerminal(file)}:${line}:${column}`
+  const { hint } = diagnostic
   return [
-    `${paint.bold(place)}: ${tint(severity)}: ${escapeForTerminal(message)}`,
+    headOf(paint, diagnostic),
     ...pointer(paint, diagnostic),
     ...(hint === undefined ? [] : [`  ${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]),
   ]
+}
+
+function headOf(paint: Paint, { file, line, column, severity, message }: FileDiagnostic): string {
+  const tint = severity === 'error' ? paint.red : paint.yellow
+  const place = `${escapeForTerminal(file)}:${line}:${column}`
+  return `${paint.bold(place)}: ${tint(severity)}: ${escapeForTerminal(message)}`
 }
 
 /** The line of the document and a caret below the place; long lines are shown around it. */

@@ -12,6 +12,7 @@ import { print } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
 import { tellEnd } from './ending.ts'
 import { Complaint, EXIT, exitOf } from './exit.ts'
+import { FileProgressLines } from './file-progress.ts'
 import { Follower } from './live/follower.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
@@ -50,6 +51,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   task.until?.addEventListener('abort', onUntil)
   if (task.until?.aborted === true) stop.abort()
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
+  if (reporter.working !== undefined) {
+    const progress = new FileProgressLines(context, line => reporter.working?.(line))
+    composed.onProgress(told => progress.tell(told))
+  }
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
   let rolledBack: Ended | null = null
@@ -176,7 +181,7 @@ async function reporterFor(
 ): Promise<Reporter> {
   if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
   if (context.terminal === null || context.settings.quiet || task.plain === true)
-    return new (await import('./live/plain.ts')).PlainReporter(context)
+    return new (await import('./live/plain.ts')).PlainReporter(context, task.name)
   return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
 }
 

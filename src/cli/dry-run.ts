@@ -88,8 +88,10 @@ async function show(context: Context, composed: Composed, plan: string): Promise
   const statuses = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card.status]))
   const isDraft = [...statuses.values()].every(status => status === 'pending')
   const would: Would[] = []
-  for (const { task, wave, conditional } of inOrder(definition)) {
-    const preview = await engine.ask({ type: 'preview', plan, task: task.id })
+  const ordered = inOrder(definition)
+  for (const [at, { task, wave, conditional }] of ordered.entries()) {
+    const earlier = earlierEdits(ordered.slice(0, at), task, wave)
+    const preview = await engine.ask({ type: 'preview', plan, task: task.id, earlier })
     would.push({
       task: task.id,
       title: task.title ?? null,
@@ -140,6 +142,30 @@ function inOrder(definition: PlanDefinition): readonly Ordered[] {
     ...done.map(task => ({ task, wave: null, conditional: false })),
   ]
 }
+
+/** The tasks of earlier waves that edit files this one edits too, in their order: it will find what they left. */
+function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: number | null): readonly TaskName[] {
+  const files = new Set(filesOf(task))
+  if (files.size === 0) return []
+  const names: TaskName[] = []
+  for (const other of before.toReversed()) {
+    if (other.wave === null || other.conditional || (wave !== null && other.wave >= wave)) continue
+    const touched = filesOf(other.task)
+    if (!touched.some(file => files.has(file))) continue
+    names.unshift(other.task.id)
+    // What was moved here has a history under its old name.
+    for (const file of touched) files.add(file)
+    if (names.length >= EARLIER_MAX) break
+  }
+  return names
+}
+
+const EARLIER_MAX = 1_000
+
+const filesOf = ({ action }: TaskDefinition): readonly string[] =>
+  action.type === 'edit'
+    ? action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+    : []
 
 function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
   const { type } = task.action

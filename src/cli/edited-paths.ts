@@ -2,9 +2,9 @@
 
 import type { EditedPaths } from '../domain/event.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import { shellWord as quoted } from '../safety/terminal.ts'
 import { brief } from './brief.ts'
 import type { Paint } from './paint.ts'
-import { shellWord as quoted } from './path-words.ts'
 
 const PATHS_MAX = 10
 const TIMES_MAX = 3

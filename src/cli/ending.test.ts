@@ -38,7 +38,7 @@ describe('the end of a run', () => {
       ],
     })
     expect(endingLines(summary, cards, NOBODY, 5_000, paint(false))).toEqual([
-      '⊘ demo waits for a person after 5.0s',
+      '◆ demo waits for a person after 5.0s',
       '  tasks    2 waiting',
       '  waits    review asks for approval',
       '           planfold approve demo review',
@@ -65,6 +65,7 @@ describe('the end of a run', () => {
       '  output   planfold log demo last --output',
       '  handoff  planfold handoff demo',
       '  continue with: planfold retry demo last',
+      '  or change the plan file and run it again: what is done stays done',
     ])
   })
 
@@ -75,6 +76,7 @@ describe('the end of a run', () => {
       '  output   planfold log demo d --output',
       '  handoff  planfold handoff demo',
       '  continue with: planfold retry demo d',
+      '  or change the plan file and run it again: what is done stays done',
     ])
     const how = { ...NOBODY, rollback: 'somebody worked there' }
     const lines = endingLines(capped, [], how, 0, paint(false))

@@ -8,12 +8,12 @@ import type { Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { ScopeWait } from '../engine/engine.ts'
 import type { Holder } from '../stores/store.ts'
-import { envelope } from './answer.ts'
+import { envelope, print, withDir } from './answer.ts'
 import { brief } from './brief.ts'
 import type { Context, StopSignal } from './context.ts'
 import { setBackLines } from './edited-paths.ts'
 import { elapsed } from './elapsed.ts'
-import { type Paint, symbol, tint } from './paint.ts'
+import { type Paint, planSymbol, planWords, tint } from './paint.ts'
 import { scopeWaitLines } from './scope-wait-lines.ts'
 import { shortageLines } from './shortage-words.ts'
 import { waitingLines } from './waiting.ts'
@@ -36,10 +36,19 @@ export async function tellEnd(context: Context, composed: Composed, plan: PlanId
     const retried = board
       .filter(isRetried)
       .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visits }))
+    const next = nextCommand(summary, how)
     context.stdout.write(
-      envelope({ data: { type: 'summary', summary, retried, held: how.held ?? [], next: nextCommand(summary, how) } }),
+      envelope({
+        data: {
+          type: 'summary',
+          summary,
+          retried,
+          held: how.held ?? [],
+          next: next === null ? null : withDir(context, next),
+        },
+      }),
     )
-  } else context.stdout.write(`${endingLines(summary, board, how, context.now(), context.paint).join('\n')}\n`)
+  } else print(context, endingLines(summary, board, how, context.now(), context.paint))
   return summary.status
 }
 
@@ -59,7 +68,7 @@ export function endingLines(
       ? ''
       : paint.dim(` (${brief(summary.reason)})`)
   const lines = [
-    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary, how))}${took}${reason}`,
+    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary, how))}${took}${reason}`,
   ]
   lines.push(`  tasks    ${counted(summary)}`)
   const retried = board.filter(isRetried)
@@ -91,6 +100,8 @@ export function endingLines(
     lines.push(`  paused; ${then}resume with: ${paint.bold(next ?? '')}`)
   } else if (next !== null)
     lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
+  if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
+    lines.push('  or change the plan file and run it again: what is done stays done')
   return lines
 }
 
@@ -118,7 +129,7 @@ export function nextCommand(summary: Summary, how: EndingOf): string | null {
 function wordFor({ status, waiting, claimable }: Summary, { held = [] }: EndingOf): string {
   if (held.length > 0 && waiting.length === 0 && status === 'active') return 'waits for another plan'
   if (waiting.length > 0 && (status === 'active' || status === 'blocked')) return 'waits for a person'
-  return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : status
+  return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : planWords(status)
 }
 
 /** `12 completed · 1 skipped`. */

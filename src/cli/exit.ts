@@ -144,7 +144,8 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
 function fromCommander(error: Error): Complaint {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const near = /\(Did you mean (.+?)\?\)/.exec(rest.join('\n'))
-  return usage(first, near === null ? 'see `planfold --help`' : `did you mean '${near[1]}'?`)
+  const command = 'command' in error && typeof error.command === 'string' ? error.command : 'planfold'
+  return usage(first, near === null ? `see \`${command} --help\`` : `did you mean '${near[1]}'?`)
 }
 
 /** What SQLite says when the file under it cannot be used; anything else it says is a bug of ours. */

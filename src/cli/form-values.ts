@@ -11,7 +11,7 @@ export function valuesFor(form: readonly Field[], words: readonly string[]): Jso
   const only = form.length === 1 ? form[0] : undefined
   const [first] = words
   if (only !== undefined && first !== undefined && words.length === 1 && !first.startsWith(`${only.name}=`))
-    return { [only.name]: typed(only, first) }
+    return { [only.name]: valueFrom(only, first) }
   const values: Record<string, Json> = {}
   for (const word of words) {
     const at = word.indexOf('=')
@@ -26,12 +26,13 @@ export function valuesFor(form: readonly Field[], words: readonly string[]): Jso
       throw usage(`nobody asked for '${name}'`, near === null ? `asked for: ${names(form)}` : `did you mean '${near}'?`)
     }
     if (Object.hasOwn(values, name)) throw usage(`'${name}' is answered twice`, 'say it once')
-    values[name] = typed(field, word.slice(at + 1))
+    values[name] = valueFrom(field, word.slice(at + 1))
   }
   return values
 }
 
-function typed({ name, type }: Field, text: string): Json {
+/** A text as the value of a field; complains where it is none. */
+export function valueFrom({ name, type }: Field, text: string): Json {
   switch (type) {
     case 'text':
     case 'choice':

@@ -3,15 +3,15 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { FilePreview, Order, RollbackAsk } from '../engine/engine.ts'
 import type { Change, Choice } from '../workspace/workspace.ts'
-import { answer, print, remark } from './answer.ts'
+import { answer, print, remark, withDir } from './answer.ts'
 import { type CarriedOut, carryOut } from './carry-out.ts'
-import { many } from './checkpoint-words.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT, refused, usage } from './exit.ts'
 import { submit } from './order.ts'
-import { meantPaths, shellWord } from './path-words.ts'
+import { meantPaths } from './path-words.ts'
 import { type Asked, doneWords, type Foretold, previewLines, undecided, wayOn, wayOnLines } from './rollback-preview.ts'
 import { changedBy, resultLines } from './rollback-result.ts'
 import type { Ended } from './rollback-words.ts'
@@ -98,7 +98,7 @@ function stopAtConflicts(context: Context, asked: Asked): void {
   throw new Complaint(
     EXIT.refused,
     'conflict',
-    `nothing was changed: somebody has worked on ${many(conflicts.length, 'path')} since`,
+    `nothing was changed: somebody has worked on ${numberOf(conflicts.length, 'path')} since`,
     'choose with one of the commands above',
     [],
     { preview: asked.preview, conflicts, ways: wayOn(asked) },
@@ -193,8 +193,7 @@ function isExpected({ preview, choiceOf }: Asked, left: string): boolean {
 
 /** `planfold WORDS`, with the state folder that was asked for. */
 export function sayer({ settings }: Context): (words: string) => string {
-  const dir = settings.dir === undefined ? '' : ` --dir ${shellWord(settings.dir)}`
-  return words => `planfold ${words}${dir}`
+  return words => withDir({ settings }, `planfold ${words}`)
 }
 
 const ALL = 'all'

@@ -1,4 +1,4 @@
-// A plan's graph as text in the order of work: one task a line, with its wave, what it needs, and where its outcomes lead.
+// A plan's graph as text in the order of work: one task a line, with its wave, its title, what it needs, and where its outcomes lead.
 
 import { wavesOf } from '../domain/analysis/waves.ts'
 import { workGraph } from '../domain/analysis/work-graph.ts'
@@ -8,6 +8,7 @@ import { padded, width } from './width.ts'
 
 const NAME_COLUMNS_MAX = 40
 const OUTCOME_MAX = 40
+const TITLE_MAX = 40
 
 export function text(scene: Scene, paint: Paint): readonly string[] {
   const { items, definition } = scene
@@ -18,6 +19,8 @@ export function text(scene: Scene, paint: Paint): readonly string[] {
     ),
   )
   const columns = items.reduce((most, { task }) => Math.max(most, width(task.id)), 0)
+  const titles = items.map(({ task }) => oneLine(task.title ?? '', TITLE_MAX))
+  const titleColumns = titles.reduce((most, title) => Math.max(most, width(title)), 0)
   const leads = new Map<string, string[]>()
   for (const { from, to, outcome } of scene.edges) {
     if (outcome === null) continue
@@ -33,7 +36,8 @@ export function text(scene: Scene, paint: Paint): readonly string[] {
     const sign = status === null ? '' : `${symbol(paint, status)} `
     const needs = task.needs?.length ? ` ${paint.dim('←')} ${task.needs.join(', ')}` : ''
     const name = padded(task.id, Math.min(NAME_COLUMNS_MAX, columns))
-    return `${paint.dim(wave.padStart(4))} ${sign}${name}${needs}${(leads.get(task.id) ?? []).join('')}`.trimEnd()
+    const title = titleColumns === 0 ? '' : ` ${paint.dim(padded(titles[at]!, titleColumns))}`
+    return `${paint.dim(wave.padStart(4))} ${sign}${name}${title}${needs}${(leads.get(task.id) ?? []).join('')}`.trimEnd()
   })
 }
 

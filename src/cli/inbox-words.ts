@@ -2,6 +2,7 @@
 // so whatever moves, hides or turns text is made visible.
 
 import type { JsonObject } from '../domain/json.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { Field, Option } from '../domain/plan.ts'
 import { askedSentence } from '../domain/views/asked-words.ts'
 import type { InboxItem, Left } from '../domain/views/inbox.ts'
@@ -76,8 +77,8 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
     ...(asks.cause === undefined ? [] : [`because: ${say(asks.cause)}`]),
     ...(asks.stale ? ['the plan was revised since: it can only be declined'] : []),
     ...changes.slice(0, CHANGES_MAX).map(say),
-    ...(changes.length > CHANGES_MAX ? [`… and ${changes.length - CHANGES_MAX} more changes`] : []),
-    `as ${asks.hash.slice(0, 12)}`,
+    ...(changes.length > CHANGES_MAX ? [`… and ${numberOf(changes.length - CHANGES_MAX, 'more change')}`] : []),
+    `hash ${asks.hash.slice(0, 12)}`,
   ]
 }
 
@@ -118,7 +119,9 @@ function leftWords({ task, status, exit, changes, paths, log, outputs, message }
   return [
     `${task} ${status}`,
     ...(exit === null ? [] : [`exit ${exit}`]),
-    ...(paths === null ? [] : [`${paths} path(s) written${changes === null ? '' : ` (${changes.slice(0, 12)})`}`]),
+    ...(paths === null
+      ? []
+      : [`${numberOf(paths, 'path')} written${changes === null ? '' : ` (${changes.slice(0, 12)})`}`]),
     ...(outputs.length === 0 ? [] : [`outputs ${outputs.map(say).join(', ')}`]),
     ...(log === null ? [] : [`log ${log.slice(0, 12)}`]),
     ...(message === null ? [] : [say(message)]),

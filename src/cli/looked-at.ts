@@ -25,7 +25,7 @@ export async function lookAt(
     return { definition: file.definition, statuses: file.told.ended, file }
   }
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const current = await engine.ask({ type: 'definition', plan })
     const board = (await engine.ask({ type: 'board', plan })) ?? []
     if (current === null) throw new Error(`the plan ${plan} has gone`)

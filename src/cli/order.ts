@@ -43,7 +43,7 @@ export function toldAs(context: Context, { plan, name, version, events }: Accept
   answer(context, { plan, name, version, events }, () =>
     events.length === 0
       ? 'nothing changed: it is so already'
-      : toldOf(events).map(event => escapeForTerminal(sentence(event))),
+      : toldOf(events).map(event => escapeForTerminal(sentence(event, name))),
   )
 }
 

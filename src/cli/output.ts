@@ -1,7 +1,7 @@
 // What tasks printed, from the store; with `follow` until the plan or the task has ended.
 
 import type { Composed } from '../compose.ts'
-import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Millis, PlanId, TaskName } from '../domain/id.ts'
 import { ENDED } from '../domain/status.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { StoredLog } from '../stores/store.ts'
@@ -17,6 +17,9 @@ export interface OutputOf {
   readonly task: TaskName | null
   readonly after: number
   readonly follow: boolean
+  /** Only lines that hold it, in any case. */
+  readonly grep?: string
+  readonly since?: Millis
 }
 
 const PAGE = 200
@@ -25,10 +28,10 @@ const POLL_MS = 250
 export async function output(
   context: Context,
   { engine }: Composed,
-  { plan, task, after: from, follow }: OutputOf,
+  { plan, task, after: from, follow, grep, since = 0 }: OutputOf,
 ): Promise<number> {
   const stop = stopping(context)
-  const write = writer(context, task)
+  const write = writer(context, task, grep?.toLowerCase())
   const all: StoredLog[] = []
   let after = from
   for (let last = false; ; ) {
@@ -36,7 +39,9 @@ export async function output(
       (await engine.ask({ type: 'logs', plan, after, limit: PAGE, ...(task === null ? {} : { task }) })) ?? []
     for (const chunk of chunks) {
       after = chunk.seq
+      if (chunk.at < since) continue
       if (!context.settings.json) write(chunk)
+      else if (grep !== undefined && !chunk.text.toLowerCase().includes(grep.toLowerCase())) continue
       else if (follow) context.stdout.write(envelope({ data: chunk }))
       else all.push(chunk)
     }
@@ -63,10 +68,11 @@ export async function output(
 }
 
 /** Prints chunks as whole, escaped lines; null prints what is left. */
-function writer(context: Context, only: TaskName | null): (chunk: StoredLog | null) => void {
+function writer(context: Context, only: TaskName | null, grep: string | undefined): (chunk: StoredLog | null) => void {
   const lines = new OutputLines()
   const tasks = new Set<TaskName>()
   const print = (task: TaskName, line: string): void => {
+    if (grep !== undefined && !line.toLowerCase().includes(grep)) return
     const shown = escapeForTerminal(line, { keepLines: true })
     context.stdout.write(only === null ? `${context.paint.dim(`${task} │`)} ${shown}\n` : `${shown}\n`)
   }

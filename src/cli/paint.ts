@@ -35,6 +35,19 @@ export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string 
   return tint(colours, status)(SYMBOLS[status])
 }
 
+// A plan is `blocked` when nothing moves until a person decides; a task when something it needs did not complete. People see two
+// words and two signs.
+
+/** The sign of a plan. */
+export const planSymbol = (colours: Paint, status: PlanStatus): string =>
+  symbol(colours, status === 'blocked' ? 'waiting' : status)
+
+/** The status of a plan in one word, for tables. */
+export const planWord = (status: PlanStatus): string => (status === 'blocked' ? 'waiting' : status)
+
+/** The same in a sentence. */
+export const planWords = (status: PlanStatus): string => (status === 'blocked' ? 'waits for a person' : status)
+
 /** The colour of a status, the same in every view. */
 export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: string) => string {
   switch (status) {

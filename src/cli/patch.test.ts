@@ -20,7 +20,7 @@ describe('a patch', () => {
   })
 
   it('of what is no text only says so', () => {
-    expect(patchOf(Buffer.from([0xff]), bytes('x'))).toEqual({ type: 'binary', why: 'binary, 1 → 1 bytes' })
+    expect(patchOf(Buffer.from([0xff]), bytes('x'))).toEqual({ type: 'binary', why: 'binary, 1 → 1 byte' })
     expect(patchOf(bytes('a\0b'), bytes(''))).toMatchObject({ type: 'binary' })
   })
 })
@@ -35,13 +35,13 @@ describe('what happened to a path', () => {
   const folder: TreeEntry = { type: 'directory', mode: 0o755 }
   const link: TreeEntry = { type: 'link', target: 'a' }
   it.each([
-    [null, file('a'), 'added', '1 bytes'],
+    [null, file('a'), 'added', '1 byte'],
     [link, null, 'removed', 'link to a'],
     [file('a'), file('bb'), 'changed', '1 → 2 bytes'],
     [file('a'), file('a', 0o755), 'mode', '644 → 755'],
     [file('a'), file('bb', 0o755), 'changed', '1 → 2 bytes, mode 644 → 755'],
     [folder, { type: 'directory', mode: 0o700 } as const, 'mode', '755 → 700'],
-    [file('a'), folder, 'changed', '1 bytes → folder'],
+    [file('a'), folder, 'changed', '1 byte → folder'],
     [link, { type: 'link', target: 'b' } as const, 'changed', 'link to a → link to b'],
   ] as const)('%o → %o', (before, after, happened, how) => {
     expect(happenedTo({ path: 'x', before, after })).toEqual({ happened, how })

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { structuredPatch } from 'diff'
+import { numberOf } from '../domain/number-of.ts'
 
 export type Patch =
   | { readonly type: 'text'; readonly lines: readonly string[] }
@@ -11,7 +12,7 @@ const TAKES_MAX_MS = 2_000
 
 export function patchOf(before: Uint8Array, after: Uint8Array): Patch {
   if (!isText(before) || !isText(after))
-    return { type: 'binary', why: `binary, ${before.length} → ${after.length} bytes` }
+    return { type: 'binary', why: `binary, ${before.length} → ${numberOf(after.length, 'byte')}` }
   const [a, b] = [before, after].map(bytes => Buffer.from(bytes).toString('utf8'))
   const made = structuredPatch('', '', a!, b!, '', '', { context: 3, timeout: TAKES_MAX_MS })
   if (made === undefined) return { type: 'none', why: 'too different to be shown' }

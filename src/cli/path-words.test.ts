@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { meantPaths, meantPattern, shellWord, shownPath } from './path-words.ts'
+import { shellWord } from '../safety/terminal.ts'
+import { meantPaths, meantPattern, shownPath } from './path-words.ts'
 
 const known = ['a.txt', 'src/a.txt', 'src/deep/b.txt', 'docs/note.md', 'esc\u001b[31m', 'bad\udcff', "it's", 'all']
 const at = (cwd: string) => ({ root: '/place', cwd })

@@ -44,9 +44,3 @@ export function shownPath(path: string): string {
   const shown = escapeForTerminal(path)
   return /^\s|\s$/.test(shown) ? `'${shown}'` : shown
 }
-
-/** A path, or any other text, as one word of a shell, in characters that can be seen. */
-export function shellWord(text: string): string {
-  const shown = escapeForTerminal(text)
-  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`
-}

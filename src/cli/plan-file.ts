@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { PlanSource } from '../domain/event.ts'
-import { checkGraph } from '../domain/graph.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order } from '../engine/engine.ts'
@@ -24,12 +23,16 @@ export interface PlanFile {
   readonly locate: (fault: DefinitionFault) => FileDiagnostic
 }
 
+export interface ReadOptions extends Pick<ParseOptions, 'dialect' | 'fallbackName'> {
+  /** What must hold for the plan. Everything that can be known when it is not said; with null, a plan that cannot work is read too. */
+  readonly check?: ParseOptions['check'] | null
+}
+
 /** Throws a Complaint with diagnostics when the document is wrong; nothing is written either way. */
 export async function readPlanFile(
   context: Context,
   path: string,
-  /** Without `check`, a plan whose graph is wrong is read too, to be looked at. */
-  options: Pick<ParseOptions, 'check'> = { check: checkGraph },
+  options: Pick<ReadOptions, 'check'> = {},
 ): Promise<PlanFile> {
   const file = await parsePlanText(path, await readText(context, path), options)
   const unknown = await unknownTemplates(context, file.definition)
@@ -42,12 +45,15 @@ export async function readPlanFile(
 export async function parsePlanText(
   path: string,
   text: string,
-  options: Pick<ParseOptions, 'check' | 'dialect' | 'fallbackName'> = { check: checkGraph },
+  { check, ...options }: ReadOptions = {},
   place: (line: number) => { readonly file: string; readonly line: number } = line => ({ file: path, line }),
 ): Promise<PlanFile> {
   // The parser comes late: it brings the schema library, and most commands never need it.
   const { parsePlan } = await import('../format/parse.ts')
+  const { checkPlan } = await import('../operations/check-plan.ts')
+  const checked = check === null ? {} : { check: check ?? checkPlan }
   const parsed = parsePlan(text, {
+    ...checked,
     ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }),
     ...options,
   })

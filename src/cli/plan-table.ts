@@ -3,7 +3,7 @@
 import type { PlanRow } from '../stores/store.ts'
 import type { Context } from './context.ts'
 import { ago } from './elapsed.ts'
-import { tint } from './paint.ts'
+import { planWord, tint } from './paint.ts'
 import { table } from './table.ts'
 
 export function planTable(context: Context, plans: readonly PlanRow[]): readonly string[] {
@@ -11,7 +11,10 @@ export function planTable(context: Context, plans: readonly PlanRow[]): readonly
   const now = context.now()
   const rows = plans.map(plan => [
     { text: plan.name, tint: paint.bold },
-    { text: plan.archived ? `${plan.status}, archived` : plan.status, tint: tint(paint, plan.status) },
+    {
+      text: plan.archived ? `${planWord(plan.status)}, archived` : planWord(plan.status),
+      tint: tint(paint, plan.status),
+    },
     `${plan.done}/${plan.tasks}`,
     ago(plan.updatedAt, now),
     plan.title ?? plan.goal ?? '',

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { completionScript, SHELLS } from './completion.ts'
+import { complaintOf } from './exit.ts'
 import { type Act, buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
@@ -49,6 +51,28 @@ describe('the words of the command line', () => {
     }
   })
 
+  it('are refused with the help of their own command', async () => {
+    const wrong: readonly (readonly [readonly string[], string])[] = [
+      [['run', 'x.yaml', '--frobnicate'], 'see `planfold run --help`'],
+      [['checkpoints', 'diff', '--nothing-like-it'], 'see `planfold checkpoints diff --help`'],
+      [['status', 'a', 'b'], 'see `planfold status --help`'],
+      [['--nothing-like-it'], 'see `planfold --help`'],
+    ]
+    for (const [argv, hint] of wrong) {
+      const error = await program()
+        .parseAsync(argv, { from: 'user' })
+        .catch((thrown: unknown) => thrown)
+      expect(complaintOf(error)?.hint, argv.join(' ')).toBe(hint)
+    }
+  })
+
+  it('have one meaning for --as: who acts', () => {
+    const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
+    const [root, ...rest] = all(program())
+    expect(root!.options.some(({ long }) => long === '--as')).toBe(true)
+    expect(rest.filter(({ options }) => options.some(({ long }) => long === '--as'))).toEqual([])
+  })
+
   it('name the version of the package', () => {
     const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string
@@ -72,13 +96,24 @@ COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"`
+COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
+planfold() { local IFS=_; echo "as_$*"; }
+COMP_WORDS=(planfold show as); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold --dir kept show demo as); COMP_CWORD=5; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold rollback demo --to as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoints diff demo as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
       'resume reject retry review revise revisions restore replay',
       '--dry-run --dir',
       'diff',
       '--patch',
       '--keep-mine',
+      'as_names_meant',
+      'as_--dir_kept_names_task_demo',
+      'as_names_where_demo',
+      'as_names_checkpoint_demo',
+      'none',
     ])
   })
 })

@@ -63,5 +63,14 @@ export function buildProgram(version: string, act: Act): Command {
   addKeeping(program, act)
   program.commandsGroup('Keep:')
   program.helpCommand('help [command]', 'help for a command')
+  nameInErrors(program, 'planfold')
   return program
+}
+
+/** What is wrong with the words of a command is told with its name, so that its own help can be named. */
+function nameInErrors(command: Command, name: string): void {
+  command.exitOverride(error => {
+    throw Object.assign(error, { command: name })
+  })
+  for (const part of command.commands) nameInErrors(part, `${name} ${part.name()}`)
 }

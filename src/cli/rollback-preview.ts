@@ -2,13 +2,14 @@
 // somebody has worked since, with the exact commands that go on.
 
 import type { Reset } from '../domain/command.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { FilePreview, RollbackPreview } from '../engine/engine.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
+import { escapeForTerminal, shellWord } from '../safety/terminal.ts'
 import type { Choice } from '../workspace/workspace.ts'
-import { many, whyWords } from './checkpoint-words.ts'
+import { whyWords } from './checkpoint-words.ts'
 import type { Context } from './context.ts'
 import { ago } from './elapsed.ts'
-import { shellWord, shownPath } from './path-words.ts'
+import { shownPath } from './path-words.ts'
 
 export type Foretold = Extract<RollbackPreview, { ok: true }>
 
@@ -89,8 +90,15 @@ function headOf({ paint, now }: Context, asked: Asked): string {
   const when =
     checkpoint === null
       ? ''
-      : ` ${paint.dim(`(${escapeForTerminal(`entry ${to}, ${whyWords(checkpoint)}, ${ago(checkpoint.at, now())}`)})`)}`
-  return `${paint.bold(`${part} to ${escapeForTerminal(placeName(asked))}`)}${when}`
+      : ` ${paint.dim(`(${escapeForTerminal(`entry ${to}, ${whyUnless(preview.label, checkpoint)}${ago(checkpoint.at, now())}`)})`)}`
+  const where = checkpoint === null ? placeName(asked) : (preview.label ?? checkpoint.name)
+  return `${paint.bold(`${part} to ${escapeForTerminal(where)}`)}${when}`
+}
+
+/** Why a checkpoint is there, where the place is not called so already. */
+function whyUnless(label: string | undefined, checkpoint: NonNullable<Foretold['checkpoint']>): string {
+  const why = whyWords(checkpoint)
+  return why === label ? '' : `${why}, `
 }
 
 /** What was done, for a sentence: a rollback of some tasks or paths says so. */
@@ -120,20 +128,28 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
   )
   const told = files.filter(file => !right.includes(file))
   const counts = [
-    ...(told.length > open.size ? [many(told.length - open.size, 'path')] : []),
+    ...(told.length > open.size ? [numberOf(told.length - open.size, 'path')] : []),
     ...(open.size === 0 ? [] : [`${open.size} changed by somebody else since`]),
     ...(right.length === 0 ? [] : [`${right.length} right already`]),
   ]
-  const rows = told.map(file => {
-    const [word, note] = wordsFor(file, asked)
-    const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
-    return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
-  })
+  // What somebody has to choose about is told whole; of the rest, the first.
+  const plain = told.filter(({ path }) => !open.has(path))
+  const shown = new Set(plain.length > SHOWN_MAX ? plain.slice(0, SHOWN_MAX) : plain)
+  const rows = told
+    .filter(file => open.has(file.path) || shown.has(file))
+    .map(file => {
+      const [word, note] = wordsFor(file, asked)
+      const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
+      return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
+    })
   return [
     `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'nobody saw the plan write any since' : counts.join(', ')}`,
     ...rows,
+    ...(plain.length > shown.size ? [`    … and ${plain.length - shown.size} more; --json names them all`] : []),
   ]
 }
+
+const SHOWN_MAX = 30
 
 const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: string) => string } => ({
   restore: paint.cyan,

@@ -2,13 +2,13 @@
 // them, and the commands that go on from there. A rollback that left something says so before anything else.
 
 import type { GitOperation } from '../domain/git-operation.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Engine } from '../engine/engine.ts'
-import { escapeForTerminal } from '../safety/terminal.ts'
+import { escapeForTerminal, shellWord } from '../safety/terminal.ts'
 import type { Change } from '../workspace/workspace.ts'
-import { many } from './checkpoint-words.ts'
 import type { Paint } from './paint.ts'
-import { shellWord, shownPath } from './path-words.ts'
+import { shownPath } from './path-words.ts'
 import type { Ended } from './rollback-words.ts'
 
 export interface Told {
@@ -59,7 +59,7 @@ export function resultLines(
       .map(({ path, before, after }) =>
         line(before === null ? 'create' : after === null ? 'delete' : 'restore', shownPath(path)),
       ),
-    ...(files.length > FILES_MAX ? [line('', `and ${many(files.length - FILES_MAX, 'path')} more`)] : []),
+    ...(files.length > FILES_MAX ? [line('', `and ${numberOf(files.length - FILES_MAX, 'path')} more`)] : []),
     ...also.flatMap(({ path, before, after }) => [
       line(
         'also',
@@ -84,10 +84,10 @@ export function resultLines(
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
     ]
   }
-  const apart = left.length === 0 ? '' : `, apart from ${many(left.length, 'path')}`
+  const apart = left.length === 0 ? '' : `, apart from ${numberOf(left.length, 'path')}`
   const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
   return [
-    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no file had to change' : `${many(ended.paths, 'path')} changed`}`,
+    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no file had to change' : `${numberOf(ended.paths, 'path')} changed`}`,
     ...undone,
     ...details,
     `  take it back with: ${paint.bold(say(`undo ${name}`))}`,

@@ -1,6 +1,7 @@
 // The service, with the engine inside, until it is told to stop.
 //
-//   serving ── SIGINT/SIGTERM ──→ stopping (answers under way end, streams end, plans come to rest and stay active)
+//   serving ── SIGINT/SIGTERM ──→ stopping (/ready says 503, answers under way end, streams end, then the listener closes; plans come
+//                                 to rest and stay active)
 //           ── again ──→ forced (connections are cut, what may not be run again is parked)
 
 import { randomBytes } from 'node:crypto'
@@ -10,7 +11,7 @@ import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Answered } from '../server/app.ts'
 import { bracketed } from '../server/binding.ts'
 import { openBrowsers } from '../server/browsers.ts'
-import { takeCode } from '../server/code-files.ts'
+import { type SessionFiles, sessionFiles, takeCode } from '../server/code-files.ts'
 import { DocumentPool } from '../server/document-pool.ts'
 import { followJournal } from '../server/following.ts'
 import type { Guard } from '../server/guard.ts'
@@ -27,7 +28,7 @@ import { type Serving, serve } from '../server/serve.ts'
 import { openTokenBook, ownerSecret, ownerTokenFile, sha256Of } from '../server/token-book.ts'
 import { tokenGuard } from '../server/token-guard.ts'
 import { openTries } from '../server/tries.ts'
-import { answer, remark } from './answer.ts'
+import { answer } from './answer.ts'
 import { type Context, withState } from './context.ts'
 import { Complaint, EXIT } from './exit.ts'
 import { VERSION } from './version.ts'
@@ -58,16 +59,16 @@ export async function runService(context: Context, options: ServiceOptions): Pro
   return await withState(context, options.state, async composed => {
     const { auth, tls, hosts, addresses, proxy, maxPlans } = options
     const origins = openOrigins({ tls: tls !== null, hosts, addresses, proxy })
-    const { guard, link } = auth ? await guarded(composed, origins) : { guard: openGuard(origins), link: null }
     const log = openLog(options.logLevel, context.stderr)
+    const { guard, link } = auth ? await guarded(composed, origins, log) : { guard: openGuard(origins), link: null }
     const [stop, force] = [new AbortController(), new AbortController()]
     setMaxListeners(0, stop.signal, force.signal)
     const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
     const serving = await listen(rooms, options)
-    const stopped = stoppedBySignal(context, { stop, force, serving })
+    const stopped = stoppedBySignal(context, { stop, force, serving, log })
     const address = options.addressOf(serving.port)
     const unnote = await noteRunning(composed.stateDir, { pid: process.pid, address, auth, startedAt: composed.now() })
-    tellAddress(context, composed, { address, host: serving.host, port: serving.port, auth, fragment: link })
+    tellAddress(context, composed, log, { address, host: serving.host, port: serving.port, auth, fragment: link })
     const attending =
       maxPlans === 0
         ? followJournal(rooms)
@@ -150,11 +151,20 @@ const LISTEN_TROUBLES: {
 async function guarded(
   { stateDir, actor, now }: Composed,
   origins: Origins,
+  log: Log,
 ): Promise<{ readonly guard: Guard; readonly link: string }> {
   const owner = await ownerSecret(stateDir, randomBytes)
   if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
   const tries = openTries(now)
-  const browsers = openBrowsers({ now, random: randomBytes, tries, take: hash => takeCode(stateDir, hash) })
+  const files = sessionFiles(stateDir, now)
+  const sessions: SessionFiles = {
+    ...files,
+    keep: (hash, session) =>
+      files.keep(hash, session).catch((error: unknown) => {
+        log.warn({ error: messageOf(error) }, 'a browser session could not be stored; it ends with this process')
+      }),
+  }
+  const browsers = openBrowsers({ now, random: randomBytes, tries, take: hash => takeCode(stateDir, hash), sessions })
   const guard = tokenGuard({ origins, tokens: openTokenBook(stateDir, actor, now), browsers, tries, now })
   return { guard, link: `#code=${browsers.invite(sha256Of(owner.secret)).code}` }
 }
@@ -168,7 +178,12 @@ interface Told {
   readonly fragment: string | null
 }
 
-function tellAddress(context: Context, { root, stateDir, warnings }: Composed, { fragment, ...told }: Told): void {
+function tellAddress(
+  context: Context,
+  { root, stateDir, warnings }: Composed,
+  log: Log,
+  { fragment, ...told }: Told,
+): void {
   const link = fragment === null ? null : `${told.address}/${fragment}`
   const tokenFile = fragment === null ? null : ownerTokenFile(stateDir)
   answer(context, { ...told, link, tokenFile, pid: process.pid, root, stateDir }, () => [
@@ -176,8 +191,8 @@ function tellAddress(context: Context, { root, stateDir, warnings }: Composed, {
     ...(link === null ? [] : [`open ${link} (works once, within 10 minutes)`]),
     ...(tokenFile === null ? [] : [`programs use the token in ${escapeForTerminal(tokenFile)}`]),
   ])
-  for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`)
-  if (!told.auth) context.stderr.write('warning: anybody on this machine may do everything here (--no-auth)\n')
+  for (const warning of warnings) log.warn({}, warning)
+  if (!told.auth) log.warn({}, 'anybody on this machine may do everything here (--no-auth)')
 }
 
 interface Stopped {
@@ -193,18 +208,24 @@ function stoppedBySignal(
     stop,
     force,
     serving,
-  }: { readonly stop: AbortController; readonly force: AbortController; readonly serving: Serving },
+    log,
+  }: {
+    readonly stop: AbortController
+    readonly force: AbortController
+    readonly serving: Serving
+    readonly log: Log
+  },
 ): Stopped {
   let close = (): void => {}
   const answered = new Promise<void>((resolve, reject) => {
     close = context.onSignal(() => {
       if (stop.signal.aborted) {
-        remark(context, 'stopping at once; what was under way is parked')
+        log.warn({}, 'stopping at once; what was under way is parked')
         force.abort()
         serving.cut()
         return
       }
-      remark(context, 'stopping … (again to force)')
+      log.info({}, 'stopping; signal again to stop at once')
       stop.abort()
       serving.close(GRACE_MS).then(resolve, reject)
     })

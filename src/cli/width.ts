@@ -29,6 +29,33 @@ export function cut(text: string, columns: number): string {
   return `${kept}…`
 }
 
+/** The text in lines that fit, broken between words where there is a word's end, with nothing left out. */
+export function wrap(text: string, columns: number): readonly string[] {
+  const room = Math.max(8, columns)
+  const lines: string[] = []
+  let rest = text
+  while (width(rest) > room) {
+    const most = fitting(rest, room + 1)
+    const space = most.lastIndexOf(' ')
+    const at = space > 0 ? space : fitting(rest, room).length
+    lines.push(rest.slice(0, at))
+    rest = rest.slice(space > 0 ? at + 1 : at)
+  }
+  return [...lines, rest]
+}
+
+/** As many characters from the beginning as fit. */
+export function fitting(text: string, columns: number): string {
+  let taken = 0
+  let end = 0
+  for (const character of text) {
+    taken += columnsOf(character)
+    if (taken > columns) break
+    end += character.length
+  }
+  return text.slice(0, end)
+}
+
 /** Cut or filled with spaces to exactly this many columns. */
 export function padded(text: string, columns: number): string {
   const kept = cut(text, columns)

@@ -207,6 +207,8 @@ export interface Rollback {
   readonly kind: 'rollback' | 'undo' | 'adopt'
   /** Of `adopt`: the fork, and what it changed. */
   readonly adopts?: Adoption
+  /** Of `undo`: the fork whose adoption is taken back. */
+  readonly undoes?: string
   /** The entry after which the plan stood as it shall stand again. */
   readonly to: number
   /** The checkpoint it is known by. */

@@ -1,12 +1,12 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
 // path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
 
+import { tasksHint, tasksMax } from './caps.ts'
 import { compensatorOf } from './compensator.ts'
 import { compensatorFaults } from './compensator-faults.ts'
 import { expandTasks, resolveTarget, type Scope } from './expand.ts'
 import { mergedBy } from './git-action.ts'
 import type { TaskName } from './id.ts'
-import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { remedyIn } from './remedy.ts'
 import { remedyFaults } from './remedy-faults.ts'
@@ -47,12 +47,13 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       },
     ]
   }
-  if (definition.tasks.length > TASKS_MAX) {
+  const max = tasksMax(definition)
+  if (definition.tasks.length > max) {
     return [
       {
         code: 'limit',
-        message: `the plan has ${definition.tasks.length} tasks, more than ${TASKS_MAX}`,
-        hint: 'split it into several plans',
+        message: `the plan has ${definition.tasks.length} tasks, more than ${max}`,
+        hint: tasksHint(definition),
       },
     ]
   }
@@ -135,14 +136,17 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   }
 
   function checkReferences({ task, name, scope, siblings }: Written): void {
-    for (const need of task.needs ?? []) {
-      if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings)
+    for (const [at, need] of task.needs === undefined ? NONE : task.needs.entries()) {
+      if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings, [at])
     }
     // A plan may have 20,000 tasks, and is checked while it is committed: nothing is made for keys that are not there.
-    for (const target of task.on === undefined ? NONE : Object.values(task.on).flat())
-      if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings)
-    for (const target of task.failureModes === undefined ? NONE : task.failureModes.flatMap(mode => mode.recover ?? []))
-      if (resolveTarget(target, scope, known) === null) unknown(name, 'failure_modes', target, siblings)
+    for (const [outcome, targets] of task.on === undefined ? NONE : Object.entries(task.on))
+      for (const [at, target] of targets.entries())
+        if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings, [outcome, at])
+    for (const [mode, { recover }] of task.failureModes === undefined ? NONE : task.failureModes.entries())
+      for (const [at, target] of recover === undefined ? NONE : recover.entries())
+        if (resolveTarget(target, scope, known) === null)
+          unknown(name, 'failure_modes', target, siblings, [mode, 'recover', at])
     for (const [at, rule] of task.recover === undefined ? NONE : task.recover.entries()) {
       recovers = true
       const target = remedyIn(rule)

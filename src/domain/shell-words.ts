@@ -166,3 +166,7 @@ function substitutionsIn(text: string): readonly string[] {
   }
   return found
 }
+
+/** A text as one word of a shell. */
+export const shellQuoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

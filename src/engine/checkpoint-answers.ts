@@ -61,9 +61,9 @@ export async function difference(
   const isBack = b !== null && b.version < a.version
   const [first, last] = isBack ? [b.version, a.version] : [a.version, b?.version ?? Number.POSITIVE_INFINITY]
   const between = entries.filter(({ version }) => version > first && version <= last)
-  const { changes } = await composeSince(rooms, between)
-  const turned = changes.map(({ path, before, after }) => ({ path, before: after, after: before }))
-  return { ok: true, basis: 'written', changes: isBack ? turned : changes, left: [] }
+  const { seen } = await composeSince(rooms, between)
+  const turned = seen.map(({ path, before, after }) => ({ path, before: after, after: before }))
+  return { ok: true, basis: 'written', changes: isBack ? turned : seen, left: [] }
 }
 
 function checkpointAt(entries: readonly Entry[], word: string): Checkpoint | Refusal {

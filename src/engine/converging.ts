@@ -3,6 +3,7 @@
 
 import type { Command } from '../domain/command.ts'
 import { DONE_TASK } from '../domain/graph.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { Criterion } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Verdict } from '../domain/result.ts'
@@ -114,7 +115,7 @@ export async function converging(rooms: Rooms, state: PlanState): Promise<Conver
   const took = rooms.clock.now() - (startedAt ?? rooms.clock.now())
   const spent =
     budget?.attempts !== undefined && attempts >= budget.attempts
-      ? `${attempts} of ${budget.attempts} attempts are used up`
+      ? `${attempts} of ${numberOf(budget.attempts, 'attempt')} are used up`
       : budget?.timeMs !== undefined && took >= budget.timeMs
         ? `it has been at work for ${Math.round(took / 1000)} s of ${Math.round(budget.timeMs / 1000)} s`
         : null

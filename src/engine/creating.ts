@@ -21,7 +21,7 @@ export async function create(
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
-    const { origin, session, goal, agent, source, imported } = order
+    const { origin, session, conversation, goal, agent, source, imported } = order
     const hash = definitionHash(definition)
     // Hashing a large definition takes a while, and so does writing it; others are answered in between.
     if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
@@ -40,7 +40,7 @@ export async function create(
         ...(await placeFor(rooms, definition)),
       },
       actor,
-      once === undefined ? {} : { once },
+      { ...(once === undefined ? {} : { once }), ...(conversation === undefined ? {} : { conversation }) },
     )
     if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)

@@ -4,6 +4,7 @@
 import { isWatched } from '../domain/effect.ts'
 import { DONE_TASK } from '../domain/graph.ts'
 import type { Millis, PlanId, TaskName } from '../domain/id.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { GitStanding, LostOutput, Standing } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { gitOperationsSince } from '../domain/views/git-operations.ts'
@@ -159,7 +160,7 @@ async function movedFiles(
     }
     const found = await rooms.snapshots.diff(then.snapshot, 'now')
     if (!found.ok) return { ...NONE, lacks: found.failure.message }
-    const lacks = found.left.length === 0 ? null : `${found.left.length} paths could not be looked into`
+    const lacks = found.left.length === 0 ? null : `${numberOf(found.left.length, 'path')} could not be looked into`
     // What the plan wrote and the comparison does not show stands as it stood before: somebody has taken it back.
     const shown = new Set(found.changes.map(({ path }) => path))
     const missing = written.changes.filter(({ path, before, after }) => !shown.has(path) && !isSame(before, after))

@@ -1,26 +1,35 @@
 // What may be ordered and asked about a plan that clients build and keep task by task: the part of the door in engine.ts that is
 // about adding, changing, removing, annotating, evaluating, and having the last word.
 
-import type { TaskChanges } from '../domain/changed-task.ts'
+import type { PlanChanges, TaskChanges } from '../domain/changed-task.ts'
 import type { Evaluation } from '../domain/client-event.ts'
 import type { TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
 import type { CaughtUp, SearchHit, SearchQuery, StepsQuery, StepsRow } from '../stores/store.ts'
 
-export type { TaskChanges } from '../domain/changed-task.ts'
+export type { PlanChanges, TaskChanges } from '../domain/changed-task.ts'
 
 export type EditingOrder = RevisingOrder | KeepingOrder
 
-/** Made from the definition as it stands; made again when the plan moves meanwhile. */
-export type RevisingOrder =
+/** Made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+export type RevisingOrder = Revising & {
+  readonly rationale?: string
+  /** Refused when the plan has another by then. */
+  readonly expectedRevision?: number
+}
+
+type Revising =
   /** At the end of the plan. To a draft, plain tasks are added one by one at a constant cost; anything else is a revision. */
-  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[]; readonly rationale?: string }
-  | { readonly type: 'change'; readonly task: TaskName; readonly set: TaskChanges; readonly rationale?: string }
+  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[] }
+  /** `extra` is merged key by key; null takes a key away. */
+  | { readonly type: 'change'; readonly task: TaskName; readonly set: TaskChanges; readonly extra?: JsonObject }
   /** Refused while others need them. */
-  | { readonly type: 'remove'; readonly tasks: readonly TaskName[]; readonly rationale?: string }
+  | { readonly type: 'remove'; readonly tasks: readonly TaskName[] }
   /** These first, in this order; all others behind them, as they stood. */
-  | { readonly type: 'reorder'; readonly order: readonly TaskName[]; readonly rationale?: string }
+  | { readonly type: 'reorder'; readonly order: readonly TaskName[] }
+  /** What the plan says of itself; null takes it away. `extra` is merged key by key. */
+  | { readonly type: 'outline'; readonly set: PlanChanges; readonly extra?: JsonObject }
 
 export type KeepingOrder =
   /** Kept beside the plan or the task and never followed; merged key by key, null takes a key away. */

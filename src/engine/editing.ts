@@ -1,7 +1,7 @@
 // Orders of clients that keep a plan here task by task, made into commands: additions to a draft, revisions made from the definition
 // as it stands, annotations, evaluations, and the last word about a plan.
 
-import { changedIn, type TaskChanges } from '../domain/changed-task.ts'
+import { changedIn, outlinedBy, type TaskChanges } from '../domain/changed-task.ts'
 import type { Command } from '../domain/command.ts'
 import { isOpenTo } from '../domain/decisions/drafting.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -11,16 +11,13 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 import { withSequence } from '../domain/sequence.ts'
 import type { PlanState } from '../domain/state.ts'
 import { suggest } from '../domain/suggest.ts'
-import { definitionHash } from '../format/hash.ts'
-import { stampOf } from './drift.ts'
+import { revisionHash } from '../format/hash.ts'
+import { queueEdit, type Stamp } from './edit-queue.ts'
 import type { KeepingOrder, RevisingOrder } from './editing-orders.ts'
-import type { Submitted } from './engine.ts'
+import type { Objection, Submitted } from './engine.ts'
 import type { Rooms } from './rooms.ts'
 import { startOf } from './starting-order.ts'
-import { noPlan, type Writing, write } from './submitting.ts'
-
-/** Others may be at it as well; whoever is overtaken works it out again. */
-const TRIES_MAX = 50
+import { noPlan, submitted, type Writing, write } from './submitting.ts'
 
 type OrderOf<T> = Extract<RevisingOrder, { readonly type: T }>
 
@@ -46,29 +43,48 @@ export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writ
   }
 }
 
-export async function edit(rooms: Rooms, plan: PlanId, order: RevisingOrder, writing: Writing): Promise<Submitted> {
-  const { expectedVersion } = writing
-  for (let tries = 1; ; tries++) {
-    const state = await rooms.store.state(plan)
-    if (state === null) return noPlan(plan)
-    const isAppended = order.type === 'add' && isOpenTo(state, order.tasks)
-    const made = isAppended
-      ? await write(rooms, plan, { type: 'add', tasks: order.tasks }, writing)
-      : await revise(rooms, state, order, writing)
-    const isOvertaken = !made.ok && made.refusal.code === 'conflict'
-    if (!isOvertaken || expectedVersion !== undefined || tries >= TRIES_MAX) return made
+/**
+ * Worked out inside the transaction, from the plan as it stands there: whoever else writes meanwhile is no reason to refuse it. A
+ * plan that has begun is stamped with how the workspace stands, and so its changes queue (edit-queue.ts).
+ */
+export async function edit(
+  rooms: Rooms,
+  plan: PlanId,
+  order: RevisingOrder,
+  writing: Writing,
+  objection: Objection = NO_OBJECTION,
+): Promise<Submitted> {
+  const state = await rooms.store.state(plan)
+  if (state === null) return noPlan(plan)
+  const written = async (stamp: Stamp | null): Promise<Submitted> =>
+    submitted(await rooms.store.updateFrom(plan, now => objection(now) ?? commandFor(now, order, stamp), writing))
+  if (state.status === 'draft') {
+    const made = await written(null)
+    if (made.ok || made.refusal !== HAS_BEGUN) return made
   }
+  return await queueEdit(rooms, plan, written)
 }
 
-async function revise(rooms: Rooms, state: PlanState, order: RevisingOrder, writing: Writing): Promise<Submitted> {
-  const { id: plan, version } = state
+const NO_OBJECTION: Objection = () => null
+/** Answered to nobody: a draft was started in the very moment. */
+const HAS_BEGUN = refuse('conflict', 'the plan has begun')
+
+/** Without a stamp only a draft can be changed. */
+function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null): Command | Refusal {
+  if (order.type === 'add' && isOpenTo(state, order.tasks)) return { type: 'add', tasks: order.tasks }
+  if (stamp === null && state.status !== 'draft') return HAS_BEGUN
   const edited = editedBy(state, order)
-  if ('code' in edited) return { ok: false, refusal: edited }
+  if ('code' in edited) return edited
   const definition = keepItems(state.definition, edited)
-  const stamp = await stampOf(rooms, plan, 'begun')
-  const rationale = order.rationale ?? wordsOf(order)
-  const command: Command = { type: 'revise', definition, hash: definitionHash(definition), rationale, ...stamp }
-  return await write(rooms, plan, command, { expectedVersion: version, ...writing })
+  const { expectedRevision } = order
+  return {
+    type: 'revise',
+    definition,
+    hash: revisionHash(definition),
+    rationale: order.rationale ?? wordsOf(order),
+    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+    ...stamp,
+  }
 }
 
 function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refusal {
@@ -82,19 +98,28 @@ function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refu
       return without(definition, order)
     case 'reorder':
       return reordered(definition, order)
+    case 'outline':
+      return outlined(definition, order)
     default:
       return order satisfies never
   }
 }
 
-function changed(definition: PlanDefinition, { task: name, set }: OrderOf<'change'>): PlanDefinition | Refusal {
+/** The list of a draft that is not sealed goes on growing: what is made of it has a list of its own. */
+function outlined(definition: PlanDefinition, order: OrderOf<'outline'>): PlanDefinition {
+  const tasks = [...definition.tasks]
+  return outlinedBy({ ...definition, tasks }, order)
+}
+
+function changed(definition: PlanDefinition, order: OrderOf<'change'>): PlanDefinition | Refusal {
+  const { task: name, set, extra } = order
   const strange = Object.keys(set).find(key => !Object.hasOwn(FIELDS, key))
   if (strange !== undefined) {
     const near = suggest(strange, Object.keys(FIELDS))
     const hint = near === null ? 'see the format of plans' : `did you mean '${near}'?`
     return refuse('invalid', `'${strange.slice(0, 60)}' is nothing of a task that can be changed`, hint)
   }
-  const tasks = changedIn(definition.tasks, name, set)
+  const tasks = changedIn(definition.tasks, name, set, extra)
   return tasks === null ? unknown(definition, name) : { ...definition, tasks }
 }
 
@@ -152,11 +177,13 @@ function wordsOf(order: RevisingOrder): string {
     case 'add':
       return `added ${named(order.tasks.map(({ id }) => id))}`
     case 'change':
-      return `changed ${Object.keys(order.set).join(', ') || 'nothing'} of ${order.task}`
+      return `changed ${Object.keys({ ...order.set, ...order.extra }).join(', ') || 'nothing'} of ${order.task}`
     case 'remove':
       return `removed ${named(order.tasks)}`
     case 'reorder':
       return 'put its tasks in another order'
+    case 'outline':
+      return `changed ${Object.keys({ ...order.set, ...order.extra }).join(', ') || 'nothing'} of the plan`
     default:
       return order satisfies never
   }

@@ -12,7 +12,9 @@ import { create } from './creating.ts'
 import type {
   AnswerOf,
   Engine,
+  EngineInProcess,
   KillSwitch,
+  Objection,
   Order,
   QueryOf,
   QueryType,
@@ -39,7 +41,7 @@ const BEGINS: ReadonlySet<Order['type']> = new Set(['start', 'resume', 'claim', 
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
-export class EngineLocal implements Engine {
+export class EngineLocal implements EngineInProcess {
   readonly #rooms: Rooms
   readonly killSwitch: KillSwitch
   readonly sessions: Engine['sessions']
@@ -52,7 +54,12 @@ export class EngineLocal implements Engine {
     this.goals = rooms.store.goals
   }
 
-  async submit(plan: string | null, order: Order, actor: Actor, options: SubmitOptions = {}): Promise<Submitted> {
+  async submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options: SubmitOptions & { readonly objection?: Objection } = {},
+  ): Promise<Submitted> {
     const rooms = this.#rooms
     if (order.type === 'create') return await create(rooms, order, writingOf(null, order, actor, options))
     const found = plan === null ? null : await rooms.store.find(plan)
@@ -64,8 +71,8 @@ export class EngineLocal implements Engine {
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
     noteOrder(rooms.store, found.plan)
     const done = SEALS.has(order.type)
-      ? await sealed(rooms, found.plan, writing, again => this.#submit(found, order, again))
-      : await this.#submit(found, order, writing)
+      ? await sealed(rooms, found.plan, writing, again => this.#submit(found, order, again, options.objection))
+      : await this.#submit(found, order, writing, options.objection)
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
@@ -77,6 +84,7 @@ export class EngineLocal implements Engine {
     { plan, name }: Found,
     order: Exclude<Order, { readonly type: 'create' }>,
     writing: Writing,
+    objection: Objection | undefined,
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const by: string = writing.actor
@@ -134,7 +142,8 @@ export class EngineLocal implements Engine {
       case 'change':
       case 'remove':
       case 'reorder':
-        return await (await late.editing()).edit(rooms, plan, order, writing)
+      case 'outline':
+        return await (await late.editing()).edit(rooms, plan, order, writing, objection)
       case 'annotate':
       case 'evaluate':
       case 'finish':

@@ -9,6 +9,7 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
+import type { PlanState } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { Briefing } from '../domain/views/briefing.ts'
@@ -22,6 +23,7 @@ import type {
   AttemptQuery,
   AttemptRow,
   CheckReport,
+  Conversation,
   Entry,
   Found,
   Holder,
@@ -59,7 +61,7 @@ import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
 import type { Replay } from './replay.ts'
 
 export type { AuditTrail, HandedOn } from './audit-answers.ts'
-export type { TaskChanges } from './editing-orders.ts'
+export type { PlanChanges, TaskChanges } from './editing-orders.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 export type {
   AdoptAsk,
@@ -101,6 +103,20 @@ export interface SubmitOptions {
   readonly once?: string
 }
 
+/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
+export type Objection = (state: PlanState) => Refusal | null
+
+/** The door as whoever lives in the same process sees it. */
+export interface EngineInProcess extends Engine {
+  /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
+  submit(
+    plan: string | null,
+    order: Order,
+    actor: Actor,
+    options?: SubmitOptions & { readonly objection?: Objection },
+  ): Promise<Submitted>
+}
+
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
 export interface KillSwitch {
   halt(reason: string, actor: Actor): Promise<Halted>
@@ -116,6 +132,8 @@ export type Order =
       readonly definition: PlanDefinition
       readonly origin?: PlanId
       readonly session?: string
+      /** What its session holds of it: written in the same transaction as the plan. */
+      readonly conversation?: Conversation
       readonly goal?: string
       /** Who is to carry it out. */
       readonly agent?: string
@@ -222,7 +240,15 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
   logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
   /** The diff or command a task would carry out, without doing it. */
-  preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
+  preview: {
+    ask: {
+      plan: string
+      task: string
+      /** Tasks whose edits come before it, and are looked at as if they had been made. */
+      earlier?: readonly string[]
+    }
+    answer: { readonly text: string } | null
+  }
   /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
   replay: { ask: { plan: string }; answer: Replay | null }
   checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }

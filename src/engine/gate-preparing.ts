@@ -7,6 +7,7 @@ import type { Failure } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { judgeGate } from './gate-checks.ts'
 import { late } from './late.ts'
+import { resolveQuestion } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
 /** Null: we are stopping; ask again later. */
@@ -23,9 +24,17 @@ export async function makeQuestion(
   const judged = await judgeGate(rooms, state, task, signal)
   if (judged === null || 'failure' in judged) return judged
   const { evidence } = judged
+  const asks = asksOf(action)
+  const said = asks.type === 'question' ? await resolveQuestion(state, task, asks.question) : null
+  if (said?.ok === false) {
+    const message = `the question cannot be asked: ${said.message}`
+    return {
+      failure: { class: 'logic', message, ...(said.hint === undefined ? {} : { hint: said.hint }), retryable: false },
+    }
+  }
   return {
     question: {
-      asks: asksOf(action),
+      asks: said === null || asks.type !== 'question' ? asks : { ...asks, question: said.value },
       ...(await bindGate(rooms, state, task)),
       ...(evidence.length === 0 ? {} : { evidence }),
     },

@@ -324,6 +324,28 @@ describe('going back', () => {
     expect(hash()).toBe(before)
   })
 
+  it('between two checkpoints, a file that ends as it began is no difference', async () => {
+    put('a', 'start\n')
+    const scoped = (id: string, script: string, ...before: string[]) =>
+      sh(id, script, { write: ['a', 'b'], network: [], ...(before.length === 0 ? {} : needs(...before)) })
+    await place.run([
+      scoped('one', 'echo one > a'),
+      scoped('two', 'echo two > a; echo b > b', 'one'),
+      scoped('three', 'echo one > a', 'two'),
+      scoped('four', 'rm b', 'three'),
+    ])
+    const between = async (from: string, to: string) => {
+      const diff = await place.engine.ask({ type: 'checkpointDiff', plan: 'plan', from, to })
+      if (diff?.ok !== true) throw new Error(JSON.stringify(diff))
+      expect(diff.basis).toBe('written')
+      return diff.changes.map(({ path }) => path)
+    }
+    expect(await between('one', 'two')).toEqual(['a', 'b'])
+    expect(await between('one', 'three')).toEqual(['b'])
+    expect(await between('one', 'four')).toEqual([])
+    expect(await between('four', 'two')).toEqual(['a', 'b'])
+  })
+
   it('takes checkpoints by hand, by a task and by policy, and shows what differs', async () => {
     put('a', 'start\n')
     await place.run(

@@ -11,7 +11,7 @@ import type { Entry } from '../stores/store.ts'
 import type { Change, Choice, RolledBack } from '../workspace/workspace.ts'
 import { keepChanges, MissingChanges } from './footprint.ts'
 import { commitAdopted, toAdopt } from './fork-adopted.ts'
-import { refuseHeldFiles } from './held-files.ts'
+import { heldFailure } from './held-files.ts'
 import type { Rooms } from './rooms.ts'
 import { failureFor, isFailStop, shortageOf } from './shortage.ts'
 import { settleUnfinished } from './unfinished-files.ts'
@@ -35,6 +35,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
         ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
         : {
             changes: await toAdopt(rooms, under.adopts),
+            seen: [],
             kept: [],
             shared: [],
             aside: [],
@@ -123,7 +124,8 @@ async function files(
         retryable: true,
       },
     }
-  const held = under.adopts === undefined ? null : await heldNow(rooms, plan, changes)
+  const refuse = async () => (under.adopts === undefined ? null : await heldNow(rooms, plan, changes))
+  const held = await refuse()
   if (held !== null) return { ok: false, failure: held }
   await snapshots.settled()
   const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
@@ -136,23 +138,14 @@ async function files(
     const choice = conflict === undefined ? undefined : (choiceFor(under, path) ?? ownChoice(under, path, doubted))
     if (choice !== undefined) choices.push([path, choice])
   }
-  return await snapshots.rollback(target.manifest, writeSet, { choices, about })
+  return await snapshots.rollback(target.manifest, writeSet, { choices, about, refuse })
 }
 
 /** Was free when the adoption was ordered; a task may have begun to work there since. */
 async function heldNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
   const state = await rooms.store.state(plan)
-  const refusal =
-    state === null
-      ? null
-      : await refuseHeldFiles(
-          rooms,
-          state,
-          changes.map(({ path }) => path),
-        )
-  if (refusal === null) return null
-  const { message, hint } = refusal
-  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
+  const paths = changes.map(({ path }) => path)
+  return state === null ? null : await heldFailure(rooms, state, paths)
 }
 
 /** Nobody is there to choose when a failed plan goes back by itself: what may be another plan's work stays, and is told. */

@@ -3,6 +3,7 @@
 // and tasks said stays text.
 
 import type { Millis } from '../domain/id.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { CommandLine, Criterion } from '../domain/plan.ts'
 import type { TaskStatus } from '../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../domain/views/handoff.ts'
@@ -27,7 +28,7 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
     section('Left open', [...open.map(openLine), ...waitingLines(facts)], 'Nothing.'),
     section('Decided', facts.decisions.map(decisionLine)),
     section('Where things are', [
-      `- Journal: ${facts.version} entries, the last ${code(facts.head)}; ${code(`planfold audit ${name}`)}`,
+      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(`planfold audit ${name}`)}`,
       `- What tasks printed: ${code(`planfold log ${name} TASK --output`)}`,
       ...(files.length === 0
         ? []
@@ -123,7 +124,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string
       ),
     ),
     section('Where things are', [
-      `- Journal: ${facts.version} entries, the last ${code(facts.head)}`,
+      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,
       ...tasks.flatMap(({ task, changes }) =>
         changes === null ? [] : [`- Change set of ${code(task)}: ${code(changes)}`],
       ),
@@ -299,7 +300,7 @@ function criterion(one: Criterion): string {
 }
 
 const command = (line: CommandLine): string => ('argv' in line ? JSON.stringify(line.argv) : line.script)
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+const count = numberOf
 const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((total, item) => total + of(item), 0)
 

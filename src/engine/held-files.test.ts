@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
+import { captureBetweenRollbacks, holdRollbacks } from '../workspace/rollback-hold.ts'
 import { realRooms, sh } from './going-back.fixture.ts'
 import { refuseHeldFiles } from './held-files.ts'
 
@@ -85,4 +86,38 @@ it('is asked by what the patterns mean: files beside them, and names with bracke
   for (const path of held) expect([path, await isRefused(path)]).toEqual([path, true])
   for (const path of ['src/a.md', 'src/deep/a.ts', 'app/[other]/page', 'one/other', 'free'])
     expect([path, await isRefused(path)]).toEqual([path, false])
+})
+
+it('a task that begins in the same moment keeps its files: a restore asks once more when its sign is up', async () => {
+  const p = await run('p', [setBack])
+  await drive(p)
+  const { snapshots } = place.rooms
+  const rollback = snapshots!.rollback.bind(snapshots)
+  const begun: Promise<PlanId>[] = []
+  snapshots!.rollback = async (...asked) => {
+    // The restore has asked and found the files free.
+    begun.push(run('q', [between('b', ['sc/**'])]))
+    await Promise.all(begun)
+    return await rollback(...asked)
+  }
+  const refused = await restore()
+  expect(refused).toMatchObject({ ok: false, refusal: { message: /'sc\/x'.*task 'b' of plan 'q'/ } })
+  expect(existsSync(join(place.root, 'sc/x'))).toBe(false)
+})
+
+it('and one that has begun just after waits until the files are restored', async () => {
+  const { workspace } = place.rooms
+  const hold = await holdRollbacks(place.rooms)
+  const { quiet } = captureBetweenRollbacks(place.rooms, workspace)
+  const order: string[] = []
+  workspace.quiet = async () => {
+    order.push('asked')
+    await quiet!()
+    order.push(existsSync(join(place.root, 'sc/y')) ? 'has run' : 'runs now')
+  }
+  const running = run('r', [sh('w', 'echo y > sc/y', { write: ['sc/**'], network: [] })])
+  await expect.poll(() => order, { timeout: 20_000 }).toEqual(['asked'])
+  hold.release()
+  await running
+  expect([order, text('sc/y')]).toEqual([['asked', 'runs now'], 'y\n'])
 })

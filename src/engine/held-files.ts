@@ -1,16 +1,29 @@
 // Whether files may be written that a task holds: `restore` and the adoption of a fork write files outside any task, so they ask
 // here first who has reserved them, in this plan or in another one. A task holds its files from its first attempt until its visit
 // is over, also between two attempts, because the next one sets them back first.
+//
+// Both sides put up their mark before they look for the other's: who restores, the sign of a rollback (workspace/rollback-hold.ts),
+// and then asks here once more; a task, its reservation, and then waits until no such sign is up. So of two that begin in the
+// same moment at least one sees the other, and no task runs over files that are being written.
 
 import { join, relative, sep } from 'node:path'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { reservedBy } from '../domain/reservation.ts'
+import type { Failure } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { inScope } from '../safety/scope.ts'
 import type { ScopeHolder } from '../stores/store.ts'
 import { realPath, realScope } from './real-scope.ts'
 import type { Rooms } from './rooms.ts'
 import { enclosingPlans } from './scope-reservation.ts'
+
+/** The same as a failure, for whoever asks once more when the files are about to be changed. */
+export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
+  const refusal = await refuseHeldFiles(rooms, owner, paths)
+  if (refusal === null) return null
+  const { message, hint } = refusal
+  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
+}
 
 type Owner = Pick<PlanState, 'id' | 'tasks'>
 

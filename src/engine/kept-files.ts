@@ -10,7 +10,7 @@ import { inScope } from '../safety/scope.ts'
 import type { Change, Choice, TreeEntry } from '../workspace/workspace.ts'
 import type { Submitted } from './engine.ts'
 import { readChanges } from './footprint.ts'
-import { refuseHeldFiles } from './held-files.ts'
+import { heldFailure, refuseHeldFiles } from './held-files.ts'
 import { untoldRestores } from './restore-scope.ts'
 import type { Rooms } from './rooms.ts'
 import type { Writing } from './submitting.ts'
@@ -146,6 +146,7 @@ export async function restoreFiles(
   const restored = await snapshots.rollback(target.manifest, writeSet, {
     choices,
     about: aboutRestore(state.id, writing.actor),
+    refuse: () => heldFailure(rooms, state, ask.paths),
   })
   if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
   const told = await tellRestore(rooms, state.id, restored, writing)

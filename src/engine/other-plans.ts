@@ -1,18 +1,104 @@
-// What other plans of the same workspace did since a time: what they were seen to change, and when which of their tasks worked
-// where. A task that declares no scope is credited with everything that changed around it, so what others did meanwhile has to be
-// told apart: what lies in the declared scope of another plan's task is that plan's; where neither declared a scope, nobody knows.
+// What others wrote in the same files: other plans of the workspace, and other tasks of the plan.
+//
+//   writtenByOthers   since a task's files were captured, for each path, what the last visit that went well left there: restoring
+//                     the files before a retry must not touch it
+//   otherPlans        since a time, all that other plans were seen to change, and when which of their tasks worked where: a task
+//                     that declares no scope is credited with everything that changed around it, so this is told apart. What
+//                     lies in the declared scope of another plan's task is that plan's; where neither declared one, nobody knows
 
 import { scopeOf } from '../domain/effect.ts'
 import type { Event, EventOf } from '../domain/event.ts'
-import type { Millis, PlanId } from '../domain/id.ts'
-import type { PlanState } from '../domain/state.ts'
+import type { Millis, PlanId, TaskName } from '../domain/id.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { inScope } from '../safety/scope.ts'
 import type { Entry, Page, PlanRow } from '../stores/store.ts'
-import type { Change } from '../workspace/workspace.ts'
-import { readOthersChanges } from './footprint.ts'
+import type { Change, TreeEntry } from '../workspace/workspace.ts'
+import { readChanges, readOthersChanges } from './footprint.ts'
 import { changesOf, entriesAfter } from './journal-changes.ts'
 import type { Rooms } from './rooms.ts'
+
+const PAGE = 500
+
+export interface WrittenByOther {
+  /** What the other plan left at the path; null when it deleted it. */
+  readonly entry: TreeEntry | null
+  readonly plan: PlanId
+  /** The plan and the task, for people. */
+  readonly name: string
+  readonly task: TaskName | null
+  /**
+   * True: the other task declared a scope, so the change is its own. False: it declared none and all files were compared around
+   * it, so the change may also be that of a task that ran at the same time.
+   */
+  readonly declared: boolean
+}
+
+/** By path, for a task whose files were captured in this visit; empty when they were not. */
+export async function writtenByOthers(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+): Promise<ReadonlyMap<string, WrittenByOther>> {
+  const found = new Map<string, WrittenByOther>()
+  const after = await capturedAfter(rooms, state, task)
+  if (after === null) return found
+  const isBeside = sharesFolder(rooms, state)
+  for (let at = after; ; ) {
+    const page = await rooms.store.since(at, PAGE)
+    const last = page.at(-1)
+    if (last === undefined) return found
+    at = last.position
+    for (const { plan, events } of page) {
+      for (const event of events) {
+        const changes = COMPLETES.has(event.type) ? changesOf(event) : null
+        if (changes === null || !(await isBeside(plan))) continue
+        const by = 'task' in event ? (event.task ?? null) : null
+        // Of the plan itself, what its other tasks completed.
+        if (plan === state.id && (by === null || by === task.definition.id)) continue
+        const name = (await rooms.store.state(plan))?.definition.name ?? plan
+        const other = { plan, name, task: by, declared: isDeclaredBy(event) }
+        const read = plan === state.id ? readChanges : readOthersChanges
+        for (const change of (await read(rooms, changes)) ?? [])
+          found.set(change.path, { ...other, entry: change.after })
+      }
+    }
+  }
+}
+
+/** The position in the journal before which the files were certainly not captured yet; null when they were not captured. */
+async function capturedAfter(rooms: Rooms, state: PlanState, task: TaskState): Promise<number | null> {
+  if (task.prepared?.preimage === undefined) return null
+  let readied: number | null = null
+  for (const entry of await entriesAfter(rooms.store, state.id, 0)) {
+    if (isReadied(entry, task)) readied = entry.position
+    if (isBegun(entry, task)) return readied ?? Math.max(0, entry.position - 1)
+  }
+  return null
+}
+
+const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolean =>
+  events.some(event => event.type === 'task.readied' && event.tasks.includes(id))
+
+const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
+  events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
+
+/** Does another plan work in the same folder? In another folder the same path is another file. */
+function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
+  const known = new Map<PlanId, boolean>()
+  return async plan => {
+    const answer = known.get(plan) ?? (await store.state(plan))?.place === place
+    known.set(plan, answer)
+    return answer
+  }
+}
+
+/** A visit that went well, and a rollback or compensation that is over. */
+const COMPLETES: ReadonlySet<Event['type']> = new Set([
+  'attempt.succeeded',
+  'compensation.finished',
+  'rollback.finished',
+])
 
 export interface Beside {
   /** The plan itself, the folder it works in, and since when. */
@@ -49,8 +135,6 @@ export const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loos
 /** Was only what a task declares compared? Else there is a snapshot of all files. */
 export const isDeclaredBy = (event: Event): boolean =>
   !('result' in event) || event.result.wrote?.snapshot === undefined
-
-const PAGE = 500
 
 /** All files are looked at a while before the entry says that a task began, and others may have ended in between. */
 const LOOK_MS = 60_000

@@ -108,6 +108,8 @@ function performHere(...performing: Performing): Promise<Result | Interrupted> {
 async function performSeen(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   const { action } = options
   const look = action === undefined ? task.prepared : await looking(rooms, state, task, action)
+  // Its files are reserved now; somebody may have begun to restore some of them just before.
+  if (task.prepared?.reserves !== undefined) await rooms.workspace.quiet?.()
   const result = await carryOut(rooms, state, task, options, logbook)
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'

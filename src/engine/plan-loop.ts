@@ -470,7 +470,7 @@ const NO_NEWS: Readonly<News> = new News()
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5
 
-const LEFT_OPEN = 'its owner stopped before it ended'
+const LEFT_OPEN = 'the process running it died'
 
 /** Has a completed task declared a file as an output? */
 const leavesFiles = ({ order }: PlanState): boolean =>

@@ -15,9 +15,9 @@ import type { Failure, Prepared } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
 import { readChanges } from './footprint.ts'
+import { type WrittenByOther, writtenByOthers } from './other-plans.ts'
 import type { Rooms } from './rooms.ts'
 import { isSame } from './written.ts'
-import { type WrittenByOther, writtenByOthers } from './written-by-others.ts'
 
 /** So many paths are named in the journal; the manifests hold them all. */
 const PATHS_TOLD_MAX = 100

@@ -56,6 +56,7 @@ export async function workOut(
     kind,
     to,
     ...(checkpoint === null ? {} : { checkpoint: checkpoint.name }),
+    ...(place.adopted === undefined ? {} : { undoes: place.adopted }),
     resets,
     compensate,
     ...(ends === undefined ? {} : { ends }),

@@ -113,6 +113,26 @@ describe('what a plan wrote since an entry', () => {
     expect(await since(0)).toEqual([{ path: 'w/f', before: null, after: Y }])
   })
 
+  it('between two attempts of a task without a scope is the work of the task that told it, and else perhaps a person’s', async () => {
+    const beside = [{ path: 'f', before: null, after: X }]
+    const seen = [...beside, { path: 'g', before: null, after: Y }]
+    const { since, told } = await scene(
+      [],
+      started('retried', { before: BEFORE }),
+      lost('retried'),
+      started('beside', { before: BEFORE }),
+      await succeeded('beside', beside),
+      { ...started('retried', {}), attempt: 2, edited: ['f', 'g'] } as Event,
+      await succeeded('retried', seen),
+    )
+    await told(beside)
+    await told(seen)
+    expect(await since(0)).toEqual([
+      { path: 'f', before: null, after: X },
+      { path: 'g', before: null, after: null },
+    ])
+  })
+
   it('of two tasks without a scope that ran at the same time is told as that of one writer', async () => {
     const both = [{ path: 'f', before: null, after: X }]
     const { told, rooms, all } = await scene(

@@ -20,6 +20,8 @@ export { changesOf, entriesAfter } from './journal-changes.ts'
 
 export interface Written {
   readonly changes: readonly Change[]
+  /** What stood at each path before the first of these changes and after the last, whoever wrote in between; only what differs. */
+  readonly seen: readonly Change[]
   /** Versions that stood between two changes of the plan and were not of its making. */
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
   /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
@@ -65,7 +67,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
   const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
   const others: Change[] = []
-  const unsure = new Set<string>()
+  const unsure: Doubt[] = []
+  const ends: Change[] = []
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, isRollback: boolean, isDeclared: boolean): void => {
     const { path, before, after } = change
@@ -110,7 +113,9 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
-        if (visit !== undefined && isDoubted(visit, change.path)) unsure.add(change.path)
+        if (visit !== undefined && isDoubted(visit, change.path))
+          unsure.push({ change, isEdit: !visit.isUnsure && !visit.isDoubtful })
+        else ends.push(change)
       }
     }
   }
@@ -123,9 +128,9 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     if (one !== undefined && isSeenToo(one, other)) one.left = one.target
   }
   const { aside, doubted } = await tellApart(rooms, by, known, visits)
-  for (const path of unsure) {
-    const one = known.get(path)
-    if (one !== undefined) one.left = one.target
+  for (const doubt of unsure) {
+    const one = known.get(doubt.change.path)
+    if (one !== undefined && !isExplained(doubt, ends)) one.left = one.target
   }
   keepFoldersOf(known, kept)
   // What stays keeps the folders it lies in.
@@ -133,6 +138,10 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) known.delete(path.slice(0, at))
   return {
     changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
+    seen: [...known].flatMap(([path, { states }]) => {
+      const [before = null, after = null] = [states[0], states.at(-1)]
+      return isSame(before, after) ? [] : [{ path, before, after }]
+    }),
     kept,
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
@@ -227,6 +236,17 @@ function isInScopeBeside(visit: Visit, path: string, all: Iterable<Visit>, { sco
 
 const isDoubted = ({ isUnsure, isDoubtful, edited }: Visit, path: string): boolean =>
   isUnsure || isDoubtful || edited.has(path)
+
+/** A change that may be somebody else's, although this visit told it. */
+interface Doubt {
+  readonly change: Change
+  /** All that speaks against it: the path changed between two attempts of the visit. */
+  readonly isEdit: boolean
+}
+
+/** Changed between two attempts, but by another task of the plan, and left just as that task left it: nobody else was there. */
+const isExplained = ({ isEdit, change }: Doubt, ends: readonly Change[]): boolean =>
+  isEdit && ends.some(({ path, after }) => path === change.path && isSame(after, change.after))
 
 /** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
 function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
@@ -344,7 +364,7 @@ async function addUnknown(
     known.set(path, {
       target: was,
       left,
-      states: [was],
+      states: [was, after],
       changes: [],
       isBroken: true,
       isDeclared: preimage !== undefined,

@@ -36,7 +36,7 @@ it.each([
       const analysis = analyze(definition, {
         now: 0,
         reads: outputReads(definition),
-        scopes: { fault: () => null, fileFault: () => null, holds: () => false },
+        scopes: { fault: () => null, fileFault: () => null, folderFault: () => null, holds: () => false },
       })
       const tasks = new Map(expandTasks(definition).map(task => [task.id, task]))
       const waveOf = new Map<TaskName, number>(analysis.waves.flatMap((wave, at) => wave.map(id => [id, at] as const)))

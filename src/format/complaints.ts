@@ -16,8 +16,8 @@ interface Source {
   readonly written: (path: Path) => string | null
 }
 
-export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Source): readonly Complaint[] {
-  const complaints: Told[] = []
+export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Source): readonly SchemaComplaint[] {
+  const complaints: SchemaComplaint[] = []
   for (const issue of error.issues) {
     if (complaints.length >= COMPLAINTS_MAX) break
     complaints.push(...explain(schema, issue, [], source))
@@ -32,9 +32,10 @@ export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Sourc
 /** Nobody reads the thousandth, and working out what was meant is dear: a body of 90,000 unknown keys must not take seconds. */
 const COMPLAINTS_MAX = 2 * DIAGNOSTICS_MAX
 
-type Told = Complaint & { readonly meant?: string; readonly absent?: string }
+/** `meant`: the key that was probably meant. `absent`: the path, printed, of what is missing. */
+export type SchemaComplaint = Complaint & { readonly meant?: string; readonly absent?: string }
 
-function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): readonly Told[] {
+function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): readonly SchemaComplaint[] {
   const path = [...base, ...(issue.path as (string | number)[])]
   const given = at(source.value, path)
   switch (issue.code) {
@@ -85,7 +86,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
 }
 
 /** Several forms are equally far away: tell the unknown keys, or else which keys would decide. */
-function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): readonly Told[] {
+function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): readonly SchemaComplaint[] {
   const unknown = new Set(forms.flat().flatMap(issue => (issue.code === 'unrecognized_keys' ? issue.keys : [])))
   const known = keysAt(schema, path)
   const strange = [...unknown].filter(key => !known.includes(key))
@@ -104,18 +105,18 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
   ]
 }
 
-function unknownWord(path: Path, given: unknown, words: readonly string[]): Told {
+function unknownWord(path: Path, given: unknown, words: readonly string[]): SchemaComplaint {
   const near = typeof given === 'string' ? suggest(given.slice(0, 60), words) : null
   const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
   return { path, message: `${show(given)} is not one of the known words`, hint }
 }
 
-function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): readonly Told[] {
+function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): readonly SchemaComplaint[] {
   const known = keysAt(schema, path)
   return keys.slice(0, COMPLAINTS_MAX).map(key => unknownKey(known, path, key))
 }
 
-function unknownKey(known: readonly string[], path: Path, key: string): Told {
+function unknownKey(known: readonly string[], path: Path, key: string): SchemaComplaint {
   const near = ALIASES[key] ?? suggest(key.slice(0, 60), known)
   const told = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
   // Known, but to another form than the one it takes.
@@ -143,7 +144,7 @@ const ALIASES: { readonly [key: string]: string } = {
   version: 'planfold',
 }
 
-function missing(path: Path): Told {
+function missing(path: Path): SchemaComplaint {
   const key = String(path.at(-1))
   const absent = printPath(path)
   if (key === 'planfold')

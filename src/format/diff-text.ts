@@ -3,6 +3,7 @@
 
 import { diffArrays, diffLines } from 'diff'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { numberOf } from '../domain/number-of.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { isEmpty, type KeyChange, type NamedTask, type SemanticDiff } from '../domain/semantic-diff.ts'
 import { KIND_WORDS } from '../domain/semantic-diff-kinds.ts'
@@ -44,7 +45,7 @@ function ofKey(change: KeyChange, raise: Raise): readonly string[] {
   // An action is several keys of the document; each is told by its own name.
   const lines = key === 'action' ? compare('', was ?? {}, is ?? {}) : compare(wordOf(change), was, is)
   if (lines.length <= LINES_MAX) return lines
-  return [...lines.slice(0, LINES_MAX), `… and ${lines.length - LINES_MAX} more lines`]
+  return [...lines.slice(0, LINES_MAX), `… and ${numberOf(lines.length - LINES_MAX, 'more line')}`]
 }
 
 function compare(name: string, was: Json | undefined, is: Json | undefined): readonly string[] {
@@ -83,7 +84,7 @@ function compareLists(name: string, was: readonly Json[], is: readonly Json[]): 
   if ([...was, ...is].every(item => typeof item === 'string') && short(was).length + short(is).length <= 2 * SHORT)
     return [`${name}: ${short(was)} → ${short(is)}`]
   const pieces = diffArrays(was.map(canonicalJson), is.map(canonicalJson), { maxEditLength: EDITS_MAX })
-  if (pieces === undefined) return [`${name}: ${was.length} items → ${is.length} items`]
+  if (pieces === undefined) return [`${name}: ${numberOf(was.length, 'item')} → ${numberOf(is.length, 'item')}`]
   const lines: string[] = []
   let gone: Json[] = []
   const flush = (): void => {

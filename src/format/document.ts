@@ -11,7 +11,8 @@ import { treeSpans, treeValue } from './yaml-tree.ts'
 
 export type ReadDocument =
   | { readonly ok: true; readonly document: Document }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
+  /** `rest`: what could be read all the same, so that what is wrong there is told as well. */
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly rest?: Document }
 
 export interface Document {
   readonly value: Json
@@ -34,9 +35,10 @@ export function readDocument(text: string): ReadDocument {
   if (json !== null) return { ok: true, document: located(json.value, source, jsonPlaces(source)) }
   const tree = readTree(source)
   if (!tree.ok) return tree
-  const { value, diagnostics } = treeValue(tree)
-  if (diagnostics.length > 0) return { ok: false, diagnostics }
-  return { ok: true, document: located(value, source, path => treeSpans(tree, path)) }
+  const { value, diagnostics, isWhole } = treeValue(tree)
+  const document = located(value, source, path => treeSpans(tree, path))
+  if (diagnostics.length > 0) return { ok: false, diagnostics, ...(isWhole ? { rest: document } : {}) }
+  return { ok: true, document }
 }
 
 function located(value: Json, source: string, locate: Locate): Document {

@@ -2,22 +2,74 @@
 // it looks at must exist.
 
 import { suggest } from '../domain/suggest.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Path } from './diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
-import { parseTemplate } from './template.ts'
+import { parseTemplate, templateExpressions } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
-export function expressionFaults(plan: PlanDocument, others: Iterable<string> = []): readonly Complaint[] {
-  const names = new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
+export function expressionFaults(
+  plan: PlanDocument,
+  /** Tasks that may be named although the document does not have them; null when any name may be one. */
+  others: Iterable<string> | null = [],
+  { lenient = false }: { readonly lenient?: boolean } = {},
+): readonly Complaint[] {
+  const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
   const known: Known = { names, suggestions: SUGGESTIONS_MAX }
   const faults: Complaint[] = []
   for (const found of embedded(plan)) {
     if (faults.length >= FAULTS_MAX) break
     const { type, text, path } = found
-    faults.push(...(type === 'expression' ? expression(text, text, 0, path, known) : template(found, known)))
+    if (lenient && TEXTS.has(path.at(-1) ?? '')) continue
+    faults.push(...(type === 'expression' ? bare(text, path, known) : template(found, known)))
   }
+  if (!lenient) for (const fault of misplaced(plan)) if (faults.push(fault) >= FAULTS_MAX) break
   return faults
+}
+
+/** Keys of a task in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
+const TEMPLATE_KEYS = [
+  ...(['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const),
+  ...(['title', 'description', 'instruction'] as const),
+  // Carried out by a later release; a prompt is checked now.
+  ...(['model', 'agent', 'research', 'http', 'db'] as const),
+]
+/** Prose that other formats bring along: what looks like an expression there may be anything. */
+const TEXTS: ReadonlySet<string | number> = new Set(['title', 'description', 'instruction'])
+/** What is kept for others and never looked into. */
+const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
+
+/** `${{` where nothing resolves it: it would be taken word for word. */
+function* misplaced(plan: PlanDocument): Generator<Complaint> {
+  let known: Set<string> | null = null
+  for (const { text, path } of strings(plan, [])) {
+    if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
+    // What is no expression of ours is another tool's, and may be meant word for word.
+    if (!templateExpressions(text).some(({ source }) => compile(source).ok)) continue
+    known ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+    if (known.has(printPath(path))) continue
+    yield {
+      path,
+      message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
+      hint: 'it works in title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself',
+      within: { text: '${{', offset: 0 },
+    }
+  }
+}
+
+const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
+
+/** Where only an expression can stand, it stands without the braces. */
+function bare(text: string, path: Path, known: Known): readonly Complaint[] {
+  if (!text.includes('${{')) return expression(text, text, 0, path, known)
+  return [
+    {
+      path,
+      message: `${named(path)} is an expression already`,
+      hint: "leave out '${{' and '}}'",
+      within: { text: '${{', offset: 0 },
+    },
+  ]
 }
 
 /** More are not told. */
@@ -26,7 +78,7 @@ const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
 const SUGGESTIONS_MAX = 20
 
 interface Known {
-  readonly names: ReadonlySet<string>
+  readonly names: ReadonlySet<string> | null
   /** How often the nearest name may still be looked for. */
   suggestions: number
 }
@@ -90,10 +142,12 @@ function expression(
       },
     ]
   }
+  const { names } = known
+  if (names === null) return []
   return compilation.compiled.references.tasks
-    .filter(name => !known.names.has(name))
+    .filter(name => !names.has(name))
     .map(name => {
-      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), known.names) : null
+      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), names) : null
       const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
       const at = Math.max(0, source.indexOf(name))
       return {
@@ -113,8 +167,8 @@ function* embedded(plan: PlanDocument): Generator<Embedded> {
 function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   const { for_each: each } = task
   const list = typeof each === 'string' ? each : each !== undefined && 'in' in each ? each.in : undefined
-  if (list !== undefined && !list.includes('${{')) yield { type: 'expression', text: list, path: [...path, 'for_each'] }
-  else if (list !== undefined) yield { type: 'template', text: list, path: [...path, 'for_each'] }
+  const at = [...path, 'for_each', ...(typeof each === 'string' ? [] : ['in'])]
+  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
   for (const [index, mode] of (task.failure_modes ?? []).entries()) {
     if (typeof mode.detect !== 'string')
       yield {
@@ -135,9 +189,9 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   yield* criteria(task.postconditions, [...path, 'postconditions'])
   const { gate } = task
   if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
-  for (const key of ['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
-    if (task[key] !== undefined) yield* strings(task[key], [...path, key])
-  }
+  if (typeof gate === 'object' && gate.question !== undefined)
+    yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
+  for (const key of TEMPLATE_KEYS) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
 }
 
 function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {

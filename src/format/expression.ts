@@ -79,6 +79,25 @@ export function references(source: string): References | null {
   return compilation.ok ? compilation.compiled.references : null
 }
 
+/** The outcomes a decision can have, when all of them stand in its expression as words; null when they are computed. */
+export function decidedOutcomes(source: string): readonly string[] | null {
+  const compilation = compile(source)
+  if (!compilation.ok) return null
+  const outcomes = new Set<string>()
+  const open: ASTNode[] = [compilation.compiled.ast]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.op === '?:') open.push(node.args[1], node.args[2])
+    else if (node.op === 'value' && typeof node.args === 'string') outcomes.add(node.args)
+    else if (TRUTHS.has(node.op) || (node.op === 'value' && typeof node.args === 'boolean'))
+      for (const truth of ['true', 'false']) outcomes.add(truth)
+    else return null
+  }
+  return [...outcomes]
+}
+
+/** Operators that give true or false and nothing else. */
+const TRUTHS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', '&&', '||', '!_', 'in'])
+
 function fault(found: Fault): Compilation {
   return { ok: false, ...found }
 }

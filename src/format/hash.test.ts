@@ -4,7 +4,7 @@ import type { Json } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { planDefinition } from './definition.arbitrary.ts'
 import { DIALECTS } from './dialects/all.ts'
-import { canonicalJson, definitionHash } from './hash.ts'
+import { canonicalJson, definitionHash, revisionHash } from './hash.ts'
 import { parsePlan } from './parse.ts'
 import { printJson, printYaml } from './print.ts'
 
@@ -87,6 +87,9 @@ describe('the same plan has the same hash', () => {
         const order = () => numbers.next().value ?? 0
         const shuffled = shuffle(definition as unknown as Json, order) as unknown as PlanDefinition
         expect(definitionHash(shuffled)).toBe(definitionHash(definition))
+        // Also when the texts of its tasks are remembered from the first time.
+        for (const one of [shuffled, shuffled, { ...shuffled, goal: undefined } as unknown as PlanDefinition])
+          expect(revisionHash(one)).toBe(definitionHash(one))
         const document = shuffle(JSON.parse(printJson(definition)) as Json, order)
         expect(hashOf(JSON.stringify(document))).toBe(definitionHash(definition))
       }),

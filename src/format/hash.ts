@@ -3,11 +3,36 @@
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 
 export function definitionHash(definition: PlanDefinition): Sha256 {
   return createHash('sha256')
     .update(canonicalJson(definition as unknown as Json))
+    .digest('hex') as Sha256
+}
+
+const texts = new WeakMap<TaskDefinition, string>()
+
+/**
+ * The same for a revision that shares most of its tasks with the one before: the text of each is remembered as long as the task
+ * lives. Definitions are never changed in place.
+ */
+export function revisionHash(definition: PlanDefinition): Sha256 {
+  const { tasks, ...rest } = definition
+  let text = ''
+  for (const task of tasks) {
+    const known = texts.get(task) ?? canonicalJson(task as unknown as Json)
+    texts.set(task, known)
+    text += `${text === '' ? '' : ','}${known}`
+  }
+  // Keys are sorted, so the tasks have a place among the others.
+  const keys = Object.keys(rest) as (keyof typeof rest)[]
+  const parts = keys
+    .filter(key => rest[key] !== undefined)
+    .map(key => [key, `${JSON.stringify(key)}:${canonicalJson(rest[key] as unknown as Json)}`] as const)
+  const all = [...parts, ['tasks', `"tasks":[${text}]`] as const].sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256')
+    .update(`{${all.map(([, part]) => part).join(',')}}`)
     .digest('hex') as Sha256
 }
 

@@ -2,6 +2,7 @@
 // not known here is refused by name, because a rule that is silently passed over would let through what it forbids. `format` is
 // an annotation, as the standard says. References stay inside the schema; nothing is fetched. The work is bounded.
 
+import { numberOf } from '../domain/number-of.ts'
 import { matchesPattern, type Pattern, PatternError } from './expression/pattern.ts'
 import { compilePattern } from './expression/pattern-reader.ts'
 import { children, KNOWN, type Schema, type SchemaObject } from './json-validation-keywords.ts'
@@ -118,18 +119,18 @@ class Validation {
     this.#spend(value.length / 16)
     const length = minLength === undefined && maxLength === undefined ? 0 : [...value].length
     if (minLength !== undefined && length < minLength)
-      yield { at, message: `has ${length} characters, at least ${minLength} are needed` }
+      yield { at, message: `has ${numberOf(length, 'character')}, at least ${minLength} are needed` }
     if (maxLength !== undefined && length > maxLength)
-      yield { at, message: `has ${length} characters, at most ${maxLength} are allowed` }
+      yield { at, message: `has ${numberOf(length, 'character')}, at most ${maxLength} are allowed` }
     if (pattern !== undefined && !this.#matches(pattern, value)) yield { at, message: `does not match '${pattern}'` }
   }
 
   *#list(value: readonly unknown[], schema: SchemaObject, at: string, depth: number): Generator<JsonFault> {
     const { items, prefixItems = [], minItems, maxItems, uniqueItems, contains, minContains = 1, maxContains } = schema
     if (minItems !== undefined && value.length < minItems)
-      yield { at, message: `has ${value.length} items, at least ${minItems} are needed` }
+      yield { at, message: `has ${numberOf(value.length, 'item')}, at least ${minItems} are needed` }
     if (maxItems !== undefined && value.length > maxItems)
-      yield { at, message: `has ${value.length} items, at most ${maxItems} are allowed` }
+      yield { at, message: `has ${numberOf(value.length, 'item')}, at most ${maxItems} are allowed` }
     for (const [index, item] of value.entries()) {
       const own = index < prefixItems.length ? prefixItems[index] : items
       if (own !== undefined) yield* this.judge(item, own, `${at}[${index}]`, depth + 1)
@@ -148,9 +149,9 @@ class Validation {
       (item, index) => this.judge(item, contains, `${at}[${index}]`, depth + 1).length === 0,
     ).length
     if (count < minContains)
-      yield { at, message: `has ${count} items as 'contains' says, at least ${minContains} are needed` }
+      yield { at, message: `has ${numberOf(count, 'item')} as 'contains' says, at least ${minContains} are needed` }
     if (maxContains !== undefined && count > maxContains)
-      yield { at, message: `has ${count} items as 'contains' says, at most ${maxContains} are allowed` }
+      yield { at, message: `has ${numberOf(count, 'item')} as 'contains' says, at most ${maxContains} are allowed` }
   }
 
   *#object(
@@ -168,9 +169,9 @@ class Validation {
         for (const other of needed)
           if (!Object.hasOwn(value, other)) yield { at, message: `has '${key}' and lacks '${other}'` }
     if (minProperties !== undefined && keys.length < minProperties)
-      yield { at, message: `has ${keys.length} keys, at least ${minProperties} are needed` }
+      yield { at, message: `has ${numberOf(keys.length, 'key')}, at least ${minProperties} are needed` }
     if (maxProperties !== undefined && keys.length > maxProperties)
-      yield { at, message: `has ${keys.length} keys, at most ${maxProperties} are allowed` }
+      yield { at, message: `has ${numberOf(keys.length, 'key')}, at most ${maxProperties} are allowed` }
     const patterns = Object.entries(patternProperties)
     for (const key of keys) {
       const place = /^[\w-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`

@@ -137,11 +137,26 @@ describe('a document becomes a definition', () => {
     ])
   })
 
-  test('budgets and networks are told to be recorded only', () => {
-    expect(parsed(EXAMPLE).warnings.map(({ line, message }) => [line, message])).toEqual([
-      [11, "'network' is recorded, not yet enforced (here and in 1 more)"],
-      [12, "'budget' is recorded, not yet enforced"],
+  test('a number in the environment is text, and one path alone is a scope', () => {
+    const { definition } = parsed(
+      task('run: [ls]\nenv: { PORT: 8080, DEBUG: true, NAME: x }\nwrite: src\nnetwork: example.com'),
+    )
+    expect(definition.tasks[0]).toMatchObject({
+      env: { PORT: '8080', DEBUG: 'true', NAME: 'x' },
+      // A file or a folder: nobody can see from its name which it is.
+      write: ['src', 'src/**'],
+      network: ['example.com'],
+    })
+    expect(parsed(task('run: [ls]\nwrite: src/*.ts')).definition.tasks[0]?.write).toEqual(['src/*.ts'])
+    expect(parsed(task('run: [ls]\nwrite: dist/')).definition.tasks[0]?.write).toEqual(['dist/'])
+    expect(complaints(task('run: [ls]\nenv: { VERSION: 1.10 }'))).toEqual([
+      '5:21 the number 1.10 would be handed on as 1.1 (put it in quotes: "1.10")',
     ])
+  })
+
+  test('what people are advised to write earns no warning', () => {
+    expect(parsed(EXAMPLE).warnings).toEqual([])
+    expect(parsed(task('run: [ls]\nnetwork: []\nwrite: [out/**]\nbudget: { attempts: 3 }')).warnings).toEqual([])
   })
 })
 
@@ -261,6 +276,44 @@ describe('what is wrong is told in place, with what to do', () => {
     expect(parsed(task('edit: {file: ci.yml, create: "ref: $${{ github.ref }}"}')).ok).toBe(true)
   })
 
+  test('what is recorded can be put into titles, descriptions, instructions and questions', () => {
+    const fine = task(
+      'title: "On ${{ plan.name }}"\ndescription: "${{ inputs.x }}"\ninstruction: "see ${{ tasks.a.status }}"\ninputs: { x: 1 }',
+    )
+    expect(parsed(fine).definition.tasks[0]).toMatchObject({ title: 'On ${{ plan.name }}' })
+    expect(parsed(task('gate: { type: question, question: "Is ${{ plan.name }} good?" }')).ok).toBe(true)
+    expect(complaints(task('title: "On ${{ plan.nme }}"'))).toEqual([
+      expect.stringContaining("the plan has no 'nme' in expressions (did you mean 'name'?"),
+    ])
+  })
+
+  test('where nothing is put in, that is told', () => {
+    const text = [
+      'planfold: 1',
+      'name: p',
+      'goal: "${{ plan.name }}"',
+      'extra: { of: "${{ others }}" }',
+      'tasks:',
+      '  - id: a',
+      '    write: ["${{ inputs.x }}"]',
+      '    when: ${{ 1 == 1 }}',
+      '    rationale: "$${{ is fine }}"',
+      '    accept: ["${{ plan.name }} is good", "as ${{ github.ref }} says"]',
+      '',
+    ].join('\n')
+    expect(complaints(text)).toEqual([
+      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in title, /),
+      expect.stringMatching(/^7:14 nothing is put in for .* in 'write'/),
+      "8:11 'when' is an expression already (leave out '${{' and '}}')",
+      expect.stringMatching(/^10:15 nothing is put in for .* in 'accept'/),
+    ])
+  })
+
+  test("another format's prose may hold anything", () => {
+    const steps = '{"steps": [{"step": 1, "action": "fix", "description": "the ref is ${{ github.ref }}"}]}'
+    expect(parsed(steps).definition.tasks[0]).toMatchObject({ description: 'the ref is ${{ github.ref }}' })
+  })
+
   test('a fault found by the domain is told at its task and key', () => {
     const check = () => [
       { message: 'needs itself', hint: 'remove it', task: 'b' as TaskName, key: 'needs' },
@@ -277,6 +330,7 @@ describe('what is wrong is told in place, with what to do', () => {
     expect(complaints(json)).toEqual([
       "3:3 unknown key 'titel' (did you mean 'title'?)",
       '5:31 item 2 of \'run\' must be text, not 5 (put it in quotes: "5")',
+      "5:44 'exitt' is not known in expressions (did you mean 'exit'?)",
       '6:50 the file mode 755 is not written in octal (put it in quotes: "755")',
     ])
     expect(complaints(json)).toEqual(
@@ -284,6 +338,53 @@ describe('what is wrong is told in place, with what to do', () => {
         line.replace(/^\d+/, number => String(Number(number) - 1)),
       ),
     )
+  })
+
+  test('one fault does not hide the others: every line that is wrong is told at once', () => {
+    const text = [
+      'planfold: 1',
+      'name: many',
+      'tasks:',
+      '  - id: a',
+      '    run: [ls]',
+      '    run: [pwd]',
+      '    timeout: 5',
+      '  - id: b',
+      '    titel: x',
+      '    needs:',
+      '      - a',
+      '      - gone',
+      '    when: tasks.a.output.x == 1',
+      '  - id: c',
+      '    needs: [b]',
+      '    on: { failure: nowhere }',
+      '    run: echo ${{ tasks.elsewhere.outputs.x }}',
+      '',
+    ].join('\n')
+    expect(complaints(text, { check: checkGraph })).toEqual([
+      "6:5 the key 'run' is there twice (remove one of the two)",
+      "7:14 'timeout' must be text, not 5 (write a number and a unit: 5m)",
+      "9:5 unknown key 'titel' (did you mean 'title'?)",
+      "12:9 task 'b' needs 'gone', which does not exist (name a task of this plan)",
+      "13:18 a task has no 'output' in expressions (did you mean 'outputs'?)",
+      "16:20 task 'c' routes to 'nowhere', which does not exist (name a task of this plan)",
+      "17:25 there is no task 'elsewhere' (name a task of this plan)",
+    ])
+  })
+
+  test('what may only seem wrong because a part cannot be read is not told', () => {
+    // The task has lost its name: whoever needs it may be right.
+    expect(
+      complaints('planfold: 1\nname: x\ntasks:\n  - name: build\n  - id: b\n    needs: [build]\n', {
+        check: checkGraph,
+      }),
+    ).toEqual(["4:5 unknown key 'name' (did you mean 'id'?)"])
+    // The second list of tasks is not read: its names are not known.
+    expect(
+      complaints('planfold: 1\nname: x\ntasks:\n  - { id: a, needs: [b] }\ntasks:\n  - { id: b }\n', {
+        check: checkGraph,
+      }),
+    ).toEqual(["5:1 the key 'tasks' is there twice (remove one of the two)"])
   })
 
   test('not more is told than anyone reads', () => {
@@ -362,6 +463,25 @@ tasks:
   expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
     [10, "task 'm/1/b' needs 'c', which does not exist beside it"],
     [14, 'tasks need each other in a circle: g/y → g/x → g/y'],
+  ])
+})
+
+test('faults of two tasks with one name are told where each is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - { id: a, run: [a] }
+  - id: b
+    run: [b]
+    needs: [c]
+  - id: b
+    run: [b]
+    needs: [a]
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [7, "task 'b' needs 'c', which does not exist"],
+    [8, "two tasks are called 'b'"],
   ])
 })
 

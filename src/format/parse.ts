@@ -3,7 +3,7 @@
 
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { complaintsOf } from './complaints.ts'
+import { complaintsOf, type SchemaComplaint } from './complaints.ts'
 import { type Complaint, DIAGNOSTICS_MAX, type Diagnostic, type Path, tidy } from './diagnostic.ts'
 import { DIALECTS } from './dialects/all.ts'
 import type { Dialect, EndedStatus } from './dialects/dialect.ts'
@@ -15,6 +15,7 @@ import { expressionFaults } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
 import { positionAt } from './place.ts'
 import { rulesBroken } from './rules.ts'
+import { salvage } from './salvage.ts'
 import { plan as planSchema } from './schema.ts'
 
 export type Parsed =
@@ -38,6 +39,8 @@ export interface Told {
 
 /** What a rule about the whole plan, such as the graph's, finds wrong. */
 export interface DefinitionFault {
+  /** Which rule it breaks, where rules have names. */
+  readonly code?: string
   readonly message: string
   readonly hint?: string
   readonly task?: TaskName
@@ -54,6 +57,8 @@ export interface ParseOptions {
   readonly dialect?: Dialect
   /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
   readonly known?: Iterable<string>
+  /** The text was made by a program, or translated: what only looks like an expression in its prose is no fault. */
+  readonly lenient?: true
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
@@ -65,9 +70,12 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
     const { read } = source
     const why = OURS.test(text) ? null : whyUnrecognised(source)
     if (why !== null) return { ok: false, diagnostics: [why] }
-    return read.ok
-      ? parseDocument(read.document, CANONICAL, options)
-      : { ok: false, diagnostics: tidy(read.diagnostics) }
+    if (read.ok) return parseDocument(read.document, CANONICAL, options)
+    const rest = read.rest === undefined ? null : parseDocument(read.rest, CANONICAL, options)
+    // What could not be read is missing in the rest; that is no fault of its own.
+    const lines = new Set(read.diagnostics.map(({ line }) => line))
+    const more = rest === null || rest.ok ? [] : rest.diagnostics.filter(({ line }) => !lines.has(line))
+    return { ok: false, diagnostics: tidy([...read.diagnostics, ...more]) }
   }
   const unkept = unkeepable(text)
   if (unkept !== null) return { ok: false, diagnostics: [unkept] }
@@ -78,7 +86,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   return parseDocument(
     derived(plan, trace, source),
     { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
-    options,
+    { ...options, lenient: true },
   )
 }
 
@@ -123,13 +131,16 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   }
   const rules = rulesBroken(document.value, document.written)
   const shaped = planSchema.safeParse(document.value)
-  if (!shaped.success) return refuse(document, [...rules, ...complaintsOf(planSchema, shaped.error, document)])
+  if (!shaped.success) {
+    const misshapen = complaintsOf(planSchema, shaped.error, document)
+    return refuse(document, [...rules, ...misshapen, ...faultsInRest(document, misshapen, options)])
+  }
 
   const name = shaped.data.name ?? nameFrom(options)
   const faults = [
     ...warnings,
     ...rules,
-    ...expressionFaults(shaped.data, options.known),
+    ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
   const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
@@ -144,6 +155,34 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     ...told,
   }
 }
+
+/** What is wrong in a document beside what the schema does not take. */
+function faultsInRest(
+  { value }: Document,
+  misshapen: readonly SchemaComplaint[],
+  options: ParseOptions,
+): readonly Complaint[] {
+  const left = salvage(value, misshapen)
+  if (left === null) return []
+  const name = left.plan.name ?? nameFrom(options)
+  const definition = lowerPlan(left.plan, name ?? ('unnamed' as PlanName))
+  const unsure = (fault: DefinitionFault): boolean =>
+    (left.nameless && fault.code === 'unknown-reference') || (left.unrelated && RELATED.has(fault.code ?? ''))
+  const checked = (options.check?.(definition) ?? []).filter(fault => !unsure(fault)).slice(0, PLACED_MAX)
+  return [
+    ...expressionFaults(left.plan, left.nameless ? null : options.known, options),
+    ...(name === null ? [NAMELESS] : []),
+    ...checked.map(fault => locateFault(definition, fault)),
+  ]
+}
+
+/** Faults that may be none when part of the plan is not known. */
+const RELATED: ReadonlySet<string> = new Set([
+  'unknown-output',
+  'output-too-early',
+  'impossible-outcome',
+  'gate-required',
+])
 
 /** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
 export function planNameFrom(fileName: string): PlanName | null {
@@ -174,17 +213,17 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
 }
 
 function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
-  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task)
   const { message, hint, key, at = [] } = fault
+  const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
   const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
   return { path, message, ...(hint === undefined ? {} : { hint }) }
 }
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
-function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
-  const index = tasks.findLastIndex(task => task.id === name)
-  if (index !== -1) return [index]
+function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
+  const same = tasks.flatMap((task, index) => (task.id === name ? [index] : []))
+  if (same.length > 0) return [same.find(index => isMeant(tasks[index]!, fault)) ?? same.at(-1)!]
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
     if (!name.startsWith(`${id}/`)) continue
     const rest = name.slice(id.length + 1)
@@ -194,6 +233,15 @@ function placeOf(tasks: readonly TaskDefinition[], name: string): Path | null {
     if (inner !== null) return [at, 'subplan', ...inner]
   }
   return null
+}
+
+/** Of several tasks with one name: does this one hold what the fault is about? */
+function isMeant(task: TaskDefinition, { key, at = [], message }: Partial<DefinitionFault> = {}): boolean {
+  if (key === undefined || key === 'id') return false
+  let value: unknown = task
+  for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
+  if (typeof value !== 'string') return value !== undefined
+  return [value, at.at(-1)].some(word => message?.includes(`'${word}'`) === true)
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */

@@ -24,7 +24,6 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   if (!isMap(value)) return []
   const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
   return [
-    ...recorded(value),
     ...messageWords(value.git),
     ...notifyRules(value),
     ...tasks.flatMap((task, index) => (isMap(task) ? [...taskRules(task, ['tasks', index], written)] : [])),
@@ -44,6 +43,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     }
   }
   yield* modes(task.edit, [...path, 'edit'], written)
+  yield* numbersInEnvironment(task, path, written)
   yield* computedFiles(task, path)
   yield* committedPaths(task, path)
   yield* gateRules(task, path)
@@ -90,8 +90,6 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   for (const [index, step] of steps.entries())
     if (isMap(step)) yield* taskRules(step, [...path, 'subplan', index], written)
   for (const [at, added] of addedTasks(task)) yield* taskRules(added, [...path, ...at], written)
-  if (Object.hasOwn(task, 'budget')) yield notEnforced([...path, 'budget'])
-  if (Array.isArray(task.network)) yield notEnforced([...path, 'network'])
 }
 
 /** Tasks that a rule of `recover` would add to the plan. */
@@ -102,12 +100,6 @@ function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
     for (const [place, task] of (tasks as readonly unknown[]).entries())
       if (isMap(task)) yield [['recover', index, 'replan', 'add', place], task]
   }
-}
-
-function* recorded(plan: Raw): Generator<Complaint> {
-  const policy = plan.policy
-  if (!isMap(policy)) return
-  for (const key of ['budget', 'network']) if (Object.hasOwn(policy, key)) yield notEnforced(['policy', key])
 }
 
 /** What stands in braces and is no word of the template stays as it is. */
@@ -152,6 +144,22 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<C
     atKey: true,
     message: `'${key}' only makes sense beside '${other}'`,
     hint: `add '${other}:', or remove '${key}:'`,
+  }
+}
+
+/** A number is handed on as it was typed; where reading it has changed it (`1.10`, `0x10`, `007`), it must be said as text. */
+function* numbersInEnvironment({ env }: Raw, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
+  if (!isMap(env)) return
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'number') continue
+    const at = [...path, 'env', name]
+    const typed = written(at)
+    if (typed === null || typed === String(value)) continue
+    yield {
+      path: at,
+      message: `the number ${typed.slice(0, 60)} would be handed on as ${value}`,
+      hint: `put it in quotes: "${typed.slice(0, 60)}"`,
+    }
   }
 }
 
@@ -202,10 +210,6 @@ function* modes(edits: unknown, path: Path, written: (path: Path) => string | nu
       }
     }
   }
-}
-
-function notEnforced(path: Path): Complaint {
-  return later(path, `'${path.at(-1)}' is recorded, not yet enforced`, 'nothing stops a task that goes beyond it')
 }
 
 /** Where tasks have worktrees of their own, only the engine works in them; where they have none, there is nothing to merge. */

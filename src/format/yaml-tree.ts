@@ -23,9 +23,15 @@ export const NODES_MAX = 1_000_000
 /** How many nodes may come from following aliases. */
 const COPIES_MAX = 10_000
 
-export function treeValue(tree: Grown): { readonly value: Json; readonly diagnostics: readonly Diagnostic[] } {
+export function treeValue(tree: Grown): {
+  readonly value: Json
+  readonly diagnostics: readonly Diagnostic[]
+  /** False when so much was left out that nothing can be said about the rest. */
+  readonly isWhole: boolean
+} {
   const reader = new TreeReader(tree)
-  return { value: reader.read(tree.root, 0), diagnostics: reader.diagnostics }
+  const value = reader.read(tree.root, 0)
+  return { value, diagnostics: reader.diagnostics, isWhole: reader.isWhole }
 }
 
 /** Where the key and the value at a path were written. */
@@ -37,6 +43,7 @@ export function treeSpans(tree: Grown, path: Path): Spans {
 
 class TreeReader {
   readonly diagnostics: Diagnostic[] = []
+  isWhole = true
   readonly #tree: Grown
   readonly #anchors = new Map<string, ParsedNode>()
   readonly #open = new Set<unknown>()
@@ -75,9 +82,11 @@ class TreeReader {
       if (this.diagnostics.length >= DIAGNOSTICS_MAX) break
       const key = this.#key(pair.key)
       if (key === null) continue
-      if (Object.hasOwn(map, key))
+      if (Object.hasOwn(map, key)) {
         this.#refuse(pair.key, `the key '${clip(key)}' is there twice`, 'remove one of the two')
-      else map[key] = this.read(pair.value, depth + 1)
+        // A second list of tasks holds names that the first one may refer to.
+        if (depth === 0) this.isWhole = false
+      } else map[key] = this.read(pair.value, depth + 1)
     }
     return map
   }
@@ -153,6 +162,7 @@ class TreeReader {
 
   /** Refuses and reads no further. */
   #stop(node: ParsedNode, message: string, hint: string): null {
+    this.isWhole = false
     while (this.diagnostics.length < DIAGNOSTICS_MAX) this.#refuse(node, message, hint)
     return null
   }

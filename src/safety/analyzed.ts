@@ -1,9 +1,11 @@
 // The analysis as the faces show it: the domain's rules, with what the format and the path gate know handed in. It stands here
 // because this is the lowest room that sees both.
 
-import { type Analysis, type AnalyzeOptions, analyze } from '../domain/analysis/analyze.ts'
+import { type Analysis, type AnalyzeOptions, analyze, type Finding, planErrors } from '../domain/analysis/analyze.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { decidedOutcomes } from '../format/expression.ts'
 import { outputReads } from '../format/output-reads.ts'
+import { variableFault } from './environment.ts'
 import { protectedBy } from './protected-path.ts'
 import { Refused } from './refused.ts'
 import { parseRelativePath } from './relative-path.ts'
@@ -13,11 +15,29 @@ export function analyzed(
   definition: PlanDefinition,
   options: Pick<AnalyzeOptions, 'now' | 'assumedMs' | 'topLevelMax'> = {},
 ): Analysis {
-  return analyze(definition, {
-    ...options,
+  return analyze(definition, { ...options, ...known(definition) })
+}
+
+/** What cannot work in it: the errors of `analyzed`, at a fraction of its cost. */
+export const errorsOf = (definition: PlanDefinition): readonly Finding[] => planErrors(definition, known(definition))
+
+function known(definition: PlanDefinition): Pick<AnalyzeOptions, 'reads' | 'scopes' | 'environment' | 'decided'> {
+  return {
     reads: outputReads(definition),
-    scopes: { fault: patternError, holds: inScope, fileFault },
-  })
+    scopes: { fault: patternError, holds: inScope, fileFault, folderFault },
+    decided: decidedOutcomes,
+    environment: { fault: variableFault },
+  }
+}
+
+function folderFault(folder: string): string | null {
+  try {
+    parseRelativePath(folder)
+    return null
+  } catch (error) {
+    if (error instanceof Refused) return 'is no folder inside the workspace'
+    throw error
+  }
 }
 
 function fileFault(file: string): string | null {

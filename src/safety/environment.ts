@@ -46,6 +46,16 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
   return null
 }
 
+/** Why a plan may not set this variable, as the end of a sentence; null when it may. */
+export function variableFault(name: string): string | null {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) return 'is no name for an environment variable'
+  if (OURS.test(name)) return 'Planfold sets itself'
+  return isDangerous(name) ? 'changes which code other programs run' : null
+}
+
+/** What every child is told about its task; a plan that set one would never see its own value. */
+const OURS = /^PLANFOLD_(?:KEY|PLAN|TASK|ATTEMPT|OWNER|INPUTS|FEEDBACK|VALUE_\d+)$|^TRACEPARENT$/
+
 /** Can this variable, by itself, change what code runs or where its traffic goes? Compared without case. */
 function isDangerous(name: string): boolean {
   const upper = name.toUpperCase()

@@ -4,6 +4,7 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
+import { numberOf } from '../domain/number-of.ts'
 
 export type KeyRead =
   | { readonly ok: true; readonly key: Uint8Array }
@@ -49,7 +50,7 @@ export async function readKeyFile(
     if (stat.size < KEY_MIN_BYTES || stat.size > KEY_MAX_BYTES)
       return {
         ok: false,
-        message: `the key file '${path}' has ${stat.size} bytes; a key has ${KEY_MIN_BYTES} to ${KEY_MAX_BYTES}`,
+        message: `the key file '${path}' has ${numberOf(stat.size, 'byte')}; a key has ${KEY_MIN_BYTES} to ${KEY_MAX_BYTES}`,
         hint: MAKE_ONE,
       }
     return { ok: true, key: await file.readFile() }

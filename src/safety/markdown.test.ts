@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inCell, markdownCode, markdownText } from './markdown.ts'
+import { inCell, markdownCode, markdownText, plainText } from './markdown.ts'
 
 test('nothing in a text becomes markup, a link or a mention', () => {
   expect(markdownText('# a *b* [c](https://x.y) <b> @ana www | - 1.')).toBe(
@@ -19,4 +19,19 @@ test('a code span holds any text on one line', () => {
   expect(markdownCode('')).toBe('`  `')
   expect(markdownCode('a\nb')).toBe('`a b`')
   expect(inCell(markdownCode('a|b'))).toBe('`a\\|b`')
+})
+
+test('as plain text it reads as it was written, and code spans stay as they are', () => {
+  for (const text of [
+    '# a *b* [c](https://x.y) <b> @ana www.x | - 1.',
+    '1. first',
+    'C:\\new\\table',
+    '&lt; is written &amp;lt; and `x`',
+    'a `code` ``b`` ```',
+    '\\\\`',
+  ])
+    expect(plainText(markdownText(text))).toBe(text)
+  const spans = `${markdownCode('a\\*b &lt; `x`')} ${markdownText('a*b')} ${markdownCode('\\')}`
+  expect(plainText(spans)).toBe(`${markdownCode('a\\*b &lt; `x`')} a*b ${markdownCode('\\')}`)
+  expect(plainText(markdownText('a\u202eb'))).toBe('a\\u{202e}b')
 })

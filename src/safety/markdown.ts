@@ -35,6 +35,18 @@ export function markdownCode(text: string, max: number = CODE_MAX): string {
 /** For a cell of a table, where even a code span ends at a bar. */
 export const inCell = (markdown: string): string => markdown.replace(/(?<!\\)\|/g, '\\|')
 
+// Our own escapes, and code spans, in which nothing is escaped.
+const WRITTEN = /(?<!\\)(`+)(?!`)([\s\S]*?[^`])\1(?!`)|\\([\\`*_{}[\]()#+!|~=.-])|&(lt|gt|amp|#64|#58|#46);/g
+
+/** What `markdownText` wrote, as it reads: for a terminal, which shows no Markdown. Code spans stay as they are. */
+export function plainText(markdown: string): string {
+  return markdown.replace(WRITTEN, (all, _fence, _code, sign: string | undefined, name: string | undefined) =>
+    name === undefined ? (sign ?? all) : SIGNS[name]!,
+  )
+}
+
+const SIGNS: { readonly [name: string]: string } = { lt: '<', gt: '>', amp: '&', '#64': '@', '#58': ':', '#46': '.' }
+
 const visible = (text: string): string =>
   escapeForTerminal(
     text

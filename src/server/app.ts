@@ -53,6 +53,12 @@ const TOO_MANY_HEADERS = problem(431, 'headers-too-large', `there are more than 
   headers: { connection: 'close' },
 })
 
+/** Whoever comes after the signal: nothing was begun for them. `/health` and `/ready` still say how it stands. */
+const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was changed', {
+  hint: 'try again when it has been started again',
+  headers: { 'retry-after': '1' },
+})
+
 export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
   const router = openRouter(rooms.routes)
   const { guard, meter } = rooms
@@ -74,6 +80,7 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     try {
       if (isProblem(who)) answer = who
       else if (refusal !== undefined) answer = refusal
+      else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
       else if (found.route === null) answer = nowhere(request, found.methods)
       else answer = await answerOf(rooms, route!, found.params, who, request, gone)
     } catch (error) {
@@ -197,6 +204,12 @@ async function bodyOf(
   request: IncomingMessage,
 ): Promise<{ readonly text: string; readonly type: string; readonly value: unknown } | Problem> {
   const read = await readBody(request, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
+  const coding = request.headers['content-encoding']
+  if (coding !== undefined && coding.trim() !== '' && coding.trim().toLowerCase() !== 'identity')
+    return problem(415, 'media-type', `a body compressed as '${coding.slice(0, 60)}' is not taken here`, {
+      hint: 'send it as it is, without Content-Encoding',
+      headers: { 'accept-encoding': 'identity' },
+    })
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (
     charset !== undefined &&
@@ -245,7 +258,7 @@ function keyOf(route: Loose, header: string | string[] | undefined): string | un
 
 function versionOf(header: string | undefined): number | undefined | Problem {
   if (header === undefined || header.trim() === '*') return undefined
-  const said = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header.trim())
+  const said = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
   if (said !== null) return Number(said[1])
   return problem(422, 'invalid', `If-Match names one version, not ${JSON.stringify(header.slice(0, 60))}`, {
     hint: 'use the ETag of the answer you read',

@@ -1,5 +1,6 @@
-// Codes that were made outside the service, by `planfold token link`: one file each, named by the hash of the code. Whoever removes
-// the file has used the code, so it works once, however many services look.
+// What browsers come in by, as files: codes that were made outside the service, by `planfold token link`, and sessions, so that they
+// outlive a restart. One file each, readable by its owner alone, named by the hash of the secret: the secret itself is nowhere.
+// Whoever removes the file of a code has used it, so it works once, however many services look.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, unlinkSync } from 'node:fs'
@@ -15,35 +16,56 @@ export interface HeldCode {
 }
 
 const CODE_BYTES = 32
-const CODES_MAX = 1_000
-const folderOf = (stateDir: string): string => join(serverFolder(stateDir), 'codes')
+const HELD_MAX = 1_000
+type Kind = 'codes' | 'sessions'
+const folderOf = (stateDir: string, kind: Kind): string => join(serverFolder(stateDir), kind)
 
 export const newCode = (random: (bytes: number) => Uint8Array): string =>
   Buffer.from(random(CODE_BYTES)).toString('base64url')
 export const codeHash = (code: string): string => createHash('sha256').update(code).digest('hex')
 
 /** Keeps a code for the services of this store; the old ones go. */
-export async function keepCode(stateDir: string, code: string, held: HeldCode, now: number): Promise<void> {
-  await makeSecretFolder(serverFolder(stateDir))
-  const folder = folderOf(stateDir)
-  await makeSecretFolder(folder)
-  const names = readdirSync(folder)
-  for (const name of names) {
-    const known = names.length > CODES_MAX ? null : readCode(join(folder, name))
-    if (known === null || known.until <= now) unlinkQuietly(join(folder, name))
-  }
-  await makeSecretFile(join(folder, codeHash(code)), `${JSON.stringify(held)}\n`)
-}
+export const keepCode = (stateDir: string, code: string, held: HeldCode, now: number): Promise<void> =>
+  keep(stateDir, 'codes', codeHash(code), held, now)
 
 /** Null when there is none, or another was quicker. */
 export function takeCode(stateDir: string, hash: string): HeldCode | null {
-  if (!isSha256(hash)) return null
-  const path = join(folderOf(stateDir), hash)
-  const held = readCode(path)
-  return held !== null && unlinkQuietly(path) ? held : null
+  const held = readHeld(stateDir, 'codes', hash)
+  return held !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? held : null
 }
 
-function readCode(path: string): HeldCode | null {
+/** The sessions of browsers, by the hash of their cookie. */
+export interface SessionFiles {
+  keep(hash: string, session: HeldCode): Promise<void>
+  /** Null when there is none. It may be too old. */
+  read(hash: string): HeldCode | null
+  drop(hash: string): void
+}
+
+export const sessionFiles = (stateDir: string, now: () => number): SessionFiles => ({
+  keep: (hash, session) => keep(stateDir, 'sessions', hash, session, now()),
+  read: hash => readHeld(stateDir, 'sessions', hash),
+  drop: hash => {
+    if (isSha256(hash)) unlinkQuietly(join(folderOf(stateDir, 'sessions'), hash))
+  },
+})
+
+async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, now: number): Promise<void> {
+  await makeSecretFolder(serverFolder(stateDir))
+  const folder = folderOf(stateDir, kind)
+  await makeSecretFolder(folder)
+  const names = readdirSync(folder)
+  for (const name of names) {
+    const known = names.length > HELD_MAX ? null : readFile(join(folder, name))
+    if (known === null || known.until <= now) unlinkQuietly(join(folder, name))
+  }
+  await makeSecretFile(join(folder, hash), `${JSON.stringify(held)}\n`)
+}
+
+const readHeld = (stateDir: string, kind: Kind, hash: string): HeldCode | null =>
+  isSha256(hash) ? readFile(join(folderOf(stateDir, kind), hash)) : null
+
+function readFile(path: string): HeldCode | null {
   const read = readSecretFileNow(path)
   if (!read.ok) return null
   try {

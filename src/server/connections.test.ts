@@ -167,17 +167,23 @@ describe('the end of a service', () => {
   test('answers under way end, and their connections with them', async () => {
     const other = await served({ routes: [slow, quick] })
     const one = await line(other.url)
-    const idle = await line(other.url)
+    const [idle, silent] = [await line(other.url), await line(other.url)]
     const begun = new Promise<void>(resolve => {
       began = resolve
     })
     one.send(`GET /slow HTTP/1.1\r\nHost: ${new URL(other.url).host}\r\n\r\n`)
     await begun
     const closed = other.close()
-    await idle.closed
+    // Whoever comes now is told so, on an old connection or a new one, and nothing is begun for them.
+    const late = `GET /quick HTTP/1.1\r\nHost: ${new URL(other.url).host}\r\n\r\n`
+    idle.send(late)
+    for (const told of [await idle.heard(), await exchange(other.url, late)])
+      expect(told).toMatch(/^HTTP\/1\.1 503 [\s\S]*connection: close[\s\S]*problem:stopping/i)
     release()
     const text = await one.heard()
     expect([answers(text), /connection: close/i.test(text)]).toEqual([1, true])
+    await silent.closed
     await closed
+    await expect(line(other.url)).rejects.toThrow('ECONNREFUSED')
   })
 })

@@ -90,13 +90,24 @@ export class Connections {
     else connection.waiting.push(begin)
   }
 
-  /** From now on no connection outlives its answer. */
-  close(): void {
+  /**
+   * From now on no connection outlives its answer. Settles when all that was being answered has left; whoever comes meanwhile is
+   * not waited for.
+   */
+  async drain(): Promise<void> {
     this.#closing = true
-    for (const { socket, response } of this.#all.values()) {
-      if (response === null) socket.destroy()
-      else if (!response.headersSent) response.setHeader('connection', 'close')
+    const leaving: Promise<unknown>[] = []
+    for (const { response } of this.#all.values()) {
+      if (response === null) continue
+      if (!response.headersSent) response.setHeader('connection', 'close')
+      if (!response.closed) leaving.push(new Promise(resolve => response.once('close', resolve)))
     }
+    await Promise.all(leaving)
+  }
+
+  /** Those that ask for nothing are cut off. */
+  close(): void {
+    for (const { socket, response } of this.#all.values()) if (response === null) socket.destroy()
   }
 
   #of(socket: Socket): Connection | undefined {

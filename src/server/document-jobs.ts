@@ -1,7 +1,6 @@
 // The work on plan documents that takes long when a document is long: reading, checking, merging, analysing, printing. Each job is a
 // function from plain JSON to plain JSON, so that it gives the same answer in this thread and in a worker thread (document-pool.ts).
 
-import { checkGraph } from '../domain/graph.ts'
 import type { TaskName } from '../domain/id.ts'
 import { type MergeMode, mergeDefinitions } from '../domain/merge.ts'
 import type { Standing } from '../domain/merge-fate.ts'
@@ -17,6 +16,7 @@ import { mermaid } from '../format/pictures/mermaid.ts'
 import { tree } from '../format/pictures/tree.ts'
 import { printJson, printYaml } from '../format/print.ts'
 import { renameTasks } from '../format/rename-tasks.ts'
+import { checkPlan } from '../operations/check-plan.ts'
 import { analyzed } from '../safety/analyzed.ts'
 import { faulty, formatCalled, readPlanDocument } from './document.ts'
 import { onWire } from './on-wire.ts'
@@ -61,6 +61,10 @@ export interface AnalyzeInput {
   readonly now: number
 }
 
+export interface CheckInput {
+  readonly definition: PlanDefinition
+}
+
 /** Text, as it is sent. */
 export interface Printed {
   readonly type: string
@@ -76,6 +80,7 @@ export const JOBS = {
     text: PICTURES[as](definition, new Map(statuses)),
   }),
   analyze,
+  check: ({ definition }: CheckInput) => checkPlan(definition),
 } as const
 
 /** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
@@ -114,7 +119,7 @@ function revise({ text, name, current, standings, mode }: ReviseInput) {
   const read = readPlanDocument(text, {
     name,
     ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
-    check: written => checkGraph(merging ? laid(written).definition : written),
+    check: written => checkPlan(merging ? laid(written).definition : written),
   })
   if (isProblem(read)) return read
   const { definition, notes, fates } = laid(
@@ -122,7 +127,7 @@ function revise({ text, name, current, standings, mode }: ReviseInput) {
     new Map(read.imported?.map(({ task, status }) => [task, status])),
   )
   // The merged definition is checked like one that somebody wrote.
-  const checked = parsePlan(printJson(definition), { check: checkGraph })
+  const checked = parsePlan(printJson(definition), { check: checkPlan, lenient: true })
   if (!checked.ok) return faulty(checked.diagnostics)
   const diff = semanticDiff(current, definition)
   return { definition, source: read.source, notes, fates, diff, summary: summarise(diff) }

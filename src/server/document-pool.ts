@@ -93,7 +93,10 @@ export class DocumentPool {
   }
 
   /** The same as `run`, for a definition: its length is measured while it is written out. */
-  async runOn<N extends 'analyze' | 'print' | 'draw'>(job: N, input: JobInput<N>): Promise<JobOutput<N> | Problem> {
+  async runOn<N extends 'analyze' | 'print' | 'draw' | 'check'>(
+    job: N,
+    input: JobInput<N>,
+  ): Promise<JobOutput<N> | Problem> {
     const here = JOBS[job] as (input: JobInput<N>) => JobOutput<N>
     const text = JSON.stringify(input)
     return text.length <= SHORT_MAX ? here(input) : ((await this.#send({ job, input: text })) as JobOutput<N> | Problem)

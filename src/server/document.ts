@@ -2,7 +2,6 @@
 // when something is wrong with it.
 
 import type { ImportedTask, PlanSource } from '../domain/event.ts'
-import { checkGraph } from '../domain/graph.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { suggest } from '../domain/suggest.ts'
 import type { Diagnostic } from '../format/diagnostic.ts'
@@ -11,6 +10,7 @@ import { canonical } from '../format/dialects/canonical.ts'
 import type { Dialect } from '../format/dialects/dialect.ts'
 import { readJson } from '../format/json-text.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../format/parse.ts'
+import { checkPlan } from '../operations/check-plan.ts'
 import { isProblem, type Problem, problem } from './problem.ts'
 
 export interface ReadDocument {
@@ -37,7 +37,7 @@ export function readPlanDocument(text: string, { name, from, ...options }: ReadO
   if (dialect !== null && isProblem(dialect)) return dialect
   const parsed = parsePlan(text, {
     fallbackName: name,
-    check: checkGraph,
+    check: checkPlan,
     ...options,
     ...(dialect === null ? {} : { dialect }),
   })

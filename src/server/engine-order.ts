@@ -29,7 +29,7 @@ async function added(engine: Engine, plan: string | null, { tasks, ...order }: W
 
 /** Read over the task as it stands, so that keys which only make sense beside others find them. */
 async function changed(engine: Engine, plan: string | null, order: Wired<'change'>): Promise<Order | Problem> {
-  const { type, task, set, unset = [], rationale } = order
+  const { type, task, set, unset = [], ...rest } = order
   const definition = await definitionOf(engine, plan)
   const known = definition?.tasks.find(({ id }) => id === task)
   const stands =
@@ -43,7 +43,7 @@ async function changed(engine: Engine, plan: string | null, order: Wired<'change
   for (const key of keys)
     if (key !== 'id' && (key !== 'action' || hasAction(set))) changes[key] = after[key as keyof TaskDefinition]
   for (const key of unset) changes[key] = null
-  return { type, task, set: changes as TaskChanges, ...(rationale === undefined ? {} : { rationale }) }
+  return { ...rest, type, task, set: changes as TaskChanges }
 }
 
 function withoutFields(task: TaskDefinition, fields: readonly string[]): TaskDefinition {

@@ -1,7 +1,7 @@
 // Whoever runs a plan does not approve it: an order that would get past a gate needs the right to decide at it, whatever the order is
 // called. Every order of every route comes by here (ordering.ts). A draft may be changed freely.
 
-import { changedIn } from '../domain/changed-task.ts'
+import { changedIn, outlinedBy } from '../domain/changed-task.ts'
 import type { TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/items.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -15,7 +15,7 @@ import {
 } from '../domain/releasing.ts'
 import { SATISFIES } from '../domain/status.ts'
 import { allTasks } from '../domain/task-graph.ts'
-import type { AnswerOf, Order } from '../engine/engine.ts'
+import type { AnswerOf, Objection, Order } from '../engine/engine.ts'
 import type { Call } from './call.ts'
 import { RIGHTS, type Who } from './who.ts'
 
@@ -31,7 +31,24 @@ export function withoutApprovals({ role }: Who, order: Order): Order {
   return order.type !== 'fork' || RIGHTS[role].has('decide') ? order : { ...order, gates: 'asked again' }
 }
 
-/** Null when no gate is in question. */
+/**
+ * What stands against an order that changes the definition step by step; asked when it is written, of the plan as it then is, so that
+ * nobody has to look, and look again, while others write. Null when nothing can: they may decide, or it is no such order.
+ */
+export function gateObjection({ role }: Who, order: Order): Objection | null {
+  if (!isRevising(order) || RIGHTS[role].has('decide')) return null
+  return state => {
+    if (state.status === 'draft') return null
+    const statuses = new Map(state.order.map(({ definition: { id }, status }) => [id, status]))
+    const release = releasedBy({ definition: state.definition, statuses }, order)
+    return release === null ? null : refusalOf(release, state.definition.name)
+  }
+}
+
+const isRevising = ({ type }: Order): boolean =>
+  type === 'add' || type === 'change' || type === 'remove' || type === 'outline'
+
+/** Null when no gate is in question. Orders of `gateObjection` are not asked about here. */
 export async function keepGates(
   { rooms: { engine }, who }: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
   plan: string | null,
@@ -69,16 +86,7 @@ function bringing({ definition, imported = [] }: Extract<Order, { readonly type:
   }
 }
 
-const MAY_RELEASE: ReadonlySet<Order['type']> = new Set([
-  'skip',
-  'retry',
-  'finish',
-  'revise',
-  'propose',
-  'add',
-  'change',
-  'remove',
-])
+const MAY_RELEASE: ReadonlySet<Order['type']> = new Set(['skip', 'retry', 'finish', 'revise', 'propose'])
 
 function isAbout(order: Order, { status }: Summary): boolean {
   if (order.type === 'finish') return order.as === 'completed'
@@ -133,13 +141,15 @@ function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | n
     case 'add':
       return { ...definition, tasks: [...tasks, ...order.tasks] }
     case 'change': {
-      const changed = changedIn(tasks, order.task, order.set)
+      const changed = changedIn(tasks, order.task, order.set, order.extra)
       return changed === null ? null : { ...definition, tasks: changed }
     }
     case 'remove': {
       const gone = new Set<TaskName>(order.tasks)
       return { ...definition, tasks: tasks.filter(({ id }) => !gone.has(id)) }
     }
+    case 'outline':
+      return outlinedBy(definition, order)
     default:
       return null
   }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../domain/id.ts'
 import { type Browsers, openBrowsers } from './browsers.ts'
+import type { SessionFiles } from './code-files.ts'
 import type { Guard } from './guard.ts'
 import { LOOPBACK_ONLY, type OriginsOptions, openOrigins } from './origins.ts'
 import { newSecret, sha256Of, type Token } from './token-book.ts'
@@ -30,7 +31,8 @@ export function guarded(options: Partial<OriginsOptions> = {}): Guarded {
   let ahead = 0
   const now = (): number => Date.now() + ahead
   const tries = openTries(now)
-  const browsers = openBrowsers({ now, random: randomBytes, tries, take: () => null })
+  const sessions: SessionFiles = { keep: async () => {}, read: () => null, drop: () => {} }
+  const browsers = openBrowsers({ now, random: randomBytes, tries, take: () => null, sessions })
   const origins = openOrigins({ ...LOOPBACK_ONLY, ...options })
   return {
     guard: tokenGuard({ origins, tokens: () => tokens, browsers, tries, now }),

@@ -1,13 +1,19 @@
 // Who comes in: tokens and their roles, browsers and their cookies, and nobody on behalf of another site.
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Browsers, openBrowsers } from './browsers.ts'
+import { sessionFiles } from './code-files.ts'
 import { type Bearer, guarded } from './guard.fixture.ts'
-import { openOrigins } from './origins.ts'
+import { type From, openOrigins } from './origins.ts'
 import { type Served, served } from './server.fixture.ts'
+import { openTries } from './tries.ts'
 
 const house = guarded()
 const admin = house.token('ada', 'admin')
@@ -153,7 +159,7 @@ describe('a browser', () => {
     const { status, headers } = await enter(code)
     expect(status).toBe(204)
     expect(headers.get('set-cookie')).toMatch(
-      /^planfold_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+      /^planfold_session_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
     )
     const again = await enter(code)
     expect([again.status, again.headers.get('set-cookie'), again.body.type]).toEqual([
@@ -186,7 +192,7 @@ describe('a browser', () => {
 
   test('a forged cookie of the same name beside the right one changes nothing', async () => {
     const cookie = await signedIn()
-    const both = { cookie: `planfold_session=forged; ${cookie}` }
+    const both = { cookie: `${cookie.split('=')[0]}=forged; ${cookie}` }
     expect((await service.ask('GET', '/auth', undefined, both)).status).toBe(200)
   })
 
@@ -218,13 +224,87 @@ describe('a browser', () => {
     expect((await service.ask('GET', '/auth', undefined, { cookie })).status).toBe(401)
   })
 
-  test('under TLS its cookie is bound to the host', () => {
+  test('under TLS its cookie is bound to the host', async () => {
     const from = { origin: 'https://plans.example.org', source: '', isOurPage: true }
-    const entered = house.browsers.enter(house.browsers.invite(house.hashOf('ada')).code, from)
+    const entered = await house.browsers.enter(house.browsers.invite(house.hashOf('ada')).code, from)
     expect(entered).toEqual({
       cookie: expect.stringMatching(
-        /^__Host-planfold_session=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/,
+        /^__Host-planfold_session_443=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/,
       ),
+    })
+  })
+
+  describe('whose service is started again', () => {
+    const at = (port: number): From => ({ origin: `http://127.0.0.1:${port}`, source: '', isOurPage: true })
+    /** The service as it is each time it is started, at a time the test sets. */
+    function starting() {
+      const stateDir = join(mkdtempSync(join(tmpdir(), 'planfold-sessions-')), '.planfold')
+      mkdirSync(stateDir)
+      let time = 1_000_000
+      const now = () => time
+      const start = (): Browsers =>
+        openBrowsers({
+          now,
+          random: randomBytes,
+          tries: openTries(now),
+          take: () => null,
+          sessions: sessionFiles(stateDir, now),
+        })
+      const enter = async (browsers: Browsers, port = 8011): Promise<string> => {
+        const entered = await browsers.enter(browsers.invite('a'.repeat(64)).code, at(port))
+        if (!('cookie' in entered)) throw new Error(entered.problem.detail)
+        return entered.cookie.split(';')[0]!
+      }
+      const folder = join(stateDir, 'server', 'sessions')
+      const advance = (ms: number): void => {
+        time += ms
+      }
+      return { start, enter, folder, advance }
+    }
+
+    test('stays signed in until its time is over; only hashes are on disk, for their owner', async () => {
+      const { start, enter, folder, advance } = starting()
+      const cookie = await enter(start())
+      advance(12 * 60 * 60_000 - 1)
+      const again = start()
+      expect(again.tokenOf({ cookie }, at(8011))).toBe('a'.repeat(64))
+      const [name, ...others] = readdirSync(folder)
+      expect(others).toEqual([])
+      const [path, secret] = [join(folder, name!), cookie.split('=')[1]!]
+      expect(`${name} ${readFileSync(path, 'utf8')}`).not.toContain(secret)
+      expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
+      advance(1)
+      expect([again, start()].map(one => one.tokenOf({ cookie }, at(8011)))).toEqual([null, null])
+      // Who comes next clears it away.
+      await enter(start())
+      expect(readdirSync(folder)).not.toContain(name)
+    })
+
+    test('that signed out stays out, and a file that others may read lets nobody in', async () => {
+      const { start, enter, folder } = starting()
+      const first = start()
+      const cookie = await enter(first)
+      first.leave({ cookie }, at(8011))
+      expect(start().tokenOf({ cookie }, at(8011))).toBeNull()
+      expect(readdirSync(folder)).toEqual([])
+      const other = await enter(first)
+      chmodSync(join(folder, readdirSync(folder)[0]!), 0o644)
+      expect(start().tokenOf({ cookie: other }, at(8011))).toBeNull()
+    })
+
+    test('has a cookie for each service on the host, and none signs out of the other', async () => {
+      const { start, enter } = starting()
+      const [one, two] = [start(), starting().start()]
+      const both = { cookie: `${await enter(one, 8011)}; ${await enter(two, 8012)}` }
+      expect([one.tokenOf(both, at(8011)), two.tokenOf(both, at(8012))]).toEqual(['a'.repeat(64), 'a'.repeat(64)])
+      expect(two.leave(both, at(8012))).toMatch(/^planfold_session_8012=; /)
+      expect([one.tokenOf(both, at(8011)), two.tokenOf(both, at(8012))]).toEqual(['a'.repeat(64), null])
+    })
+
+    test('is asked nothing for a cookie that could be no name of a file', () => {
+      const { start } = starting()
+      for (const value of ['', '../../token', 'x'.repeat(5_000), '%2e%2e'])
+        expect(start().tokenOf({ cookie: `planfold_session_8011=${value}` }, at(8011))).toBeNull()
     })
   })
 

@@ -73,8 +73,11 @@ export function openApi(routes: readonly AnyRoute[], { version }: { readonly ver
           scheme: 'bearer',
           description: 'The token of `planfold serve`, or one made for somebody.',
         },
-        cookie: cookie('planfold_session', 'What a browser gets for the code in the printed link.'),
-        secureCookie: cookie('__Host-planfold_session', 'The same, over TLS.'),
+        cookie: cookie(
+          'planfold_session_8011',
+          'What a browser gets for the code in the printed link; its name ends with the port of the address.',
+        ),
+        secureCookie: cookie('__Host-planfold_session_443', 'The same, over TLS.'),
       },
     },
   }

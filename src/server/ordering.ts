@@ -4,7 +4,7 @@
 import { refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import { type Call, options } from './call.ts'
-import { keepGates, withoutApprovals } from './gate-keeping.ts'
+import { gateObjection, keepGates, withoutApprovals } from './gate-keeping.ts'
 import { inOurWords } from './hint-words.ts'
 import { type FoundPlan, findPlan, findTask } from './look-up.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
@@ -24,6 +24,8 @@ export async function submit(
 ): Promise<Submitted> {
   const { rooms, who } = call
   const order = withoutApprovals(who, what)
+  const objection = gateObjection(who, order)
+  if (objection !== null) return await rooms.engine.submit(plan, order, who.actor, { ...asked, objection })
   for (let tries = 1, seen = -1; ; tries++) {
     const kept = await keepGates(call, plan, order)
     if (kept === null) return await rooms.engine.submit(plan, order, who.actor, asked)

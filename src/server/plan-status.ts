@@ -3,12 +3,11 @@
 //
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
-import { checkGraph } from '../domain/graph.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { AnswerOf, Order } from '../engine/engine.ts'
-import { tasksFromSteps } from '../format/wire/from-store.ts'
 import { planWord } from '../format/wire/store-words.ts'
+import { isEmptyPlan, makeOutlineTasks } from '../operations/outline-tasks.ts'
 import { faulty } from './document.ts'
 import { given } from './given.ts'
 import { inOurWords } from './hint-words.ts'
@@ -32,7 +31,7 @@ export function refuseStatus(summary: Summary, definition: PlanDefinition, wante
   const { name, status, archived } = summary
   const allowed = allowedFrom(summary, definition)
   if (isAlready(status, wanted) || allowed.includes(wanted)) return null
-  const isBare = isEmpty(definition)
+  const isBare = isEmptyPlan(definition)
   if (isBare && !archived && wanted === 'completed' && status === 'draft')
     return illegal(`'${name}' has no tasks, and an empty plan is never complete`, allowed, isBare)
   const isHere = archived ? 'is archived' : isBare ? 'has no tasks' : `is ${planWord(status)}`
@@ -43,12 +42,8 @@ export function refuseStatus(summary: Summary, definition: PlanDefinition, wante
 function allowedFrom({ status, archived }: Summary, definition: PlanDefinition): readonly PlanStatus[] {
   if (archived) return []
   // Nothing is there that could begin, or be done.
-  return isEmpty(definition) ? FROM[status].filter(one => one !== 'active' && one !== 'completed') : FROM[status]
+  return isEmptyPlan(definition) ? FROM[status].filter(one => one !== 'active' && one !== 'completed') : FROM[status]
 }
-
-/** Neither tasks, nor steps that could become some. */
-const isEmpty = (definition: PlanDefinition): boolean =>
-  definition.tasks.length === 0 && tasksFromSteps(definition, checkGraph) === null
 
 function illegal(detail: string, allowed: readonly PlanStatus[], isEmpty: boolean): Problem {
   const words = allowed.map(planWord)
@@ -89,47 +84,63 @@ export async function becomes(
 export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
   const filled = await withTasks(call, plan)
   if (filled !== null && isProblem(filled)) return filled
+  const wrong = await refuseFaulty(call, plan)
+  if (wrong !== null) return wrong
   const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
   if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
   const now = await call.rooms.engine.ask({ type: 'summary', plan })
   const current = await call.rooms.engine.ask({ type: 'definition', plan })
   if (now === null || current === null) return gone()
-  if (now.status === 'draft' && isEmpty(current.definition))
+  if (now.status === 'draft' && isEmptyPlan(current.definition))
     return illegal(`'${now.name}' has no tasks and cannot be started`, allowedFrom(now, current.definition), true)
   if (!isAlready(now.status, 'active')) return started
   return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
 }
 
-/** Null when it has tasks, or no steps to make some of. */
-async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
-  for (let tries = 1; ; tries++) {
-    const { engine } = call.rooms
-    const [seen, current] = [
-      await engine.ask({ type: 'summary', plan }),
-      await engine.ask({ type: 'definition', plan }),
-    ]
-    if (seen === null || current === null) return gone()
-    const { definition } = current
-    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkGraph)
-    if (made === null) return null
-    if (!made.ok) return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
-    const filled = { ...definition, tasks: made.definition.tasks }
-    const rationale = 'its steps were made into tasks'
-    // Made from what was just read: tasks that came in between would be undone by it.
-    const done = await submit(
-      call,
-      plan,
-      { type: 'revise', definition: filled, rationale },
-      {
-        expectedVersion: seen.version,
-      },
-    )
-    if (done.ok) return done
-    if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return refused(inOurWords(done.refusal, plan))
-  }
+/** A draft that cannot work is not started; what has left the draft is not looked at again. */
+async function refuseFaulty({ rooms: { engine, documents } }: Asking, plan: string): Promise<Problem | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = summary?.status === 'draft' ? await engine.ask({ type: 'definition', plan }) : null
+  if (current === null || current.definition.tasks.length === 0) return null
+  const faults = await documents.runOn('check', { definition: current.definition })
+  if (isProblem(faults)) return faults
+  const [first] = faults
+  if (first === undefined) return null
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  return problem(422, 'invalid-plan', `the plan cannot work: ${first.message}${more}`, {
+    hint: first.hint,
+    faults: faults.slice(0, FAULTS_MAX).map(({ task, key, at = [], message, hint }) => ({
+      path: [...(task === undefined ? [] : ['tasks', task]), ...(key === undefined ? [] : [key, ...at])].join('.'),
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    })),
+  })
 }
 
-const TRIES_MAX = 5
+const FAULTS_MAX = 100
+
+/** Null when it has tasks, or no steps to make some of. */
+async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
+  const room = {
+    engine: call.rooms.engine,
+    submit: async (what: Order, expectedVersion: number) => await submit(call, plan, what, { expectedVersion }),
+  }
+  const made = await makeOutlineTasks(room, plan)
+  switch (made.status) {
+    case 'nothing':
+      return null
+    case 'made':
+      return made.accepted
+    case 'faulty':
+      return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
+    case 'refused':
+      return refused(inOurWords(made.refusal, plan))
+    case 'gone':
+      return gone()
+    default:
+      return made satisfies never
+  }
+}
 
 /** What was seen has been changed by this very request. */
 export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })

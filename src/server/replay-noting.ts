@@ -1,7 +1,7 @@
 // Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
 // one request sees it, which remembers whether anything was answered again.
 
-import type { Engine } from '../engine/engine.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
 import type { Streams } from '../stores/store.ts'
 import type { ServerRooms } from './rooms.ts'
 import type { Answer } from './route.ts'
@@ -27,7 +27,7 @@ export function noteReplays(rooms: ServerRooms): Noting {
     get: id => of.get(id),
     list: query => of.list(query),
   })
-  const noting: Engine = {
+  const noting: EngineInProcess = {
     submit: async (...asked) => seen(await engine.submit(...asked)),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),

@@ -1,7 +1,7 @@
 // Everything the service works with, as one value: opened by whoever starts it, handed down, never global.
 
 import type { Actor } from '../domain/id.ts'
-import type { Engine, Worker } from '../engine/engine.ts'
+import type { EngineInProcess, Worker } from '../engine/engine.ts'
 import type { DocumentPool } from './document-pool.ts'
 import type { Guard } from './guard.ts'
 import type { Live } from './live-hub.ts'
@@ -9,7 +9,7 @@ import type { Meter } from './meter.ts'
 import type { AnyRoute } from './route.ts'
 
 export interface ServerRooms {
-  readonly engine: Engine
+  readonly engine: EngineInProcess
   readonly worker: Worker
   readonly guard: Guard
   readonly log: Log

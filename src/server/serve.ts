@@ -1,5 +1,5 @@
-// Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop lets
-// answers under way end and tells streams that it is over.
+// Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop tells streams
+// that it is over, lets answers under way end, and then closes the listener.
 
 import {
   createServer,
@@ -36,7 +36,8 @@ export interface ServeOptions extends AppOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-const KEEP_ALIVE_MS = 5_000
+/** Longer than most clients and proxies keep one they may use again: whoever writes into one we have just closed is cut off. */
+const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES = 16_384
 const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
   hint: 'leave the header Expect out',
@@ -77,9 +78,11 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     connections: () => connections.count,
     cut: () => server.closeAllConnections(),
     close: async graceMs => {
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+      // Until they are out, somebody who asks `/ready` is answered, and told that it is not.
+      await connections.drain()
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       connections.close()
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
       clearTimeout(cut)
     },

@@ -111,7 +111,13 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     ask: async (method, path, body, headers = {}) => {
       const response = await fetch(url + path, {
         method,
-        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        // Client and server share one process here: while it is busy, the server may close a connection that the client is
+        // about to use again.
+        headers: {
+          connection: 'close',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       })
       const text = await response.text()

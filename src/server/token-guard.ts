@@ -56,7 +56,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   function tokenOf(request: IncomingMessage, from: From): Token | Problem {
     const { authorization } = request.headers
     if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
-    const held = browsers.tokenOf(request.headers)
+    const held = browsers.tokenOf(request.headers, from)
     if (held === null) return NO_TOKEN
     // A cookie goes along by itself, whoever asks; only what a page of ours asks for is taken.
     if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE

@@ -1,6 +1,7 @@
 // What is wrong is said about the right thing, and what is not meant is not taken.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROUTES } from './routes/all.ts'
 import { type Served, served } from './server.fixture.ts'
 import { exchange } from './socket.fixture.ts'
 
@@ -12,6 +13,12 @@ afterAll(async () => {
   expect(service.errors).toEqual([])
   await service.close()
 })
+const LIMIT = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 1_000,
+  description: 'How many at most; 100 when it is not said.',
+}
 const ask: Served['ask'] = (...given) => service.ask(...given)
 const document = (more: object = {}) => ({ planfold: 1, name: 'words', tasks: [{ id: 'a' }], ...more })
 
@@ -24,6 +31,22 @@ describe('a number of a query', () => {
   test('in digits it is taken', async () => {
     expect((await ask('GET', '/plans?limit=1000')).status).toBe(200)
   })
+  test('limit is the same of every list: 1 to 1000, 100 when it is not said', () => {
+    const limits = ROUTES.flatMap(({ query, method, path }) => {
+      const { limit } = (query?.describe('input').properties ?? {}) as { readonly [name: string]: object }
+      return limit === undefined ? [] : [[`${method} ${path}`, limit] as const]
+    })
+    expect(limits.length).toBeGreaterThan(10)
+    for (const one of limits) expect(one).toEqual([one[0], expect.objectContaining(LIMIT)])
+  })
+  test('a limit is kept to: 600 are shown where 1000 were asked for, and 100 where nothing was', async () => {
+    const { body: plan } = await ask('POST', '/plans', document({ name: 'long' }))
+    const many = Array.from({ length: 599 }, (_, at) => ({ plan_id: plan.id, name: `t${at}`, description: 'x' }))
+    expect((await ask('POST', '/tasks', many)).status).toBe(201)
+    const shown = async (query: string): Promise<number> =>
+      (await ask('GET', `/tasks?plan_id=${plan.id}${query}`)).body.items.length
+    expect([await shown('&limit=1000'), await shown('')]).toEqual([600, 100])
+  })
   test('of entries says so; of events, that it is no id', async () => {
     const { body: plan } = await ask('POST', '/plans', document())
     const { body } = await ask('GET', `/plans/${plan.id}/entries?after=x`)
@@ -35,6 +58,19 @@ describe('a number of a query', () => {
 })
 
 describe('a body', () => {
+  test.each(['gzip', 'br', 'deflate, gzip', 'zstd'])('compressed as %s is not taken, and is told so', async coding => {
+    const { status, body } = await ask('POST', '/plans', document(), { 'content-encoding': coding })
+    expect([status, body.type, body.detail]).toEqual([
+      415,
+      'urn:planfold:problem:media-type',
+      `a body compressed as '${coding}' is not taken here`,
+    ])
+    expect(body.hint).toContain('Content-Encoding')
+  })
+  test('that says it is not compressed is taken', async () => {
+    const { status } = await ask('POST', '/plans', document({ name: 'plain' }), { 'content-encoding': 'identity' })
+    expect(status).toBe(201)
+  })
   test('in another charset is not taken', async () => {
     const headers = { 'content-type': 'application/json; charset=utf-16' }
     expect((await ask('POST', '/plans', document(), headers)).status).toBe(415)

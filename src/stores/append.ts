@@ -15,7 +15,7 @@ import { answerAgain, remember, usedFor } from './once.ts'
 import { doneCount, planRecord, project } from './projection.ts'
 import { followReservations, granted } from './reservations.ts'
 import { emptyKept, type Kept, type States } from './states.ts'
-import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions } from './store.ts'
+import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions, type WorkOut } from './store.ts'
 import type { Head, Tables } from './tables.ts'
 
 export interface Appending {
@@ -86,7 +86,7 @@ export function updatePlan(
   tables: Tables,
   room: Appending,
   plan: PlanId,
-  asked: Asked,
+  asked: Asked | { readonly workOut: WorkOut },
   options: UpdateOptions,
 ): Updated {
   const no = room.states.numberOf(plan) ?? tables.journal.planNo(plan)
@@ -99,7 +99,9 @@ export function updatePlan(
     return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
   }
   const kept = room.states.at(tables, plan, head)
-  const command = granted(tables, head.no, typeof asked === 'function' ? asked() : asked)
+  const wanted = 'workOut' in asked ? asked.workOut(kept.state) : typeof asked === 'function' ? asked() : asked
+  if ('code' in wanted) return { ok: false, refusal: wanted }
+  const command = granted(tables, head.no, wanted)
   if ('code' in command) return { ok: false, refusal: command }
   if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {
     const taken = tables.journal.named(command.definition.name)

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { BadCursor, type Page } from './store.ts'
 
 const LIMIT_DEFAULT = 50
-const LIMIT_MAX = 500
+const LIMIT_MAX = 1_000
 /** Enough to tell filters apart; nobody gains by making two that are alike. */
 const DIGEST_CHARS = 8
 

@@ -24,7 +24,7 @@ import { search } from './searching.ts'
 import { foldText, type Kept, packStored, type States } from './states.ts'
 import { sumSteps } from './steps.ts'
 import * as door from './store.ts'
-import { foldGoal, foldSession, streamsOn } from './streams.ts'
+import { foldGoal, foldSession, refuseToTalk, streamsOn, talkOf } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
 import { EntryVerifier } from './verified-entries.ts'
 import { wordsOf } from './words.ts'
@@ -92,13 +92,30 @@ export class StoreOnTables implements door.Store {
 
   create: door.Store['create'] = (command, actor, options) =>
     this.#parts.transactions.write(tables =>
-      withKey(tables, this.#appending, actor, options?.once, () => createPlan(tables, this.#appending, command, actor)),
+      withKey(tables, this.#appending, actor, options?.once, () => {
+        const { conversation } = options ?? {}
+        const session = command.session ?? command.definition.session
+        if (conversation === undefined || session === undefined)
+          return createPlan(tables, this.#appending, command, actor)
+        const refusal = refuseToTalk(tables, session)
+        if (refusal !== null) return { ok: false, refusal }
+        const made = createPlan(tables, this.#appending, command, actor)
+        if (made.ok) talkOf(tables, this.#parts.clock, session, conversation, { plan: command.plan, actor })
+        return made
+      }),
     )
 
   update: door.Store['update'] = (plan, command, options) =>
     this.#parts.transactions.write(tables =>
       withKey(tables, this.#appending, options.actor, options.once, () =>
         updatePlan(tables, this.#appending, plan, command, options),
+      ),
+    )
+
+  updateFrom: door.Store['updateFrom'] = (plan, workOut, options) =>
+    this.#parts.transactions.write(tables =>
+      withKey(tables, this.#appending, options.actor, options.once, () =>
+        updatePlan(tables, this.#appending, plan, { workOut }, options),
       ),
     )
 

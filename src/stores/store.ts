@@ -31,10 +31,22 @@ import type {
 export type * from './rows.ts'
 
 export interface Store {
-  /** Makes a plan; a name that is taken is refused with code `exists`. */
-  create(command: CommandOf<'create'>, actor: Actor, options?: { readonly once?: Once }): Promise<Updated>
+  /**
+   * Makes a plan; a name that is taken is refused with code `exists`. With a `conversation`, the session of the plan is opened when it
+   * is new and the message is added to it, in the same transaction: both are there, or neither. A closed session is refused.
+   */
+  create(
+    command: CommandOf<'create'>,
+    actor: Actor,
+    options?: { readonly once?: Once; readonly conversation?: Conversation },
+  ): Promise<Updated>
   /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
   update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
+  /**
+   * The same, with a command worked out from the plan as it stands inside the transaction: nobody can come in between. A refusal is
+   * answered, and nothing is written.
+   */
+  updateFrom(plan: PlanId, workOut: WorkOut, options: UpdateOptions): Promise<Updated>
   /** What was answered under the key, before anything is done for it again; null when it is new. */
   answered(actor: Actor, once: Once): Promise<Updated | null>
   /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
@@ -112,6 +124,9 @@ export type Position = number
 
 /** A command, or how to make it at the moment of writing, so that everything true by then is in it. Called once. */
 export type Asked = Command | (() => Command)
+
+/** The state is live: copy what must outlive the call. */
+export type WorkOut = (state: PlanState) => Command | Refusal
 
 export interface UpdateOptions {
   readonly actor: Actor
@@ -343,14 +358,22 @@ export type StreamUpdated =
   | { readonly ok: true; readonly id: string; readonly version: number; readonly replayed?: true }
   | { readonly ok: false; readonly refusal: Refusal }
 
+export interface Message {
+  readonly role: 'user' | 'agent' | 'system'
+  readonly text: string
+  readonly data?: Json
+}
+/** What a session holds of the making of a plan. */
+export interface Conversation {
+  /** Of a session that is opened by it. */
+  readonly title: string
+  readonly message?: Message
+}
+
 export type SessionEvent =
   | { readonly type: 'session.opened'; readonly title: string }
-  | {
-      readonly type: 'message.added'
-      readonly role: 'user' | 'agent' | 'system'
-      readonly text: string
-      readonly data?: Json
-    }
+  /** `plan`: the plan that was made with it. */
+  | ({ readonly type: 'message.added'; readonly plan?: PlanId } & Message)
   | { readonly type: 'session.closed' }
 export interface SessionRow {
   readonly id: string

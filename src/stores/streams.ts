@@ -2,14 +2,23 @@
 // fold of its events by a pure function below, kept in the same transaction.
 
 import { hash } from 'node:crypto'
-import type { Actor, Millis, Sha256 } from '../domain/id.ts'
+import type { Actor, Millis, PlanId, Sha256 } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { limitOf, openCursor, pageOf } from './cursor.ts'
 import type { Clock } from './host.ts'
 import { isKept } from './kept-text.ts'
 import { remember, usedFor } from './once.ts'
-import type { GoalEvent, GoalRow, SessionEvent, SessionRow, Streams } from './store.ts'
-import type { StreamEntry, StreamKind, StreamWhere, Transactions } from './tables.ts'
+import type {
+  Conversation,
+  GoalEvent,
+  GoalRow,
+  Once,
+  SessionEvent,
+  SessionRow,
+  Streams,
+  StreamUpdated,
+} from './store.ts'
+import type { StreamEntry, StreamKind, StreamWhere, Tables, Transactions } from './tables.ts'
 
 const READ_DEFAULT = 200
 const READ_MAX = 2_000
@@ -34,45 +43,7 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
   const { transactions, clock } = room
   return {
     append: (id, events, options) =>
-      transactions.write(tables => {
-        const { actor, once } = options
-        if (!isKept(id))
-          return { ok: false, refusal: refuse('invalid', `no ${kind} can have this id`, 'use letters and digits') }
-        const used = once === undefined ? null : usedFor(tables, actor, once, kind, clock.now())
-        if (used !== null)
-          return 'code' in used
-            ? { ok: false, refusal: used }
-            : { ok: true, id: used.id, version: used.version, replayed: true }
-        const head = tables.streams.head(kind, id)
-        const start = head?.version ?? 0
-        if (options.expectedVersion !== undefined && options.expectedVersion !== start) {
-          const message = `${kind} ${id} is at version ${start}, not ${options.expectedVersion}`
-          return { ok: false, refusal: refuse('conflict', message, 'read it again and decide anew') }
-        }
-        let row = head === null ? null : (JSON.parse(head.row) as R)
-        const now = Math.max(clock.now(), row?.updatedAt ?? 0)
-        const entries: StreamEntry[] = []
-        let previous = head?.hash ?? ''
-        for (const event of events) {
-          const version = start + entries.length + 1
-          const next = fold(row, event, { id, version, now })
-          if ('code' in next) return { ok: false, refusal: next }
-          row = next
-          const entry = sealStreamEntry(previous, kind, id, {
-            version,
-            at: now,
-            actor,
-            body: JSON.stringify(event),
-          })
-          entries.push(entry)
-          previous = entry.hash
-        }
-        if (row !== null && entries.length > 0) tables.streams.append(kind, id, entries, JSON.stringify(row))
-        const version = start + entries.length
-        if (once !== undefined)
-          remember(tables, actor, once, { kind, id, version, made: entries.length > 0 }, clock.now())
-        return { ok: true, id, version }
-      }),
+      transactions.write(tables => appendToStream(tables, { kind, fold, clock }, id, events, options)),
 
     read: async (id, options) =>
       transactions.read(tables =>
@@ -102,6 +73,83 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
       )
     },
   }
+}
+
+interface Kind<E, R> {
+  readonly kind: StreamKind
+  readonly fold: Fold<E, R>
+  readonly clock: Clock
+}
+
+function appendToStream<E, R extends Row>(
+  tables: Tables,
+  { kind, fold, clock }: Kind<E, R>,
+  id: string,
+  events: readonly E[],
+  options: { readonly actor: Actor; readonly expectedVersion?: number; readonly once?: Once },
+): StreamUpdated {
+  const { actor, once } = options
+  if (!isKept(id))
+    return { ok: false, refusal: refuse('invalid', `no ${kind} can have this id`, 'use letters and digits') }
+  const used = once === undefined ? null : usedFor(tables, actor, once, kind, clock.now())
+  if (used !== null)
+    return 'code' in used
+      ? { ok: false, refusal: used }
+      : { ok: true, id: used.id, version: used.version, replayed: true }
+  const head = tables.streams.head(kind, id)
+  const start = head?.version ?? 0
+  if (options.expectedVersion !== undefined && options.expectedVersion !== start) {
+    const message = `${kind} ${id} is at version ${start}, not ${options.expectedVersion}`
+    return { ok: false, refusal: refuse('conflict', message, 'read it again and decide anew') }
+  }
+  let row = head === null ? null : (JSON.parse(head.row) as R)
+  const now = Math.max(clock.now(), row?.updatedAt ?? 0)
+  const entries: StreamEntry[] = []
+  let previous = head?.hash ?? ''
+  for (const event of events) {
+    const version = start + entries.length + 1
+    const next = fold(row, event, { id, version, now })
+    if ('code' in next) return { ok: false, refusal: next }
+    row = next
+    const entry = sealStreamEntry(previous, kind, id, {
+      version,
+      at: now,
+      actor,
+      body: JSON.stringify(event),
+    })
+    entries.push(entry)
+    previous = entry.hash
+  }
+  if (row !== null && entries.length > 0) tables.streams.append(kind, id, entries, JSON.stringify(row))
+  const version = start + entries.length
+  if (once !== undefined) remember(tables, actor, once, { kind, id, version, made: entries.length > 0 }, clock.now())
+  return { ok: true, id, version }
+}
+
+/** Why nothing can be said in this session; null when it can be. */
+export function refuseToTalk(tables: Tables, session: string): Refusal | null {
+  if (!isKept(session)) return refuse('invalid', 'no session can have this id', 'use letters and digits')
+  const head = tables.streams.head('session', session)
+  const isClosed = head !== null && (JSON.parse(head.row) as SessionRow).status === 'closed'
+  return isClosed ? refuse('illegal-transition', `the session '${session}' is closed`, 'open another one') : null
+}
+
+/** Writes what a session holds of a plan that was just made, inside the transaction that made it. */
+export function talkOf(
+  tables: Tables,
+  clock: Clock,
+  session: string,
+  { title, message }: Conversation,
+  { plan, actor }: { readonly plan: PlanId; readonly actor: Actor },
+): void {
+  const isNew = tables.streams.head('session', session) === null
+  const events: SessionEvent[] = [
+    ...(isNew ? [{ type: 'session.opened', title } as const] : []),
+    ...(message === undefined ? [] : [{ type: 'message.added', ...message, plan } as const]),
+  ]
+  const told = appendToStream(tables, { kind: 'session', fold: foldSession, clock }, session, events, { actor })
+  // The plan is written already: it must not stay without what was said.
+  if (!told.ok) throw new Error(`bug: session ${session} took no message: ${told.refusal.message}`)
 }
 
 type Unsealed = Omit<StreamEntry, 'hash'>

@@ -3,7 +3,15 @@
 
 import { covers, inScope } from '../safety/scope.ts'
 import { type BytePath, type Entry, type Left, type Manifest, textOf } from './manifest.ts'
-import { type Found, HARD_LINK, PROTECTED, type Scan } from './scan.ts'
+import { HARD_LINK, PROTECTED } from './scan.ts'
+
+export type Found = Entry | { readonly type: 'special' }
+
+/** What stands in the scope now, or the part of it that is compared. */
+export interface Standing {
+  readonly found: ReadonlyMap<BytePath, Found>
+  readonly left: readonly Left[]
+}
 
 export interface Change {
   readonly path: BytePath
@@ -19,7 +27,7 @@ export interface Difference {
   readonly unknown: readonly Left[]
 }
 
-export function differenceOf(manifest: Manifest, scan: Scan): Difference {
+export function differenceOf(manifest: Manifest, scan: Standing): Difference {
   const wasLeft = new Set(manifest.left.filter(isUnread).map(({ path }) => path))
   const unknown = scan.left.filter(left => isUnread(left) && !isBelowOne(left.path, wasLeft))
   const isUnknown = new Set(unknown.map(({ path }) => path))

@@ -7,7 +7,7 @@ import { refuse } from '../safety/refused.ts'
 import type { BytePath } from './manifest.ts'
 import { pathBytes, pathText } from './path-text.ts'
 import { parentOf } from './standing.ts'
-import { type TreeRow, writeRoot, writeTree } from './tree-object.ts'
+import { type Tree, type TreeRow, writeRoot, writeTree } from './tree-object.ts'
 import { isNeverCaptured, totalsOf } from './tree-walk.ts'
 import type { Batch, SnapshotBlobs, TreeEntry } from './workspace.ts'
 
@@ -25,8 +25,17 @@ export function writePartial(
   parts: ReadonlyMap<BytePath, Part>,
   modeOf: (folder: BytePath) => number,
 ): Sha256 {
-  const top = treeOf(parts)
-  const write = (node: Node, path: BytePath): { readonly tree: Sha256; readonly rows: Map<BytePath, TreeRow> } => {
+  const { tree, rows } = writeTrees(bytes => batch.add(bytes), parts, modeOf)
+  return batch.add(writeRoot({ tree, totals: totalsOf(rows), scopes: [], only: [...parts.keys()].sort() }))
+}
+
+/** One tree for each directory that the paths lead through, and the one at the top. */
+export function writeTrees(
+  add: (tree: Uint8Array, rows: Tree) => Sha256,
+  parts: ReadonlyMap<BytePath, Part>,
+  modeOf: (folder: BytePath) => number,
+): { readonly tree: Sha256; readonly rows: Tree } {
+  const write = (node: Node, path: BytePath): { readonly tree: Sha256; readonly rows: Tree } => {
     for (const [name, below] of node.below) {
       const at = path === '' ? name : `${path}/${name}`
       const part = parts.get(at)
@@ -35,10 +44,9 @@ export function writePartial(
       node.rows.set(name, { type: 'directory', mode, tree, totals: totalsOf(rows) })
     }
     const rows = new Map([...node.rows].sort(([a], [b]) => (a < b ? -1 : 1)))
-    return { tree: batch.add(writeTree(rows)), rows }
+    return { tree: add(writeTree(rows), rows), rows }
   }
-  const { tree, rows } = write(top, '')
-  return batch.add(writeRoot({ tree, totals: totalsOf(rows), scopes: [], only: [...parts.keys()].sort() }))
+  return write(treeOf(parts), '')
 }
 
 function treeOf(parts: ReadonlyMap<BytePath, Part>): Node {

@@ -8,13 +8,12 @@
 import type { Directory } from '../safety/directory.ts'
 import { ignoring, refuse } from '../safety/refused.ts'
 import { removeFile, replaceFile } from '../safety/regular-file.ts'
-import type { Change, Difference } from './difference.ts'
+import type { Change, Difference, Standing } from './difference.ts'
 import { type BytePath, bytesOf, type Entry, textOf } from './manifest.ts'
-import type { Scan } from './scan.ts'
 
 export interface Restoring {
   readonly root: Directory
-  readonly scan: Scan
+  readonly scan: Standing
   readonly contentOf: (file: Entry & { readonly type: 'file' }) => Promise<Uint8Array>
 }
 

@@ -5,9 +5,10 @@ import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { placeName } from './place-name.ts'
-import { holdRollbacks } from './rollback-hold.ts'
+import { captureBetweenRollbacks, holdRollbacks } from './rollback-hold.ts'
 import { makeGround, must, open, shellHash, written } from './snapshots.fixture.ts'
 import { file, tree } from './tree.fixture.ts'
+import type { Workspace } from './workspace.ts'
 
 const HOLD = resolve(import.meta.dirname, 'rollback-hold.ts')
 
@@ -106,3 +107,36 @@ test('many processes at once: never two inside, and all get their turn', async (
   expect(ended.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(0)
   expect(fs.existsSync(inside)).toBe(false)
 }, 60_000)
+
+test('a scope is captured when no rollback is under way, and again when one was meanwhile', async () => {
+  const ground = makeGround(tree({ a: file('half') }))
+  const { root } = ground
+  const place = { root, stateDir: join(root, '.planfold') }
+  const seen: string[] = []
+  let during: (() => Promise<void>) | null = null
+  const plain = {
+    capture: async () => {
+      seen.push(fs.readFileSync(join(root, 'a'), 'utf8'))
+      await during?.()
+      return { ok: true, manifest: '', files: 1, bytes: 1, left: [] }
+    },
+  } as unknown as Workspace
+  const workspace = captureBetweenRollbacks(place, plain)
+  const hold = await holdRollbacks(place)
+  const captured = workspace.capture(['**'])
+  await new Promise(resolve => setTimeout(resolve, 20))
+  expect(seen).toEqual([])
+  fs.writeFileSync(join(root, 'a'), 'whole')
+  hold.release()
+  await captured
+  expect(seen).toEqual(['whole'])
+
+  during = async () => {
+    during = null
+    const second = await holdRollbacks(place)
+    fs.writeFileSync(join(root, 'a'), 'back')
+    second.release()
+  }
+  await workspace.capture(['**'])
+  expect(seen).toEqual(['whole', 'whole', 'back'])
+})

@@ -6,10 +6,14 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, refuse } from '../safety/refused.ts'
 import { placeName } from './place-name.ts'
+import type { Workspace } from './workspace.ts'
 
 const FOLDER = 'rolling-back'
 const LOOKS = 10
 const BETWEEN_LOOKS_MS = 5
+/** So many looks, half a minute, a capture waits for a rollback to end. */
+const WAIT_LOOKS = 6_000
+const CAPTURES_MAX = 5
 
 export interface Hold {
   /** No other hold ever has this name. */
@@ -54,6 +58,43 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
     release()
     throw error
   }
+}
+
+/**
+ * Captures write scopes while nobody rolls back here, and once more when somebody did meanwhile: half of a rollback is no state to
+ * go back to, and a file that is being replaced has a second name for a moment.
+ */
+export function captureBetweenRollbacks(
+  place: { readonly root: string; readonly stateDir: string },
+  workspace: Workspace,
+): Workspace {
+  const folder = join(place.stateDir, placeName(FOLDER, place))
+  return {
+    capture: async patterns => {
+      for (let captures = 1; ; captures++) {
+        await quiet(folder)
+        const before = lastSign(folder)
+        const captured = await workspace.capture(patterns)
+        if (lastSign(folder) === before || captures === CAPTURES_MAX) return captured
+      }
+    },
+    restore: (id, how) => workspace.restore(id, how),
+    compare: (saved, to) => workspace.compare(saved, to),
+    merge: (base, mine, theirs) => workspace.merge(base, mine, theirs),
+    changesSince: id => workspace.changesSince(id),
+    quiet: () => quiet(folder),
+  }
+}
+
+/** Whoever rolls back for longer than we wait is met as they stand: the capture then says what it cannot store. */
+async function quiet(folder: string): Promise<void> {
+  for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && standing(folder, '').length > 0; look++)
+    await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
+}
+
+/** Changes with every sign that goes up or down; null when there never was one. */
+function lastSign(folder: string): bigint | null {
+  return fs.statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
 }
 
 /** The signs of others who are alive; those of the dead are taken down. */

@@ -12,7 +12,7 @@ import { pathBytes } from './path-text.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellHash, shellList, written } from './snapshots.fixture.ts'
 import { clearTree, dir, file, link, makeTree, readTree, type Tree, tree } from './tree.fixture.ts'
 
-const RUNS = Math.max(40, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 
 test('regression 22: a rollback restores bytes, mode and binary files, deletes what was made, brings back what was deleted', async () => {
   const binary = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7919) & 0xff))

@@ -1,181 +1,334 @@
 // The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
 // a restore is going to change is stored before the first change, so a restore can itself be undone.
 
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import type { Millis, Sha256 } from '../domain/id.ts'
 import { Directory } from '../safety/directory.ts'
 import { stateInside } from '../safety/path-gate.ts'
 import { type Answer, refuse } from '../safety/refused.ts'
 import { patternError } from '../safety/scope.ts'
-import { type Difference, differenceOf, madeDirectories, unknownOf } from './difference.ts'
+import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from './difference.ts'
+import { HeldFolder } from './held-folder.ts'
 import { type BytePath, type Entry, type Left, type Manifest, readManifest, textOf, writeManifest } from './manifest.ts'
 import { mergeText } from './merge-text.ts'
+import { writeTrees } from './partial-snapshot.ts'
 import { pathText } from './path-text.ts'
 import { carryOut } from './restoring.ts'
-import { type Scan, type ScanOptions, scanScope } from './scan.ts'
+import { type Scan, type ScopeTree, scanScope } from './scan.ts'
+import { StatCache } from './stat-cache.ts'
 import { storing } from './storing.ts'
-import type {
-  Blobs,
-  Captured,
-  Change,
-  Differences,
-  LeftOut,
-  Restored,
-  RestoreOptions,
-  ScopeDifferences,
-  TreeEntry,
-  Workspace,
+import { isSameRow } from './tree-making.ts'
+import { readTree, type Tree, type TreeRow } from './tree-object.ts'
+import {
+  type Blobs,
+  type Captured,
+  type Change,
+  type Differences,
+  type LeftOut,
+  type OnProgress,
+  type Restored,
+  type RestoreOptions,
+  type ScopeDifferences,
+  type SnapshotBlobs,
+  type TreeEntry,
+  telling,
+  type Workspace,
 } from './workspace.ts'
 
 export interface WorkspaceOptions {
   readonly root: string
   readonly stateDir: string
-  readonly blobs: Blobs
-  /** Wall clock in milliseconds; spares reading files twice that have not changed lately. */
+  readonly blobs: Pick<SnapshotBlobs, 'put' | 'get' | 'batch' | 'touch'>
+  /** Wall clock in milliseconds. Without it no file counts as settled, and all are read each time. */
   readonly now?: () => number
+  /** That of the same folder's snapshots; without it, one of its own. */
+  readonly cache?: () => StatCache
+  /** Told now and then while many files are looked at. */
+  readonly onProgress?: OnProgress
 }
+
+const SCANS_MAX = 6
+const TREES_MAX = 20_000
 
 export function openWorkspace(options: WorkspaceOptions): Workspace {
-  return {
-    async capture(patterns): Promise<Captured> {
-      const captured = await working(options, 'Capturing the write scope', async base => {
-        checkPatterns(patterns)
-        const keeping = keepingIn(options.blobs)
-        const scan = await scanScope({ ...base, patterns, keep: (_, content) => keeping.add(content.bytes) })
-        const manifest = manifestOf(patterns, scan)
-        const files = [...manifest.entries.values()].filter(entry => entry.type === 'file').length
-        const id = await keeping.end(writeManifest(manifest))
-        return { manifest: id, files, bytes: scan.bytes, left: told(manifest.left) }
-      })
-      return captured.ok ? { ok: true, ...captured.value } : captured
-    },
-    async restore(id, how = {}): Promise<Restored> {
-      const restored = await working(options, 'Restoring the write scope', base =>
-        restore(options.blobs, base, id, how),
-      )
-      return restored.ok ? { ok: true, ...restored.value } : restored
-    },
-    async compare(saved, to): Promise<Differences> {
-      const compared = await working(options, 'Reading what was set back', () => compare(options.blobs, saved, to))
-      return compared.ok ? { ok: true, ...compared.value } : compared
-    },
-    async merge(base, mine, theirs) {
-      const [from, one, other] = await Promise.all([base, mine, theirs].map(id => options.blobs.get(id)))
-      const merged = from && one && other ? mergeText(from, one, other) : null
-      return merged === null ? null : { sha256: await options.blobs.put(merged), size: merged.length }
-    },
-    async changesSince(id): Promise<ScopeDifferences> {
-      const since = await working(options, 'Looking at the write scope', base => changesSince(options.blobs, base, id))
-      return since.ok ? { ok: true, ...since.value } : since
-    },
-  }
+  return new WorkspaceOfFolder(options)
 }
 
-const TOGETHER_MAX_BYTES = 16 * 1024 * 1024
-
-/** Stores contents a few megabytes at a time, and the manifest with the last of them. */
-function keepingIn(blobs: Blobs) {
-  let waiting: Uint8Array[] = []
-  let bytes = 0
-  const store = async (): Promise<readonly Sha256[]> => {
-    const contents = waiting
-    waiting = []
-    bytes = 0
-    return (await blobs.putMany?.(contents)) ?? (await Promise.all(contents.map(each => blobs.put(each))))
-  }
-  return {
-    async add(content: Uint8Array): Promise<void> {
-      waiting.push(content)
-      bytes += content.length
-      if (bytes > TOGETHER_MAX_BYTES) await store()
-    },
-    /** All of it is durable when this answers. */
-    async end(manifest: Uint8Array): Promise<Sha256> {
-      waiting.push(manifest)
-      return (await store()).at(-1)!
-    },
-    async endWithout(): Promise<void> {
-      if (waiting.length > 0) await store()
-    },
-  }
+interface Room {
+  /** Where files are changed. */
+  readonly root: Directory
+  /** Where they are looked at. */
+  readonly folder: HeldFolder
+  readonly state: readonly string[] | null
+  readonly tell: (entries: number) => void
 }
 
-type Base = Pick<ScanOptions, 'root' | 'state' | 'now'>
+/** A manifest that was opened: the trees of the first version are made in memory. */
+type Opened = Pick<Manifest, 'patterns' | 'left'> & ScopeTree
 
-async function working<T>(
-  options: WorkspaceOptions,
-  doing: string,
-  work: (base: Base) => Promise<T>,
-): Promise<Answer<T>> {
-  return await storing(doing, async () => {
-    const root = await Directory.open(options.root)
-    try {
-      return await work({ root, state: await stateInside(options), ...(options.now && { now: options.now }) })
-    } finally {
-      await root.close()
+class WorkspaceOfFolder implements Workspace {
+  readonly #options: WorkspaceOptions
+  #cache: StatCache | null = null
+  /** Trees seen lately, by their hash. */
+  #trees = new Map<Sha256, Tree>()
+
+  constructor(options: WorkspaceOptions) {
+    this.#options = options
+  }
+
+  async capture(patterns: readonly string[]): Promise<Captured> {
+    const captured = await this.#working('Capturing the write scope', async room => {
+      checkPatterns(patterns)
+      const { scan, stored } = await this.#scan(room, patterns)
+      return { manifest: stored, files: scan.files, bytes: scan.bytes, left: told(leftIn(scan)) }
+    })
+    return captured.ok ? { ok: true, ...captured.value } : captured
+  }
+
+  async restore(id: Sha256, how: RestoreOptions = {}): Promise<Restored> {
+    const restored = await this.#working('Restoring the write scope', room => this.#restore(room, id, how))
+    return restored.ok ? { ok: true, ...restored.value } : restored
+  }
+
+  async compare(saved: Sha256, to: Sha256): Promise<Differences> {
+    const compared = await storing('Reading what was set back', async () => {
+      const [stood, made] = [await this.#open(saved), await this.#open(to)]
+      const { entries, found } = await unequal(stood, made)
+      const changes: Change[] = []
+      for (const path of [...new Set([...entries.keys(), ...found.keys()])].sort()) {
+        const [before, after] = [entries.get(path) ?? null, found.get(path) ?? null]
+        if (after?.type === 'special' || JSON.stringify(before) === JSON.stringify(after)) continue
+        changes.push({ path: pathText(path), before: toldEntry(before), after: toldEntry(after) })
+      }
+      return { changes, left: told(stood.left) }
+    })
+    return compared.ok ? { ok: true, ...compared.value } : compared
+  }
+
+  async merge(base: Sha256, mine: Sha256, theirs: Sha256) {
+    const { blobs } = this.#options
+    const [from, one, other] = await Promise.all([base, mine, theirs].map(id => blobs.get(id)))
+    const merged = from && one && other ? mergeText(from, one, other) : null
+    return merged === null ? null : { sha256: await blobs.put(merged), size: merged.length }
+  }
+
+  async changesSince(id: Sha256): Promise<ScopeDifferences> {
+    const since = await this.#working('Looking at the write scope', room => this.#changesSince(room, id))
+    return since.ok ? { ok: true, ...since.value } : since
+  }
+
+  async #changesSince(room: Room, id: Sha256) {
+    const manifest = await this.#open(id)
+    const { scan } = await this.#scan(room, manifest.patterns, manifest)
+    const { entries, found } = await unequal(manifest, sideOf(scan))
+    const difference = differenceOf({ ...manifest, entries }, { found, left: scan.left })
+    const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
+    const changes: Change[] = []
+    const left: Left[] = [...unknownOf({ ...manifest, entries }, difference)]
+    const changedAt = new Map<string, Millis>()
+    for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+      const have = found.get(path) ?? null
+      changedAt.set(pathText(path), changeTime(scan, path))
+      if (have?.type === 'special') left.push({ path, reason: 'special file' })
+      else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
     }
-  })
-}
-
-async function storedManifest(blobs: Blobs, id: Sha256): Promise<Manifest> {
-  const stored = await blobs.get(id)
-  if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
-  return readManifest(stored)
-}
-
-async function openManifest(
-  blobs: Blobs,
-  base: Base,
-  id: Sha256,
-): Promise<{ readonly manifest: Manifest; readonly options: Omit<ScanOptions, 'keep'> }> {
-  const manifest = await storedManifest(blobs, id)
-  const expected = (path: BytePath) => manifest.entries.get(path)?.type
-  return { manifest, options: { ...base, patterns: manifest.patterns, expected } }
-}
-
-/** Stores the contents that the manifest does not hold at their path. */
-const keepOthers =
-  (manifest: Manifest, put: (bytes: Uint8Array) => Promise<unknown>): ScanOptions['keep'] =>
-  async (path, content) => {
-    const want = manifest.entries.get(path)
-    if (want?.type !== 'file' || want.sha256 !== content.sha256) await put(content.bytes)
+    return { changes, left: told(left), changedAt }
   }
 
-async function changesSince(blobs: Blobs, base: Base, id: Sha256) {
-  const { manifest, options } = await openManifest(blobs, base, id)
-  const keeping = keepingIn(blobs)
-  const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => keeping.add(bytes)) })
-  await keeping.endWithout()
-  const difference = differenceOf(manifest, scan)
-  const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
-  const changes: Change[] = []
-  const left: Left[] = [...unknownOf(manifest, difference)]
-  const changedAt = new Map<string, Millis>()
-  for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    const have = scan.found.get(path) ?? null
-    changedAt.set(pathText(path), changeTime(scan, path))
-    if (have?.type === 'special') left.push({ path, reason: 'special file' })
-    else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
+  async #restore(room: Room, id: Sha256, how: RestoreOptions) {
+    const { blobs } = this.#options
+    const manifest = await this.#open(id)
+    const { patterns } = manifest
+    const { scan, stored: saved } = await this.#scan(room, patterns, manifest)
+    const isPlain = (how.keep?.size ?? 0) === 0 && (how.write?.size ?? 0) === 0
+    const both = isPlain ? await unequal(manifest, sideOf(scan)) : await whole(manifest, sideOf(scan))
+    const { found } = both
+    const entries = isPlain ? both.entries : targetOf(both.entries, found, how)
+    const all = differenceOf({ ...manifest, entries }, { found, left: scan.left })
+    const { after = Number.POSITIVE_INFINITY } = how
+    const extraDirectories = all.extraDirectories.filter(path => (scan.changedAt(path) ?? 0) <= after)
+    const difference = { ...all, extraDirectories }
+    if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
+    await expectBlobs(difference, blobs)
+    const target = isPlain ? { id, ...manifest } : await this.#written({ ...manifest, entries })
+    how.onSaved?.(saved, target.id)
+
+    const contentOf = async (file: Entry & { readonly type: 'file' }) =>
+      (await blobs.get(file.sha256)) ?? missing(file.sha256)
+    const standing = { found, left: scan.left }
+    const changed = await carryOut(difference, { root: room.root, scan: standing, contentOf })
+
+    const checked = await scanScope({ ...this.#scanning(room, patterns, manifest), batch: null, distrust: new Set() })
+    const stands = await unequal(target, sideOf(checked))
+    const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
+    const wrong = [...rest.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...rest.unknown]
+    if (wrong.length > 0) cannot('restore everything', wrong)
+    return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
   }
-  return { changes, left: told(left), changedAt }
+
+  /** Everything that stands in the scope, and the manifest that says so, are durable when this answers. */
+  async #scan(
+    room: Room,
+    patterns: readonly string[],
+    expected?: ScopeTree,
+  ): Promise<{ readonly scan: Scan; readonly stored: Sha256 }> {
+    const { blobs } = this.#options
+    const distrust = new Set<Sha256>()
+    for (let tried = 1; ; tried++) {
+      const batch = blobs.batch()
+      const scan = await scanScope({ ...this.#scanning(room, patterns, expected), batch, distrust })
+      const missing = blobs.touch(scan.reused)
+      const manifest = { patterns, tree: scan.tree, left: leftIn(scan) }
+      const stored = missing.length === 0 ? batch.add(writeManifest(manifest)) : null
+      await batch.close()
+      if (stored !== null) {
+        scan.remember()
+        const known = this.#recall()
+        for (const [id, rows] of scan.trees) known.set(id, rows)
+        return { scan, stored }
+      }
+      if (tried >= SCANS_MAX)
+        refuse('transient', 'The files and their stored contents do not come to rest.', 'Try again in a while.')
+      for (const id of missing) distrust.add(id)
+    }
+  }
+
+  #scanning({ folder, state, tell }: Room, patterns: readonly string[], expected?: ScopeTree) {
+    const { now, cache, stateDir, root } = this.#options
+    this.#cache ??= cache?.() ?? new StatCache(stateDir, realpathSync(root))
+    return {
+      root: folder,
+      state,
+      patterns,
+      cache: this.#cache,
+      now: now ?? NEVER_SETTLED,
+      tell,
+      ...(expected && { expected }),
+    }
+  }
+
+  async #open(id: Sha256): Promise<Opened> {
+    const { blobs } = this.#options
+    const stored = await blobs.get(id)
+    if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
+    const manifest = readManifest(stored)
+    const known = this.#recall()
+    const load = async (tree: Sha256): Promise<Tree> => {
+      const rows = known.get(tree)
+      if (rows !== undefined) return rows
+      const bytes = await blobs.get(tree)
+      if (bytes === null)
+        refuse('logic', `The manifest ${tree} of ${id} is missing.`, 'Run `planfold check --read-data`.')
+      const read = readTree(bytes)
+      known.set(tree, read)
+      return read
+    }
+    if ('tree' in manifest) return { ...manifest, load }
+    const { patterns, left, entries } = manifest
+    const made = new Map<Sha256, Tree>()
+    const { tree } = writeTrees(
+      (bytes, rows) => {
+        const id = hash('sha256', bytes) as Sha256
+        made.set(id, rows)
+        return id
+      },
+      partsOf(entries),
+      () => 0o755,
+    )
+    return { patterns, left, tree, load: async id => made.get(id) ?? (await load(id)) }
+  }
+
+  async #written({ patterns, left, entries }: Manifest): Promise<Opened & { readonly id: Sha256 }> {
+    const batch = this.#options.blobs.batch()
+    const { tree } = writeTrees(
+      bytes => batch.add(bytes),
+      partsOf(entries),
+      () => 0o755,
+    )
+    const id = batch.add(writeManifest({ patterns, tree, left }))
+    await batch.close()
+    return { id, ...(await this.#open(id)) }
+  }
+
+  #recall(): Map<Sha256, Tree> {
+    if (this.#trees.size > TREES_MAX) this.#trees = new Map()
+    return this.#trees
+  }
+
+  async #working<T>(doing: string, work: (room: Room) => Promise<T>): Promise<Answer<T>> {
+    return await storing(doing, async () => {
+      const root = await Directory.open(this.#options.root)
+      try {
+        const folder = HeldFolder.open(this.#options.root)
+        try {
+          const state = await stateInside(this.#options)
+          return await telling(this.#options.onProgress, tell => work({ root, folder, state, tell }))
+        } finally {
+          folder.close()
+        }
+      } finally {
+        await root.close()
+      }
+    })
+  }
 }
+
+const NEVER_SETTLED = (): number => Number.NEGATIVE_INFINITY
+
+const sideOf = ({ tree, trees }: Scan): ScopeTree => ({ tree, load: async id => trees.get(id)! })
+
+const leftIn = ({ left }: Scan): readonly Left[] => left.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+
+/** Paths in which two trees may differ, on both sides. Directories with the same tree are not entered. */
+async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
+  const both: Both = { entries: new Map(), found: new Map() }
+  const compare = async (above: BytePath, treeA: Sha256 | null, treeB: Sha256 | null): Promise<void> => {
+    if (treeA === treeB) return
+    const rows: Tree = treeA === null ? NO_ROWS : await before.load(treeA)
+    const now: Tree = treeB === null ? NO_ROWS : await after.load(treeB)
+    for (const name of new Set([...rows.keys(), ...now.keys()])) {
+      const [was, is] = [rows.get(name), now.get(name)]
+      if (was !== undefined && is !== undefined && isSameRow(was, is)) continue
+      const path = above === '' ? name : `${above}/${name}`
+      // What could not be captured is named among what was left out.
+      if (was !== undefined && was.type !== 'left') both.entries.set(path, entryOf(was))
+      if (is !== undefined) both.found.set(path, is.type === 'left' ? { type: 'special' } : entryOf(is))
+      await compare(path, was?.type === 'directory' ? was.tree : null, is?.type === 'directory' ? is.tree : null)
+    }
+  }
+  await compare('', before.tree, after.tree)
+  return both
+}
+
+/** Every path of both. */
+async function whole(before: ScopeTree, after: ScopeTree): Promise<Both> {
+  const { entries } = await unequal(before, NO_TREE)
+  const { found } = await unequal(NO_TREE, after)
+  return { entries, found }
+}
+
+interface Both {
+  readonly entries: Map<BytePath, Entry>
+  readonly found: Map<BytePath, Found>
+}
+
+const NO_ROWS: Tree = new Map()
+const NO_TREE: ScopeTree = { tree: '' as Sha256, load: async () => NO_ROWS }
+
+function entryOf(row: Exclude<TreeRow, { type: 'left' }>): Entry {
+  return row.type === 'directory' ? { type: 'directory', mode: row.mode } : row
+}
+
+const partsOf = (entries: ReadonlyMap<BytePath, Entry>): ReadonlyMap<BytePath, TreeEntry | null> =>
+  new Map(Array.from(entries, ([path, entry]) => [path, toldEntry(entry)]))
 
 /** Of a path that is gone: when the nearest directory that is still there was changed. */
 function changeTime({ changedAt }: Scan, path: BytePath): Millis {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
-    const time = changedAt.get(at)
+    const time = changedAt(at)
     if (time !== undefined || at === '') return time ?? 0
   }
-}
-
-async function compare(blobs: Blobs, saved: Sha256, to: Sha256) {
-  const [stood, made] = [await storedManifest(blobs, saved), await storedManifest(blobs, to)]
-  const changes: Change[] = []
-  for (const path of [...new Set([...stood.entries.keys(), ...made.entries.keys()])].sort()) {
-    const [before, after] = [stood.entries.get(path) ?? null, made.entries.get(path) ?? null]
-    if (JSON.stringify(before) !== JSON.stringify(after))
-      changes.push({ path: pathText(path), before: toldEntry(before), after: toldEntry(after) })
-  }
-  return { changes, left: told(stood.left) }
 }
 
 const toldEntry = (entry: Entry | null): TreeEntry | null =>
@@ -184,63 +337,31 @@ const toldEntry = (entry: Entry | null): TreeEntry | null =>
 const told = (left: readonly Left[]): readonly LeftOut[] =>
   left.map(({ path, reason }) => ({ path: pathText(path), reason }))
 
-async function restore(blobs: Blobs, base: Base, id: Sha256, how: RestoreOptions) {
-  const { manifest, options } = await openManifest(blobs, base, id)
-  const scan = await scanScope({ ...options, keep: keepOthers(manifest, bytes => blobs.put(bytes)) })
-  const target = targetOf(manifest, scan, how)
-  const whole = differenceOf(target, scan)
-  const { after = Number.POSITIVE_INFINITY } = how
-  const extraDirectories = whole.extraDirectories.filter(path => (scan.changedAt.get(path) ?? 0) <= after)
-  const difference = { ...whole, extraDirectories }
-  if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
-  await expectBlobs(difference, blobs)
-  const stood = manifestOf(manifest.patterns, scan)
-  const saved = await blobs.put(writeManifest(stood))
-  const kept = target === manifest ? id : await blobs.put(writeManifest(target))
-  how.onSaved?.(saved, kept)
-
-  const contentOf = async (file: Entry & { readonly type: 'file' }) =>
-    (await blobs.get(file.sha256)) ?? missing(file.sha256)
-  const changed = await carryOut(difference, { root: base.root, scan, contentOf })
-
-  const rest = differenceOf(target, await scanScope({ ...options, keep: async () => {} }))
-  const wrong = [...rest.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...rest.unknown]
-  if (wrong.length > 0) cannot('restore everything', wrong)
-  return { saved, changed: changed.map(pathText), manifest: kept, left: told(manifest.left) }
-}
-
-/** The manifest with what is kept, or written instead, as it shall stand. */
-function targetOf(manifest: Manifest, scan: Scan, { keep, write }: RestoreOptions): Manifest {
-  if ((keep?.size ?? 0) === 0 && (write?.size ?? 0) === 0) return manifest
-  const entries = new Map(manifest.entries)
-  for (const path of new Set([...manifest.entries.keys(), ...scan.found.keys()])) {
+/** What shall stand: what the manifest says, with what is kept, or written instead. */
+function targetOf(
+  wanted: ReadonlyMap<BytePath, Entry>,
+  found: ReadonlyMap<BytePath, Found>,
+  { keep, write }: RestoreOptions,
+): ReadonlyMap<BytePath, Entry> {
+  const entries = new Map(wanted)
+  for (const path of new Set([...wanted.keys(), ...found.keys()])) {
     const instead = write?.get(pathText(path))
     if (instead !== undefined && instead.type !== 'link') entries.set(path, instead)
     if (keep?.has(pathText(path)) !== true) continue
-    const found = scan.found.get(path)
-    if (found === undefined || found.type === 'special') entries.delete(path)
-    else entries.set(path, found)
+    const stands = found.get(path)
+    if (stands === undefined || stands.type === 'special') entries.delete(path)
+    else entries.set(path, stands)
     // The directories it lies in belong to it.
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
-      const above = scan.found.get(path.slice(0, at))
+      const above = found.get(path.slice(0, at))
       if (above?.type === 'directory' && !entries.has(path.slice(0, at))) entries.set(path.slice(0, at), above)
     }
   }
-  return { ...manifest, entries }
-}
-
-function manifestOf(patterns: readonly string[], scan: Scan): Manifest {
-  const entries = new Map<BytePath, Entry>()
-  const left: Left[] = [...scan.left]
-  for (const [path, found] of scan.found) {
-    if (found.type === 'special') left.push({ path, reason: 'special file' })
-    else entries.set(path, found)
-  }
-  return { patterns, entries, left: left.sort((a, b) => (a.path < b.path ? -1 : 1)) }
+  return entries
 }
 
 /** Nothing is changed before all that is needed for it is known to be there. */
-async function expectBlobs({ changes }: Difference, blobs: Blobs): Promise<void> {
+async function expectBlobs({ changes }: Difference, blobs: Pick<Blobs, 'get'>): Promise<void> {
   for (const { want } of changes) {
     if (want?.type === 'file' && (await blobs.get(want.sha256)) === null) missing(want.sha256)
   }

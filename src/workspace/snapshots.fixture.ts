@@ -84,7 +84,7 @@ let number = 0
 /** Opened anew, as after a restart. */
 export function open(
   { root, stateDir }: Ground,
-  options: Partial<Pick<SnapshotsOptions, 'now' | 'fileMaxBytes' | 'pauseMs'> & BlobsOptions> = {},
+  options: Partial<Pick<SnapshotsOptions, 'now' | 'fileMaxBytes' | 'pauseMs' | 'cache' | 'blobs'> & BlobsOptions> = {},
 ) {
   const now = options.now ?? Date.now
   const blobs = new BlobsFiles({

@@ -6,7 +6,7 @@ import { placeName } from './place-name.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellHash, shellList, written } from './snapshots.fixture.ts'
 import { clearTree, dir, file, link, makeTree, tree } from './tree.fixture.ts'
 
-const RUNS = Number(process.env.PLANFOLD_TREES ?? 300)
+const RUNS = Number(process.env.PLANFOLD_TREES ?? 100)
 
 test(
   'P30 any tree comes back exactly, by the shell\u2019s judgement, and so does what was there before',

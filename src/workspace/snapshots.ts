@@ -25,6 +25,7 @@ import { storing } from './storing.ts'
 import { type Tree, writeRoot } from './tree-object.ts'
 import { type Walked, type WalkOptions, walkTree } from './tree-walk.ts'
 import type * as door from './workspace.ts'
+import { telling } from './workspace.ts'
 
 export interface SnapshotsOptions {
   readonly root: string
@@ -34,6 +35,10 @@ export interface SnapshotsOptions {
   readonly now?: () => number
   /** Larger files are left out, and named. */
   readonly fileMaxBytes?: number
+  /** Shared with what captures write scopes in the same folder; without it, one of its own. */
+  readonly cache?: () => StatCache
+  /** Told now and then while many files are looked at. */
+  readonly onProgress?: door.OnProgress
   /** How long to wait before files that changed just now are looked at once more. */
   readonly pauseMs?: number
 }
@@ -53,6 +58,7 @@ interface Room {
   readonly state: readonly string[] | null
   readonly now: () => number
   readonly breathe: () => Promise<void>
+  readonly tell: (entries: number) => void
 }
 
 class SnapshotsOfFolder implements door.Snapshots {
@@ -174,11 +180,13 @@ class SnapshotsOfFolder implements door.Snapshots {
   async rollback(
     target: Sha256,
     writeSet: door.WriteSet,
-    { choices = [], about }: door.RollbackOptions = {},
+    { choices = [], about, refuse: refusal }: door.RollbackOptions = {},
   ): Promise<door.RolledBack> {
     const answer = await this.#alone('Rolling back', room =>
       this.#holding(async (hold): Promise<door.RolledBack> => {
         await this.#finish(room, hold)
+        const refused = (await refusal?.()) ?? null
+        if (refused !== null) return { ok: false, failure: refused }
         const { blobs } = this.#options
         const side = await openSnapshot(blobs, target, this.#recall())
         const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))
@@ -256,14 +264,25 @@ class SnapshotsOfFolder implements door.Snapshots {
   }
 
   async #walk(
-    { root, state, now }: Room,
+    { root, state, now, tell }: Room,
     scopes: readonly string[],
     batch: door.Batch | null,
     doubts: Pick<WalkOptions, 'distrust' | 'unstable'>,
   ): Promise<Walked> {
-    this.#cache ??= new StatCache(this.#options.stateDir, realpathSync(this.#options.root))
+    const { cache } = this.#options
+    this.#cache ??= cache?.() ?? new StatCache(this.#options.stateDir, realpathSync(this.#options.root))
     const maxBytes = this.#options.fileMaxBytes ?? FILE_MAX_BYTES
-    const walked = await walkTree({ root, state, scopes, cache: this.#cache, ...doubts, batch, now, maxBytes })
+    const walked = await walkTree({
+      root,
+      state,
+      scopes,
+      cache: this.#cache,
+      ...doubts,
+      batch,
+      now,
+      maxBytes,
+      tell,
+    })
     const recalled = this.#recall()
     for (const [id, rows] of walked.trees) recalled.set(id, rows)
     return walked
@@ -283,7 +302,8 @@ class SnapshotsOfFolder implements door.Snapshots {
         try {
           // Without a clock nothing is ever old enough to be settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
-          return await work({ root, state: await stateInside(this.#options), now, breathe })
+          const state = await stateInside(this.#options)
+          return await telling(this.#options.onProgress, tell => work({ root, state, now, breathe, tell }))
         } finally {
           root.close()
         }

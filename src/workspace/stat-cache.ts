@@ -68,14 +68,21 @@ export const isUnchanged = (cached: CachedFile, stat: fs.BigIntStats): boolean =
   cached.ino === stat.ino &&
   cached.size === Number(stat.size)
 
+const NOTHING: ReadonlyMap<BytePath, CachedDirectory> = new Map()
 const FILE_NAME = 'stat-cache'
 const MAGIC = Buffer.from('PFSTAT1\n')
 const ROW_BYTES = 72
 /** Written again when so many entries are newer than the file, or one in ten. Fewer are soon hashed. */
 const STALE_MIN = 256
 
+/** So many lists of patterns are remembered: those of the tasks that run at the same time, or one after the other. */
+const SCOPES_MAX = 16
+
 export class StatCache {
-  directories: Map<BytePath, CachedDirectory>
+  /** What walks of the whole workspace saw, and files that scans of write scopes have hashed. Read when first asked for. */
+  #directories: Map<BytePath, CachedDirectory> | null = null
+  /** What the last scan of each write scope saw, in this process; the one used last comes last. */
+  readonly #scopes = new Map<string, ReadonlyMap<BytePath, CachedDirectory>>()
   /** Those of the walk that filled it last: they decide, with the rules, what is ignored. */
   scopes: string | null = null
   readonly #path: string
@@ -85,7 +92,46 @@ export class StatCache {
   constructor(stateDir: string, root: string) {
     this.#path = join(stateDir, placeName(FILE_NAME, { root, stateDir }))
     this.#root = root
-    this.directories = this.#load()
+  }
+
+  get directories(): Map<BytePath, CachedDirectory> {
+    this.#directories ??= this.#load()
+    return this.#directories
+  }
+
+  set directories(directories: Map<BytePath, CachedDirectory>) {
+    this.#directories = directories
+  }
+
+  /** What the last scan of these patterns saw. */
+  scope(patterns: readonly string[]): ReadonlyMap<BytePath, CachedDirectory> {
+    return this.#scopes.get(JSON.stringify(patterns)) ?? NOTHING
+  }
+
+  rememberScope(
+    patterns: readonly string[],
+    directories: ReadonlyMap<BytePath, CachedDirectory>,
+    learned: ReadonlyMap<BytePath, ReadonlyMap<BytePath, CachedFile>>,
+  ): void {
+    const key = JSON.stringify(patterns)
+    this.#scopes.delete(key)
+    this.#scopes.set(key, directories)
+    for (const [oldest] of this.#scopes) {
+      if (this.#scopes.size <= SCOPES_MAX) break
+      this.#scopes.delete(oldest)
+    }
+    let count = 0
+    for (const files of learned.values()) count += files.size
+    // Few are soon hashed again; reading the file for them would take longer.
+    if (count === 0 || (this.#directories === null && count < STALE_MIN)) return
+    for (const [path, files] of learned) {
+      // Only the files: how a snapshot lists the directory, and what it ignores in it, is not known from them.
+      const all = new Map(this.directories.get(path)?.files)
+      for (const [name, file] of files) all.set(name, file)
+      this.directories.set(path, { files: all })
+    }
+    this.learned(count)
+    this.save()
   }
 
   learned(count: number): void {

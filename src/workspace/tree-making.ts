@@ -70,7 +70,7 @@ export class Making {
   }
 }
 
-function isSameRow(a: TreeRow, b: TreeRow): boolean {
+export function isSameRow(a: TreeRow, b: TreeRow): boolean {
   if (a.type === 'file' && b.type === 'file') return a.sha256 === b.sha256 && a.mode === b.mode
   if (a.type === 'link' && b.type === 'link') return a.target === b.target
   if (a.type === 'directory' && b.type === 'directory') return a.tree === b.tree && a.mode === b.mode

@@ -42,6 +42,8 @@ export interface WalkOptions {
   readonly batch: Batch | null
   readonly now: () => number
   readonly maxBytes: number
+  /** Called now and then with the number of files and directories looked at so far. */
+  readonly tell?: ((entries: number) => void) | undefined
 }
 
 export interface Walked {
@@ -278,6 +280,7 @@ class TreeWalk {
 
   async #breathe(): Promise<void> {
     this.#worked = 0
+    this.#options.tell?.(this.#entries)
     await this.#options.batch?.room()
     await new Promise<void>(resolve => setImmediate(resolve))
   }

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Sha256 } from '../domain/id.ts'
+import { readManifest } from './manifest.ts'
 import { openWorkspace } from './scope-workspace.ts'
-import type { Blobs } from './workspace.ts'
+import { readTree as readRows, type TreeRow } from './tree-object.ts'
+import type { Batch, Blobs } from './workspace.ts'
 
 /** Names are Latin-1: one character per byte. */
 export type Tree = ReadonlyMap<string, Node>
@@ -27,6 +29,17 @@ export class BlobsMemory implements Blobs {
   }
   async get(id: Sha256) {
     return this.stored.get(id) ?? null
+  }
+  batch(): Batch {
+    const add = (bytes: Uint8Array) => {
+      const id = createHash('sha256').update(bytes).digest('hex') as Sha256
+      this.stored.set(id, Buffer.from(bytes))
+      return id
+    }
+    return { add, room: async () => {}, close: async () => {}, bytes: 0 }
+  }
+  touch(ids: Iterable<Sha256>) {
+    return [...ids].filter(id => !this.stored.has(id))
   }
 }
 
@@ -49,6 +62,20 @@ export function setup(tree: Tree = new Map()) {
     return restored
   }
   return { base, root, blobs, workspace, capture, restore }
+}
+
+/** What a manifest of a captured scope says stands at each path. */
+export async function entriesIn(blobs: Blobs, id: Sha256): Promise<Map<string, TreeRow>> {
+  const entries = new Map<string, TreeRow>()
+  const read = async (above: string, tree: Sha256): Promise<void> => {
+    for (const [name, row] of readRows((await blobs.get(tree))!)) {
+      entries.set(`${above}${name}`, row)
+      if (row.type === 'directory') await read(`${above}${name}/`, row.tree)
+    }
+  }
+  const manifest = readManifest((await blobs.get(id))!)
+  if ('tree' in manifest) await read('', manifest.tree)
+  return entries
 }
 
 const at = (root: Buffer | string, name: string): Buffer =>

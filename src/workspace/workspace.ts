@@ -18,6 +18,8 @@ export interface Workspace {
   changesSince(manifest: Sha256): Promise<ScopeDifferences>
   /** What a restore set back, and what it made of it: the entries in which two manifests of one scope differ. */
   compare(saved: Sha256, to: Sha256): Promise<Differences>
+  /** Answers when nobody rolls back or restores files here; absent where nobody else could. */
+  quiet?(): Promise<void>
   /** Joins two edits of one stored text where they do not touch each other; null where they do, or where it is no text. */
   merge(base: Sha256, mine: Sha256, theirs: Sha256): Promise<{ readonly sha256: Sha256; readonly size: number } | null>
 }
@@ -54,6 +56,34 @@ export type Restored =
       readonly left: readonly LeftOut[]
     }
   | { readonly ok: false; readonly failure: Failure }
+
+/** How far a look at the files has come. `work` is the same for one piece of work, from its beginning until it is `done`. */
+export interface FileProgress {
+  readonly work: object
+  /** How many files and directories were looked at so far. */
+  readonly entries: number
+  readonly done?: true
+}
+
+export type OnProgress = (progress: FileProgress) => void
+
+/** Tells when a piece of work begins and ends, however that is. */
+export async function telling<T>(
+  onProgress: OnProgress | undefined,
+  doing: (tell: (entries: number) => void) => Promise<T>,
+): Promise<T> {
+  const work = {}
+  let entries = 0
+  const tell = (count: number): void => {
+    entries = count
+    onProgress?.({ work, entries })
+  }
+  try {
+    return await doing(tell)
+  } finally {
+    onProgress?.({ work, entries, done: true })
+  }
+}
 
 /** What was not captured, and why: too big, special file, hard link, unreadable. */
 export interface LeftOut {
@@ -212,6 +242,8 @@ export interface RollbackOptions {
   readonly choices?: Iterable<readonly [path: string, choice: Choice]>
   /** For the caller: comes back with the result, also after a crash. */
   readonly about?: string
+  /** Asked when everybody can see that files are about to be changed here, and nothing is changed yet; a failure stops it. */
+  readonly refuse?: () => Promise<Failure | null>
 }
 
 export type RolledBack =

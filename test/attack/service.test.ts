@@ -213,7 +213,7 @@ describe('a token', () => {
         await ask(`/auth?token=${secret}`),
         await ask(`/auth?token=${secret}`, `Authorization: Bearer ${secret}\r\n`),
         await ask(`/${secret}`, `Authorization: Bearer ${secret}x\r\n`),
-        await ask('/auth', `Cookie: planfold_session=${secret}\r\n`),
+        await ask('/auth', `Cookie: planfold_session_${new URL(other.url).port}=${secret}\r\n`),
         await ask('/auth', `Authorization: Bearer ${secret}\r\nOrigin: http://${secret}\r\n`),
       ]
       expect(answers.map(statusOf)).toEqual([200, 401, 422, 401, 401, 403])

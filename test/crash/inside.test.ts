@@ -42,7 +42,7 @@ tasks:
       task: 'pay',
       evidence: {
         effect: 'unsafe',
-        reason: 'its owner stopped before it ended',
+        reason: 'the process running it died',
         startedAt: ground.events('attempt.started')[0]!.at,
       },
     })

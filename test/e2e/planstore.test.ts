@@ -76,6 +76,8 @@ interface Service {
   ask(method: string, path: string, body?: object): Promise<Came>
   /** Settles when the events of the plan have told this of the task. */
   heard(plan: string, event: string, task: string): Promise<void>
+  /** The command beside the service, on the same state. */
+  planfold(...argv: readonly string[]): Promise<{ readonly exit: number | null; readonly told: string }>
   /** `planfold check`, while the service runs. */
   check(): Promise<object>
   close(): Promise<void>
@@ -121,6 +123,16 @@ async function service(): Promise<Service> {
         if (told.some(one => one.includes(`"${task}"`))) return
       }
       throw new Error(`the events ended without ${event} of ${task}`)
+    },
+    planfold: async (...argv) => {
+      const child = spawn(process.execPath, [MAIN, ...argv], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      let told = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          told += text
+        })
+      const [exit] = await once(child, 'close')
+      return { exit, told }
     },
     check: async () => {
       const { stdout } = await run(process.execPath, [MAIN, 'check', '--json'], { cwd: home, env })
@@ -331,6 +343,48 @@ describe('the step structures of the document', () => {
     const { body: task } = await here.ask('POST', '/tasks', { plan_id: plan.id, description: 'work', input_data })
     const { body: done } = await here.ask('PATCH', `/tasks/${task.id}`, { status: 'completed', output_data })
     expect(done).toMatchObject({ input_data, output_data, status: 'completed' })
+  })
+})
+
+describe('a plan that was sent over HTTP', () => {
+  let here: Service
+  beforeAll(async () => {
+    here = await service()
+  })
+  afterAll(() => here.close())
+
+  /** What the README sends. */
+  const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
+  const sent = JSON.parse(/ -d '(\{"plan_name".*?\})' /s.exec(readme)![1]!)
+
+  test('as the README does is run by its name: its tasks wait for whoever claims them', async () => {
+    expect((await here.ask('POST', '/plans', sent)).status).toBe(201)
+    expect(readme).toContain(`planfold run ${sent.plan_name} `)
+    const { exit, told } = await here.planfold('run', sent.plan_name)
+    expect({ exit, told }).toMatchObject({ exit: 4, told: expect.stringContaining('planfold claim first') })
+    expect((await here.ask('GET', `/plans/${sent.plan_name}`)).body).toMatchObject({
+      state: 'active',
+      progress: { total: 2 },
+    })
+  })
+
+  test('as an outline gets the tasks of its steps when it is run by hand', async () => {
+    const body = { goal_id: GOAL, plan_name: 'outlined', steps: sent.steps }
+    expect((await here.ask('POST', '/plans', body)).body.progress.total).toBe(0)
+    expect((await here.planfold('run', 'outlined')).exit).toBe(4)
+    const { items } = (await here.ask('GET', '/tasks?plan_id=outlined')).body
+    expect(items.map((one: Came['body']) => [one.name, one.state])).toEqual([
+      ['analyze', 'ready'],
+      ['implement', 'pending'],
+    ])
+  })
+
+  test('with steps that cannot be tasks is refused by hand, too, and stays a draft', async () => {
+    const steps = [{ step: 1, action: 'a', depends_on: 9 }]
+    await here.ask('POST', '/plans', { goal_id: GOAL, plan_name: 'crooked', steps })
+    const { exit, told } = await here.planfold('run', 'crooked')
+    expect({ exit, told }).toMatchObject({ exit: 2, told: expect.stringContaining("the steps of 'crooked'") })
+    expect((await here.ask('GET', '/plans/crooked')).body.state).toBe('draft')
   })
 })
 

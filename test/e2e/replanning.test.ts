@@ -171,7 +171,7 @@ esac`
     expect(await here.read('seen.txt')).toBe('exit 1\n')
     expect(await told('c', 'assessment.made')).toEqual([
       'round 1: 2 of 2 criteria do not hold',
-      'round 2: 1 of 2 criteria do not hold',
+      'round 2: 1 of 2 criteria does not hold',
       'round 3: all of the definition of done holds',
     ])
     await here.write('b.txt', 'gone\n')
@@ -188,7 +188,7 @@ esac`
     expect(stuck.stdout).toContain('✗ test -f a.txt (exit 1)')
     const over = await converge('--rounds', '1')
     expect(over.exit).toBe(1)
-    expect(over.stdout).toContain('1 rounds are over')
+    expect(over.stdout).toContain('1 round is over')
     await here.write('d.yaml', plan.replace('name: c', 'name: d\npolicy: { budget: { attempts: 1 } }'))
     const spent = await here.planfold('converge', 'd.yaml', '--with', 'true')
     expect(spent.exit).toBe(1)

@@ -41,6 +41,26 @@ async function ask(url: string, method: string, path: string, body?: unknown, he
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
+/** The id of the first event of a stream that says this. */
+async function hear(url: string, headers: object, words: string): Promise<string> {
+  const gone = new AbortController()
+  const stream = await fetch(`${url}/events`, { headers: { ...headers }, signal: gone.signal })
+  if (stream.status !== 200) throw new Error(`the stream answered ${stream.status}`)
+  let text = ''
+  for await (const part of stream.body!.pipeThrough(new TextDecoderStream())) {
+    text += part
+    const found = text
+      .split('\n\n')
+      .slice(0, -1)
+      .find(event => event.includes(words))
+    const [, id] = /^id: ?(\S+)$/m.exec(found ?? '') ?? []
+    if (id === undefined) continue
+    gone.abort()
+    return id
+  }
+  throw new Error(`the stream ended: ${text}`)
+}
+
 const document = (name: string, script: string, more: object = {}) => ({
   planfold: 1,
   name,
@@ -166,6 +186,36 @@ describe('starting', () => {
     expect(service.stderr()).toContain('anybody on this machine')
   })
 
+  test('a browser stays signed in when the service is killed and started again, and its stream goes on', async () => {
+    const first = await start(here.folder)
+    const code = new URL(first.link!).hash.slice('#code='.length)
+    const signed = await ask(first.address, 'POST', '/auth/code', { code }, { origin: first.address })
+    expect(signed.status).toBe(204)
+    const cookie = signed.headers.get('set-cookie')!.split(';')[0]!
+    const page = { cookie, origin: first.address }
+    const made = await ask(first.address, 'POST', '/plans', { ...document('seen', 'true'), name: 'seen' }, page)
+    expect(made.status).toBe(201)
+    const seen = await hear(first.address, { cookie, 'last-event-id': '0' }, '"plan_name":"seen"')
+    first.kill('SIGKILL')
+    await first.ended
+    const again = await start(here.folder, '--port', String(first.port))
+    expect(again.address).toBe(first.address)
+    expect(await ask(again.address, 'GET', '/auth', undefined, { cookie })).toMatchObject({
+      status: 200,
+      body: { actor: 'ana@example.com', role: 'admin' },
+    })
+    // As EventSource asks again: with its cookie and the last id it saw.
+    const noted = ask(again.address, 'POST', '/plans/seen/notes', { text: 'after the restart' }, page)
+    const next = await hear(again.address, { cookie, 'last-event-id': seen }, 'after the restart')
+    expect((await noted).status).toBe(201)
+    expect(Number(next)).toBeGreaterThan(Number(seen))
+    // Another service on the same host has a cookie of its own.
+    const other = await start((await place()).folder)
+    const others = new URL(other.link!).hash.slice('#code='.length)
+    const there = await ask(other.address, 'POST', '/auth/code', { code: others }, { cookie, origin: other.address })
+    expect(there.headers.get('set-cookie')!.split('=')[0]).not.toBe(cookie.split('=')[0])
+  })
+
   test('a token file that others may read is refused', async () => {
     execFileSync('chmod', ['644', join(here.folder, '.planfold/server/token')])
     const said = await here.planfold('serve', '--port', '0')
@@ -241,7 +291,7 @@ describe.skipIf(!hasOpenssl)('under TLS', () => {
     const code = new URL(service.link!).hash.slice('#code='.length)
     const headers = { 'content-type': 'application/json', origin: service.address }
     const { status, cookie } = await over('/auth/code', headers, JSON.stringify({ code }))
-    expect([status, cookie]).toEqual([204, expect.stringMatching(/^__Host-planfold_session=.*; Secure$/)])
+    expect([status, cookie]).toEqual([204, expect.stringMatching(/^__Host-planfold_session_\d+=.*; Secure$/)])
     // Whoever speaks no TLS gets no answer, and disturbs nobody.
     const plain = await line(`http://127.0.0.1:${service.port}`)
     plain.send('GET /health HTTP/1.1\r\n\r\n')
@@ -286,12 +336,27 @@ describe('stopping', () => {
 
     service.kill('SIGTERM')
     for (;;) if ((await reader.read()).done) break
+    // The stream has ended, so it stops; while an answer is under way, whoever asks is told so.
+    expect(await ask(service.address, 'GET', '/ready')).toMatchObject({ status: 503, body: { status: 'stopping' } })
+    expect((await ask(service.address, 'GET', '/health')).status).toBe(200)
+    const late = await ask(service.address, 'POST', '/sessions', { id: 'late' })
+    expect([late.status, late.body.type, late.headers.get('retry-after')]).toEqual([
+      503,
+      'urn:planfold:problem:stopping',
+      '1',
+    ])
     slow.send(':"begun"}')
     const answered = await slow.heard()
     expect(answered).toMatch(/^HTTP\/1\.1 201 /)
     expect(answered).toMatch(/connection: close/i)
     expect(await service.ended).toEqual({ exit: 0, signal: null })
     await expect(fetch(`${service.address}/health`)).rejects.toThrow()
+    const lines = service.stderr().trim().split('\n')
+    expect(lines.map(text => JSON.parse(text))).toMatchObject([
+      { level: 'warn', msg: expect.stringContaining('anybody on this machine') },
+      { level: 'info', msg: expect.stringContaining('stopping') },
+      { level: 'info', msg: 'stopped' },
+    ])
 
     const status = (await here.json('status', 'waits')) as { status: string; holder: unknown }
     expect(status).toMatchObject({ status: 'active', holder: null })
@@ -299,6 +364,7 @@ describe('stopping', () => {
     const next = await start(here.folder, '--no-auth')
     expect(await until(next.address, 'waits', state => state !== 'active')).toBe('completed')
     expect((await ask(next.address, 'GET', '/sessions/begun')).status).toBe(200)
+    expect((await ask(next.address, 'GET', '/sessions/late')).status).toBe(404)
   })
 
   test('waits for what may not be run twice, until it is told again', async () => {

@@ -444,6 +444,39 @@ describe('the plan, gate and memory API (seed 003)', () => {
     expect(said).toMatchObject({ verdict: 'rejected', state: 'failed' })
   })
 
+  test('a session is paused and resumed, over HTTP and by hand, and its active plan is found', async () => {
+    const document = (name: string) => ({
+      planfold: 1,
+      name,
+      tasks: [{ id: 'draft' }, { id: 'ship', needs: ['draft'], effect: 'pure', run: ['true'] }],
+    })
+    const message = { role: 'agent', text: 'two plans for the release' }
+    for (const name of ['notes', 'release-notes'])
+      await ask('POST', '/sessions/launch/plans', { document: document(name), auto_execute: true, message })
+    const { items } = (await ask('GET', '/sessions/launch/messages')).body
+    expect(items.map((one: { plan_id: string }) => one.plan_id)).toHaveLength(2)
+    expect((await ask('GET', '/sessions/launch/plan')).body.name).toBe('release-notes')
+
+    expect(await here.planfold('pause', '--session', 'launch', '-m', 'the office closes')).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('paused: release-notes, notes'),
+    })
+    const paused = (await ask('GET', '/plans/launch')).body
+    expect(paused).toMatchObject({ name: 'release-notes', state: 'paused', reason: 'the office closes' })
+    // Nobody is offered work of it.
+    expect((await ask('POST', '/tasks/claim', { agent_id: 'bot', plan_id: 'release-notes' })).status).toBe(204)
+    expect((await here.planfold('status', '--session', 'launch')).stdout).toContain('release-notes paused')
+
+    expect((await ask('POST', '/sessions/launch/resume')).body.plans).toHaveLength(2)
+    for (const name of ['notes', 'release-notes']) {
+      const { id } = (await ask('GET', `/tasks/${name}:draft`)).body
+      expect((await ask('PATCH', `/tasks/${id}`, { status: 'completed' })).status).toBe(200)
+      expect(await until(name, ['completed', 'failed'])).toBe('completed')
+    }
+    expect((await ask('GET', '/sessions/launch/plan')).status).toBe(404)
+    expect((await here.planfold('list', '--session', 'launch')).stdout).toContain('release-notes')
+  })
+
   test('GET /memory says that it is not there yet', async () => {
     const { status, headers, body } = await ask('GET', '/memory?keys=http3.key_claims')
     expect(status).toBe(501)

@@ -2,17 +2,17 @@
 // everything was taken or kept. `planfold undo` of that plan takes it back.
 
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { AdoptAsk } from '../../engine/engine.ts'
 import { adoptFork } from '../../operations/adopt-fork.ts'
+import { shellWord } from '../../safety/terminal.ts'
 import { adoptedLines, adoptionLines, adoptionWays, type Foreseen, undecidedIn } from '../adoption-words.ts'
 import { answer, print, remark } from '../answer.ts'
 import { carryOut } from '../carry-out.ts'
-import { many } from '../checkpoint-words.ts'
 import { type Context, withState } from '../context.ts'
 import { Complaint, EXIT, refused } from '../exit.ts'
 import { type ChoiceOptions, choicesOf, sayer } from '../go-back.ts'
 import { meantPlan } from '../meant.ts'
-import { shellWord } from '../path-words.ts'
 import { patchFor, patchLines } from './checkpoints-diff.ts'
 
 export interface AdoptOptions extends Omit<ChoiceOptions, 'force'> {
@@ -48,7 +48,7 @@ export async function adopt(context: Context, word: string, options: AdoptOption
       throw new Complaint(
         EXIT.refused,
         'conflict',
-        `nothing was changed: ${many(conflicts.length, 'path')} changed here since '${name}' was forked`,
+        `nothing was changed: ${numberOf(conflicts.length, 'path')} changed here since '${name}' was forked`,
         'choose with one of the commands above',
         [],
         { preview, conflicts, ways },
@@ -112,6 +112,11 @@ async function show(
   choiceOf: Parameters<typeof adoptionLines>[2],
 ): Promise<void> {
   print(context, adoptionLines(context, preview, choiceOf))
+  if (preview.changes.length > 0)
+    print(
+      context,
+      `  ${context.paint.dim('diff'.padEnd(9))} what the fork changed since it was made, whatever stands here by now`,
+    )
   const max = options.patch === true ? Number.POSITIVE_INFINITY : PATCH_LINES_MAX
   let shown = 0
   for (const change of preview.changes) {

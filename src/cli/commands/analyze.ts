@@ -25,7 +25,7 @@ export async function analyze(
   word: string | undefined,
   options: AnalyzeCommandOptions,
 ): Promise<number> {
-  const looked = await lookAt(context, word, {})
+  const looked = await lookAt(context, word, { check: null })
   const analysis = analyzed(looked.definition, {
     now: context.now(),
     ...(options.assume === undefined ? {} : { assumedMs: options.assume }),

@@ -18,7 +18,7 @@ export interface SealOptions {
 export async function seal(context: Context, word: string | undefined, options: SealOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async composed => {
     const key = await keyOf(context, composed, options.keyFile)
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await meantPlan(composed.engine, word, { looking: true })
     const chain = await composed.engine.ask({ type: 'chain', plan })
     if (chain === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { entries: version, head, fault } = chain

@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { Chain } from '../../engine/engine.ts'
 import { readKeyFile } from '../../safety/key-file.ts'
 import { isSealedBy, readSeal, type Seal } from '../../safety/seal.ts'
@@ -40,7 +41,9 @@ export async function verify(context: Context, word: string | undefined, options
     const seals = options.seal === undefined ? [] : await readSeals(resolve(context.cwd, options.seal))
     const key = options.keyFile === undefined ? null : await keyOf(context, composed, options.keyFile)
     const meant =
-      word === undefined && (options.all === true || seals.length > 0) ? null : await meantPlan(engine, word)
+      word === undefined && (options.all === true || seals.length > 0)
+        ? null
+        : await meantPlan(engine, word, { looking: true })
     const wanted = meant === null ? seals : seals.filter(({ plan }) => plan === meant.plan)
     if (meant !== null && seals.length > 0 && wanted.length === 0)
       throw usage(`there is no seal of '${meant.name}' in ${options.seal}`, 'leave the plan out to check every seal')
@@ -85,8 +88,8 @@ function lines({ paint }: Context, chains: readonly Chain[], checked: readonly C
   return [
     ...chains.map(({ name, entries, head, fault }) =>
       fault === null
-        ? `${paint.green('✔')} ${escapeForTerminal(name)}: ${entries} entries, chained; head ${head}`
-        : `${paint.red('✖')} ${escapeForTerminal(name)}: ${fault.kind} at entry ${fault.version}: ${escapeForTerminal(fault.message)}; ${entries} entries before it are sound`,
+        ? `${paint.green('✔')} ${escapeForTerminal(name)}: ${numberOf(entries, 'entry')}, chained; head ${head}`
+        : `${paint.red('✖')} ${escapeForTerminal(name)}: ${fault.kind} at entry ${fault.version}: ${escapeForTerminal(fault.message)}; ${numberOf(entries, 'entry before it is', 'entries before it are')} sound`,
     ),
     ...checked.map(
       ({ name, version, verdict }) =>

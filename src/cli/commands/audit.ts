@@ -2,6 +2,7 @@
 // people, as JSON lines for other programs, or as a Markdown table. Nothing is written.
 
 import type { Json } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { AuditLine } from '../../domain/views/audit.ts'
 import type { AuditTrail } from '../../engine/engine.ts'
 import { inCell, markdownCode, markdownText } from '../../safety/markdown.ts'
@@ -25,7 +26,7 @@ const FACTS_MAX = 400
 
 export async function audit(context: Context, word: string | undefined, options: AuditOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const from = options.since === undefined ? {} : { since: momentOf(options.since, context.now()) }
     const trail = await engine.ask({ type: 'audit', plan, ...from })
     if (trail === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
@@ -63,13 +64,13 @@ function textLines(context: Context, trail: AuditTrail): readonly string[] {
       ]
     }),
     trail.fault === null
-      ? `${paint.green('✔')} ${trail.entries} entries, chained; the last is ${trail.head}`
+      ? `${paint.green('✔')} ${numberOf(trail.entries, 'entry')}, chained; the last is ${trail.head}`
       : faultLine(context, trail),
   ]
 }
 
 function faultLine({ paint }: Context, { entries, fault }: AuditTrail): string {
-  return `${paint.red('✖ the journal was altered')} at entry ${fault?.version ?? 0}: ${escapeForTerminal(fault?.message ?? '')}; ${entries} entries before it are sound`
+  return `${paint.red('✖ the journal was altered')} at entry ${fault?.version ?? 0}: ${escapeForTerminal(fault?.message ?? '')}; ${numberOf(entries, 'entry before it is', 'entries before it are')} sound`
 }
 
 /** `exit=0 log=3f2a…`; what the sentence says already is left out. */
@@ -115,7 +116,7 @@ function markdownLines({ name, lines, entries, head, fault }: AuditTrail): reado
     }),
     '',
     fault === null
-      ? `${entries} entries, chained; the last is ${markdownCode(head)}.`
-      : `**The journal was altered at entry ${fault.version}:** ${markdownText(fault.message)}. ${entries} entries before it are sound.`,
+      ? `${numberOf(entries, 'entry')}, chained; the last is ${markdownCode(head)}.`
+      : `**The journal was altered at entry ${fault.version}:** ${markdownText(fault.message)}. ${numberOf(entries, 'entry before it is', 'entries before it are')} sound.`,
   ]
 }

@@ -120,6 +120,14 @@ describe('over switches and inputs', () => {
     expect(await search(['true'], { inputs: 'empty' })).toMatchObject({ exit: 'usage' })
   })
 
+  test('says that inputs are taken to be in order, and how many were not tried', async () => {
+    await place.write('cases', 'a\nb\nbad\nd\n')
+    const said = await place.say(context => bisect(context, ['test', '{}', '!=', 'bad'], { inputs: 'cases' }))
+    expect(said.stdout).toBe(
+      'nothing is bad after 1 try of 4\n3 were not tried: inputs are taken to be in order, good ones first, and bad from the first bad one on\n',
+    )
+  })
+
   test('a command that cannot be run is no verdict; mended, the same words go on without repeating a try', async () => {
     await place.write('cases', 'a\nb\nc\nd\n')
     const script = join(place.folder, 'check')

@@ -5,6 +5,7 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../compose.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { type BisectStep, type GitAnswer, nextProbe } from '../../workspace/git/git.ts'
 import { answer, remark } from '../answer.ts'
@@ -57,6 +58,11 @@ export async function bisect(context: Context, command: readonly string[], optio
     }
   })
 }
+
+const ORDER = {
+  inputs: 'good ones first, and bad from the first bad one on',
+  toggles: 'what one of them breaks stays broken with those after it',
+} as const
 
 const HINT = 'for instance: planfold bisect --good v1.2 --bad HEAD -- npm test'
 
@@ -127,7 +133,10 @@ class Search {
       const number = this.#probed.length + 1
       await this.#ready(index, candidate, number)
       if (this.#stop.signal.aborted || !(await this.#drive())) {
-        remark(this.#context, `interrupted after ${this.#probed.length} tries; the same command goes on from here`)
+        remark(
+          this.#context,
+          `interrupted after ${numberOf(this.#probed.length, 'try')}; the same command goes on from here`,
+        )
         return null
       }
       const last = (await this.#ended())[number - 1]
@@ -160,20 +169,34 @@ class Search {
 
   #lines(ended: Ended): readonly string[] {
     const { paint } = this.#context
-    const count = `after ${this.#probed.length} tries of ${this.#asked.question.candidates.length}`
+    const count = `after ${numberOf(this.#probed.length, 'try')} of ${this.#asked.question.candidates.length}`
     switch (ended.status) {
       case 'found':
-        return [`${paint.red('the first bad one')} ${count}:`, `  ${escapeForTerminal(label(ended.culprit))}`]
+        return [
+          `${paint.red('the first bad one')} ${count}:`,
+          `  ${escapeForTerminal(label(ended.culprit))}`,
+          ...this.#assumed(),
+        ]
       case 'narrowed':
         return [
           `the first bad one is among these ${count}; the others could not be judged:`,
           ...ended.suspects.map(each => `  ${escapeForTerminal(label(each))}`),
+          ...this.#assumed(),
         ]
       case 'clean':
-        return [`${paint.green('nothing is bad')} ${count}`]
+        return [`${paint.green('nothing is bad')} ${count}`, ...this.#assumed()]
       default:
         return ended satisfies never
     }
+  }
+
+  /** What nobody has tried is known only when the order means something. */
+  #assumed(): readonly string[] {
+    const { over, candidates } = this.#asked.question
+    const left = candidates.length - new Set(this.#probed.map(({ index }) => index)).size
+    return left === 0 || over === 'commits'
+      ? []
+      : [`${numberOf(left, 'was', 'were')} not tried: ${over} are taken to be in order, ${ORDER[over]}`]
   }
 
   /** Finds the plan of this question again, or makes it. */

@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { isSha256 } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -13,7 +14,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
   if (!isSha256(sha256))
     throw usage(`'${sha256}' is no SHA-256`, 'write its 64 hexadecimal digits, as they were printed')
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const bytes = await engine.ask({ type: 'blob', sha256 })
     if (bytes === null)
       throw notFound(
@@ -27,7 +28,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     } else if (context.terminal === null) context.stdout.write(bytes)
     else if (text === null || text.includes('\0'))
       throw usage(
-        `these are ${bytes.length} bytes that are no text`,
+        `it holds ${numberOf(bytes.length, 'byte')} that are no text`,
         `write them to a file: planfold checkpoints cat ${name} ${sha256} > FILE`,
       )
     else context.stdout.write(escapeForTerminal(text, { keepLines: true }))

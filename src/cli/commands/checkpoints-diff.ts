@@ -6,12 +6,12 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { CheckpointDiff } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { answer } from '../answer.ts'
 import { type Happened, happenedTo } from '../change-words.ts'
-import { many } from '../checkpoint-words.ts'
 import { type Context, withState } from '../context.ts'
 import { EXIT, refused } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
@@ -33,7 +33,7 @@ export async function diffCheckpoints(
   options: DiffOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await meantPlan(composed.engine, word, { looking: true })
     const diff = await composed.engine.ask({
       type: 'checkpointDiff',
       plan,
@@ -77,7 +77,7 @@ function lines(
   const sides = `${escapeForTerminal(from)} → ${to === undefined ? 'now' : escapeForTerminal(to)}`
   const basis = diff.basis === 'whole' ? 'all files' : 'only what the plan wrote; not all files were stored'
   return [
-    `${sides}: ${items.length === 0 ? 'no differences' : many(items.length, 'path')} ${paint.dim(`(${basis})`)}`,
+    `${sides}: ${items.length === 0 ? 'no differences' : numberOf(items.length, 'path')} ${paint.dim(`(${basis})`)}`,
     ...items.flatMap(({ happened, how, path, patch }) => [
       `  ${tints[happened](happened.padEnd(7))}  ${shownPath(path)}${how === null ? '' : paint.dim(`  ${escapeForTerminal(how)}`)}`,
       ...(patch === undefined ? [] : patchLines(paint, patch)),

@@ -8,7 +8,7 @@ import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
 import { standingShort, standingWords, whyWords } from '../checkpoint-words.ts'
 import { type Context, withState } from '../context.ts'
-import { dateAndTime } from '../elapsed.ts'
+import { ago, dateAndTime } from '../elapsed.ts'
 import { EXIT, notFound } from '../exit.ts'
 import { type MeantPlan, meantPlan } from '../meant.ts'
 import { table } from '../table.ts'
@@ -21,7 +21,7 @@ export async function listCheckpoints(
   options: { readonly all?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
     const items = options.all === true ? all : all.slice(-SHOWN_MAX)
     const earlier = all.length - items.length
@@ -31,7 +31,7 @@ export async function listCheckpoints(
 }
 
 function listLines(
-  { paint, terminal }: Context,
+  { paint, terminal, now }: Context,
   name: string,
   items: readonly Checkpoint[],
   earlier: number,
@@ -41,7 +41,7 @@ function listLines(
   const rows = items.map(one => [
     { text: one.name, tint: one.why === 'after' ? (text: string) => text : paint.bold },
     String(one.version),
-    dateAndTime(one.at),
+    ago(one.at, now()),
     whyWords(one),
     one.paths === null ? '' : String(one.paths),
     standingShort(one.standing),
@@ -55,7 +55,7 @@ function listLines(
 
 export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word)
+    const meant = await meantPlan(engine, word, { looking: true })
     const card = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
     if (card === null) throw await unknown(engine, meant, checkpoint)
     answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>

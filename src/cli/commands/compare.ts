@@ -1,5 +1,6 @@
 // `planfold compare A B`: two plans side by side. What they were told, how each task went, what came out. Only looks.
 
+import { numberOf } from '../../domain/number-of.ts'
 import { isEmpty } from '../../domain/semantic-diff.ts'
 import type { Comparison, RunFacts, TaskFacts, TaskPair } from '../../domain/views/compare.ts'
 import { explainDiff } from '../../format/diff-text.ts'
@@ -62,8 +63,10 @@ function lines(context: Context, compared: Comparison, options: CompareOptions):
         ]),
     '',
     different.length === 0
-      ? paint.green(`all ${tasks.length} tasks went the same way`)
-      : `${different.length} of ${tasks.length} tasks differ`,
+      ? paint.green(
+          tasks.length === 1 ? 'the only task went the same way' : `all ${tasks.length} tasks went the same way`,
+        )
+      : `${different.length} of ${numberOf(tasks.length, 'task')} ${different.length === 1 ? 'differs' : 'differ'}`,
     ...(left > 0 ? [paint.dim(`${left} that went the same way are not shown; see --all`)] : []),
     ...(files.length === 0
       ? []
@@ -103,7 +106,7 @@ function definitionLines({ paint }: Context, { definition }: Comparison, columns
   const text = escapeForTerminal(explainDiff(definition.diff), { keepLines: true }).split('\n')
   const cutTo =
     text.length > DIFF_LINES_MAX
-      ? [...text.slice(0, DIFF_LINES_MAX), `… and ${text.length - DIFF_LINES_MAX} more lines`]
+      ? [...text.slice(0, DIFF_LINES_MAX), `… and ${numberOf(text.length - DIFF_LINES_MAX, 'more line')}`]
       : text
   return ['the definitions differ:', ...cutTo.map(line => `  ${cut(line, columns - 2)}`)]
 }

@@ -21,7 +21,7 @@ const CRITERION_MAX = 100
 
 export async function contract(context: Context, word: string | undefined, options: ContractOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const found = await engine.ask({ type: 'contract', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     const lines = options.open === true ? found.lines.filter(({ holds }) => holds !== true) : found.lines

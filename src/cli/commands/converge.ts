@@ -7,6 +7,7 @@
 //     └── add tasks ◄── something does not
 
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { PLAN_ENDED, type PlanStatus, type TaskStatus } from '../../domain/status.ts'
 import { unmetIn } from '../../domain/views/convergence.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
@@ -108,7 +109,7 @@ class Rounds {
       if (known.made >= this.#options.rounds)
         return this.#end(known, {
           code: 'rounds',
-          why: `${known.made} rounds are over`,
+          why: `${numberOf(known.made, 'round is', 'rounds are')} over`,
           hint: `look at what does not hold, or allow more: planfold converge ${this.#name} --rounds ${known.made + 5}`,
         })
       if (known.spent !== null)
@@ -124,7 +125,10 @@ class Rounds {
         ...(script === undefined ? {} : { with: script }),
       })
       const revised = accepted.events.find(event => event.type === 'plan.revised')
-      remark(this.#context, `round ${known.round}: ${unmet.length} tasks added as revision ${revised?.revision ?? ''}`)
+      remark(
+        this.#context,
+        `round ${known.round}: ${numberOf(unmet.length, 'task')} added as revision ${revised?.revision ?? ''}`,
+      )
     }
   }
 
@@ -157,7 +161,9 @@ class Rounds {
     const known = await this.#known()
     const unmet = unmetIn(known.verdicts)
     const what =
-      unmet.length === 0 ? 'all criteria hold' : `${unmet.length} of ${known.verdicts.length} criteria do not hold`
+      unmet.length === 0
+        ? 'all criteria hold'
+        : `${unmet.length} of ${numberOf(known.verdicts.length, 'criterion', 'criteria')} ${unmet.length === 1 ? 'does' : 'do'} not hold`
     this.#say([`round ${known.round}: ${what}`, ...known.verdicts.map(verdict => this.#line(verdict))])
     return known
   }
@@ -185,8 +191,8 @@ class Rounds {
     const isDone = status === 'completed'
     this.#tell({ converged: true, status, round: known.round, unmet: [], why: null }, [
       isDone
-        ? `${this.#name} has converged: all ${known.criteria} criteria hold after ${known.round} rounds`
-        : `all ${known.criteria} criteria hold, but ${this.#name} is ${status}; see: planfold status ${this.#name}`,
+        ? `${this.#name} has converged: ${holding(known.criteria)} after ${numberOf(known.round, 'round')}`
+        : `${holding(known.criteria)}, but ${this.#name} is ${status}; see: planfold status ${this.#name}`,
     ])
     return isDone ? EXIT.done : EXIT.failed
   }
@@ -254,6 +260,8 @@ interface NotConverged {
   readonly why: string
   readonly hint: string
 }
+
+const holding = (count: number): string => (count === 1 ? 'its one criterion holds' : `all ${count} criteria hold`)
 
 const TIME: NotConverged = {
   code: 'timeout',

@@ -12,7 +12,7 @@ import { ago, dateAndTime } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
 import { askedWords, forWhom } from '../inbox-words.ts'
 import { meantPlan } from '../meant.ts'
-import { symbol, tint } from '../paint.ts'
+import { planSymbol, planWords, tint } from '../paint.ts'
 import { momentOf, type Since } from '../since.ts'
 
 export interface DigestOptions {
@@ -85,7 +85,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
   const list = (word: string, tasks: readonly { readonly task: TaskName }[]): readonly string[] =>
     tasks.length === 0 ? [] : [line(word, few(tasks.map(({ task }) => task)))]
   return [
-    `${symbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(told.status)} ${progress.done}/${progress.total}${why}`,
+    `${planSymbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(planWords(told.status))} ${progress.done}/${progress.total}${why}`,
     ...(told.title === null ? [] : [`  ${escapeForTerminal(told.title)}`]),
     ...list('completed', told.completed),
     ...told.failed.map(({ task, message, handled }) =>

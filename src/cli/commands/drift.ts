@@ -19,7 +19,7 @@ const FILES_SHOWN_MAX = 40
 
 export async function drift(context: Context, word: string | undefined, options: DriftOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const found = await engine.ask({ type: 'drift', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     answer(context, { plan, name, drifted: hasDrifted(found), ...found }, () => lines(context, name, found, options))
@@ -64,7 +64,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
 }
 
 const where = ({ head, branch }: { readonly head: string | null; readonly branch: string | null }): string =>
-  `${head?.slice(0, 10) ?? 'no commit'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
+  `${head?.slice(0, 10) ?? 'no commits yet'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
 
 function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
   if (by === 'plan') return `, by ${tasks.join(', ')}`

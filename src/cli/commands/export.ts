@@ -46,7 +46,7 @@ export async function exportPlan(
       'send it where it belongs: planfold export --to journal > FILE',
     )
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlan(composed.engine, word)
+    const meant = await meantPlan(composed.engine, word, { looking: true })
     if (options.original === true) return await original(context, composed.engine, meant, options.out)
     if (format === 'journal') return await journal(context, composed, meant.plan)
     const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })

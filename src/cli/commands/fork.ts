@@ -2,6 +2,7 @@
 // of then. The other plan and its files stay as they are.
 
 import type { Json } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { Forked } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { LeftOut } from '../../workspace/workspace.ts'
@@ -98,12 +99,13 @@ function lines(
   const line = (word: string, text: string) => `  ${paint.dim(word.padEnd(8))} ${escapeForTerminal(text)}`
   const head = `${paint.green('✔')} ${paint.bold(name)} goes on from entry ${from} of ${escapeForTerminal(origin)}`
   const tasks = [
-    line('done', `${ended.length} of ${ended.length + open.length} tasks${named(ended)}`),
+    line('done', `${ended.length} of ${numberOf(ended.length + open.length, 'task')}${named(ended)}`),
     line('open', `${open.length}${named(open)}`),
   ]
   if (works.in === 'workspace') return [head, ...tasks, line('works in', 'the workspace, as its files are now')]
   const { place, files, left, others, unseen, uncommitted, why } = works
-  const what = works.in === 'worktree' ? `a worktree on branch plan/${name}` : `a folder of its own, ${files} files`
+  const what =
+    works.in === 'worktree' ? `a worktree on branch plan/${name}` : `a folder of its own, ${numberOf(files, 'file')}`
   return [
     head,
     ...tasks,
@@ -112,10 +114,17 @@ function lines(
       'files',
       `what the plan wrote is as it was then; all others are as they ${others === 'then' ? 'were then' : 'are now'}`,
     ),
-    ...(left.paths === 0 ? [] : [line('missing', `${left.paths} paths: ${some(left.first.map(reasoned))}`)]),
+    ...(left.paths === 0
+      ? []
+      : [line('missing', `${numberOf(left.paths, 'path')}: ${some(left.first.map(reasoned))}`)]),
     ...(uncommitted.paths === 0
       ? []
-      : [line('copied', `${uncommitted.paths} files that are in no commit: ${some(uncommitted.first)}`)]),
+      : [
+          line(
+            'copied',
+            `${numberOf(uncommitted.paths, 'file that is', 'files that are')} in no commit: ${some(uncommitted.first)}`,
+          ),
+        ]),
     ...(works.in === 'worktree' ? [line('ignored', 'what git or .planfoldignore ignores is not brought along')] : []),
     ...(unseen.length === 0
       ? []

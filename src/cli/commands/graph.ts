@@ -6,7 +6,7 @@ import { mermaid } from '../../format/pictures/mermaid.ts'
 import { sceneOf } from '../../format/pictures/scene.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
-import { answer } from '../answer.ts'
+import { answerDocument } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { EXIT, usage } from '../exit.ts'
 import { text } from '../graph-text.ts'
@@ -19,11 +19,16 @@ export type GraphOptions = { readonly [picture in (typeof PICTURES)[number]]?: b
 export async function graph(context: Context, word: string | undefined, options: GraphOptions): Promise<number> {
   const [picture = 'text', ...others] = PICTURES.filter(name => options[name] === true)
   if (others.length > 0) throw usage(`--${picture} and --${others[0]} cannot be shown at once`, 'ask for one of them')
-  const { definition, statuses } = await lookAt(context, word, {})
+  const { definition, statuses } = await lookAt(context, word, { check: null })
   const scene = sceneOf(definition, statuses)
-  const nodes = scene.items.map(({ task, status }) => ({ name: task.id, action: task.action.type, status }))
+  const nodes = scene.items.map(({ task, status }) => ({
+    name: task.id,
+    title: task.title ?? null,
+    action: task.action.type,
+    status,
+  }))
   const edges = scene.edges.map(({ from, to, outcome }) => ({ from, to, on: outcome }))
-  answer(context, { name: definition.name, nodes, edges }, () => {
+  answerDocument(context, { name: definition.name, nodes, edges }, () => {
     const { paint } = context
     switch (picture) {
       case 'text':

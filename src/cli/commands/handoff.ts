@@ -5,6 +5,7 @@ import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { type ArtifactFile, artifactFiles } from '../../domain/views/handoff-artifacts.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { plainText } from '../../safety/markdown.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -20,7 +21,7 @@ export interface HandoffOptions {
 
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const out = options.out ?? options.write
     const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
@@ -43,11 +44,18 @@ export async function handoff(context: Context, word: string | undefined, option
     answer(context, { ...told, written }, () =>
       written.length > 0
         ? written.map(file => `written: ${escapeForTerminal(file)}`)
-        : documents.flatMap(([, text]) => text.split('\n').map(line => escapeForTerminal(line))),
+        : documents.flatMap(([, text]) => printed(text)),
     )
     return EXIT.done
   })
 }
+
+/** As it reads, without what only Markdown needs: the line that marks our files, and signs written out. */
+const printed = (text: string): readonly string[] =>
+  plainText(text)
+    .split('\n')
+    .slice(2)
+    .map(line => escapeForTerminal(line))
 
 /** What git or we keep is nobody's to write into by hand; links are followed to where the files would be. */
 async function demandOutside(folder: string, stateDir: string): Promise<void> {

@@ -4,9 +4,9 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Composed, foreignTables } from '../../compose.ts'
-import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../exit.ts'
@@ -64,7 +64,7 @@ export async function importTables(
   if (rows.length === 0) throw usage(`there is no plan in ${word}`, 'task_plans holds one row for each plan')
   if (options.name !== undefined && rows.length > 1)
     throw usage(
-      `${word} holds ${rows.length} plans, and --name names one`,
+      `${word} holds ${numberOf(rows.length, 'plan')}, and --name names one`,
       'leave --name out; each is named after its row',
     )
   return await withState(context, { create: true }, async composed => {
@@ -89,7 +89,7 @@ export async function importTables(
     const made = told.filter(one => one.ok)
     answer(context, { plans: told, made: made.length, failed: rows.length - made.length }, () => [
       ...made.map(({ name, row, notes }) => `${name}: made from row ${JSON.stringify(row)}, with ${notes} notes`),
-      `${made.length} of ${rows.length} plans made`,
+      `${made.length} of ${numberOf(rows.length, 'plan')} made`,
     ])
     return exit
   })
@@ -104,7 +104,6 @@ async function importRow(
   const { taskTables } = await import('../../format/dialects/task-tables.ts')
   const { notesOf } = await import('../../format/dialects/task-tables-notes.ts')
   const file = await parsePlanText(`${word}(${id})`, text, {
-    check: checkGraph,
     dialect: taskTables,
     fallbackName: 'plan',
   })

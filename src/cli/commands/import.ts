@@ -2,7 +2,6 @@
 // ended already. Tables of another planner become as many plans as they hold. A journal is history, not a plan: it is refused.
 
 import type { Composed } from '../../compose.ts'
-import { checkGraph } from '../../domain/graph.ts'
 import { isPlanName, type PlanName } from '../../domain/id.ts'
 import { suggest } from '../../domain/suggest.ts'
 import type { Dialect } from '../../format/dialects/dialect.ts'
@@ -47,7 +46,7 @@ export async function importPlan(context: Context, word: string, options: Import
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
   const dialect = await dialectMeant(options.from)
-  const parse = { check: checkGraph, ...(dialect === null ? {} : { dialect }) }
+  const parse = dialect === null ? {} : { dialect }
   if (await isFolder(context, word)) {
     if (dialect !== null && dialect.name !== 'backlog-md')
       throw usage(`'${word}' is a folder, and ${dialect.name} is one file`, 'name the file')

@@ -53,7 +53,7 @@ export async function answerInbox(
       if (submitted.ok) {
         const { plan, name, version, events } = submitted
         answer(context, { id, answer: said.word, plan, name, version, events }, () =>
-          toldOf(events).map(event => escapeForTerminal(sentence(event))),
+          toldOf(events).map(event => escapeForTerminal(sentence(event, name))),
         )
         await remarkHowToGoOn(context, composed, plan)
         return order.type === 'report' && said.word === 'done' && unacceptedIn(events) !== null

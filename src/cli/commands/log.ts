@@ -1,24 +1,37 @@
 // `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed.
 
 import type { Composed } from '../../compose.ts'
-import { tasksOf } from '../../domain/event.ts'
+import { type Event, tasksOf } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import { timeline } from '../../domain/views/timeline.ts'
+import { isSetback, type Moment, timeline } from '../../domain/views/timeline.ts'
 import { readJournal } from '../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
-import { answer, envelope, remark } from '../answer.ts'
+import { answer, envelope, remark, withDir } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { dateAndTime } from '../elapsed.ts'
-import { EXIT } from '../exit.ts'
+import { EXIT, usage } from '../exit.ts'
 import { Follower } from '../live/follower.ts'
 import { meantPlanAndTask } from '../meant.ts'
+import { momentOf, type Since } from '../since.ts'
 import { stopping } from '../stopping.ts'
 
 export interface LogOptions {
   readonly output?: boolean
   readonly follow?: boolean
   readonly after?: number
+  readonly since?: Since
+  readonly grep?: string
+  readonly failed?: boolean
+}
+
+/** What is told: of which plan, which task, which lines. */
+interface Told {
+  readonly plan: PlanId
+  readonly name: string
+  readonly task: TaskName | null
+  readonly after: number
+  readonly wants: (moment: Moment, event: Event) => boolean
 }
 
 export async function log(
@@ -27,35 +40,50 @@ export async function log(
   second: string | undefined,
   options: LogOptions,
 ): Promise<number> {
+  if (options.output === true && options.failed === true)
+    throw usage(
+      '--failed is about what happened, --output about what was printed',
+      'say one, or name the task that failed',
+    )
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true })
+    const meant = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
+    const { plan, task } = meant
     const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
     if (removed !== null)
       remark(
         context,
         `'${removed.card.name}' was removed in revision ${removed.revision}; this is what happened before`,
       )
+    const { after = 0, follow: stays = false, grep, since } = options
+    const from = since === undefined ? null : momentOf(since, context.now())
     if (options.output === true) {
       const { output } = await import('../output.ts')
-      return await output(context, composed, { plan, task, after: options.after ?? 0, follow: options.follow === true })
+      return await output(context, composed, {
+        plan,
+        task,
+        after,
+        follow: stays,
+        ...(grep === undefined ? {} : { grep }),
+        ...(from === null ? {} : { since: from }),
+      })
     }
-    return options.follow === true
-      ? await follow(context, composed, plan, task, options.after ?? 0)
-      : await past(context, composed, plan, task, options.after ?? 0)
+    const wants = (moment: Moment, event: Event): boolean =>
+      (from === null || moment.at >= from) &&
+      (grep === undefined || holds(moment.text, grep) || holds(moment.actor, grep)) &&
+      (options.failed !== true || isSetback(event))
+    const told: Told = { ...meant, after, wants }
+    return stays ? await follow(context, composed, told) : await past(context, composed, told)
   })
 }
 
-async function past(
-  context: Context,
-  { engine }: Composed,
-  plan: PlanId,
-  task: TaskName | null,
-  from: number,
-): Promise<number> {
+const holds = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase())
+
+async function past(context: Context, { engine }: Composed, told: Told): Promise<number> {
+  const { plan, task } = told
   const moments = []
-  for await (const entries of readJournal(engine, plan, from)) {
-    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, task)))
-    else tell(context, entries, task)
+  for await (const entries of readJournal(engine, plan, told.after)) {
+    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, told)))
+    else tell(context, entries, told)
     if (context.hangup.aborted) break
   }
   const removed = task === null ? null : await engine.ask({ type: 'removed', plan, task })
@@ -64,22 +92,17 @@ async function past(
 }
 
 /** Until the plan ends, the reader goes away, or Ctrl-C. */
-async function follow(
-  context: Context,
-  { engine }: Composed,
-  plan: PlanId,
-  task: TaskName | null,
-  after: number,
-): Promise<number> {
+async function follow(context: Context, { engine }: Composed, told: Told): Promise<number> {
+  const { plan } = told
   const stop = stopping(context)
   let end = (): void => {}
   const ended = new Promise<void>(resolve => {
     end = resolve
   })
-  const follower = new Follower(engine, plan, after, entry => {
+  const follower = new Follower(engine, plan, told.after, entry => {
     if (context.settings.json)
-      for (const moment of momentsOf(entry, task)) context.stdout.write(envelope({ data: moment }))
-    else tell(context, [entry], task)
+      for (const moment of momentsOf(entry, told)) context.stdout.write(envelope({ data: moment }))
+    else tell(context, [entry], told)
     if (entry.events.some(event => event.type === 'plan.finished')) end()
   })
   const summary = await engine.ask({ type: 'summary', plan })
@@ -90,19 +113,19 @@ async function follow(
   return EXIT.done
 }
 
-function tell(context: Context, entries: readonly Entry[], task: TaskName | null): void {
+function tell(context: Context, entries: readonly Entry[], told: Told): void {
   const { paint } = context
   const lines = entries
-    .flatMap(entry => momentsOf(entry, task))
+    .flatMap(entry => momentsOf(entry, told))
     .map(
       ({ at, version, actor, text }) =>
-        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${escapeForTerminal(text)} ${paint.dim(`[${escapeForTerminal(actor)}]`)}\n`,
+        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, escapeForTerminal(text))} ${paint.dim(`[${escapeForTerminal(actor)}]`)}\n`,
     )
   if (lines.length > 0) context.stdout.write(lines.join(''))
 }
 
-const momentsOf = (entry: Entry, task: TaskName | null) =>
-  timeline(entry).filter((moment, at) => {
-    if (task === null || moment.task === task) return true
-    return tasksOf(entry.events[at]!).includes(task)
+const momentsOf = (entry: Entry, { name, task, wants }: Told) =>
+  timeline(entry, name).filter((moment, at) => {
+    const event = entry.events[at]!
+    return (task === null || moment.task === task || tasksOf(event).includes(task)) && wants(moment, event)
   })

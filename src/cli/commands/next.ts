@@ -28,7 +28,7 @@ export async function next(
     const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null
     // The oldest plan first, as whoever claims without naming one would get them.
     several?.sort((a, b) => (a.plan < b.plan ? -1 : 1))
-    const meant = several ?? [await meantPlanAndTask(engine, first, second)]
+    const meant = several ?? [await meantPlanAndTask(engine, first, second, { looking: true })]
     const looks: Look[] = []
     for (const one of meant) looks.push(await look(engine, one, options))
     const all = <T>(of: (look: Look) => readonly T[]) =>

@@ -48,11 +48,16 @@ describe('planfold pr', () => {
     const { exit, stdout } = await said({})
     expect(exit).toBe(0)
     expect(stdout.split('\n')[0]).toBe('Upgrade: <b>all</b> $(touch x)')
-    expect(stdout).toMatch(/1 of 1 tasks completed/)
+    expect(stdout).toMatch(/1 of 1 task completed/)
     expect(stdout).toMatch(/\[x\] `move` Move the client/)
     expect(stdout).toMatch(/## Files: 1 changed, \+1 −0\n\n- `client.txt` \+1 −0/)
     expect(stdout).toMatch(/- [0-9a-f]{12} feat\\\(plan\\\): Move the client/)
     expect(stdout).not.toContain('@everyone')
+    // What is printed is what is written: the sign that keeps it from being a mention is there, and is not spelt out.
+    expect(stdout).toContain('@\u2060everyone')
+    expect(stdout).not.toContain('u{2060}')
+    await said({ write: 'pr.md' })
+    expect(await place.read('pr.md')).toBe(stdout)
     expect(git('for-each-ref')).toBe(refs)
     const { data } = JSON.parse((await said({}, { json: true })).stdout)
     expect(data).toMatchObject({
@@ -75,7 +80,7 @@ describe('planfold pr', () => {
   test('without a branch there is only the journal, and nothing to create', async () => {
     await ran('')
     const { exit, stdout, stderr } = await said({})
-    expect([exit, stdout]).toEqual([0, expect.stringMatching(/1 of 1 tasks completed/)])
+    expect([exit, stdout]).toEqual([0, expect.stringMatching(/1 of 1 task completed/)])
     expect(stderr).toMatch(/has made no branch/)
     expect(await said({ create: true })).toMatchObject({ exit: 'no-branch' })
   })

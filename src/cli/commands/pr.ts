@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { PullRequest } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
-import { answer, print, remark } from '../answer.ts'
+import { answer, answerDocument, printDocument, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { Complaint, EXIT } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
@@ -23,7 +23,7 @@ const SAID_MAX = 4_000
 
 export async function pr(context: Context, word: string | undefined, options: PrOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine, root }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const told = await engine.ask({ type: 'pullRequest', plan })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { branch, lacks } = told
@@ -31,7 +31,7 @@ export async function pr(context: Context, word: string | undefined, options: Pr
     const written = options.write === undefined ? null : resolve(context.cwd, options.write)
     if (written !== null) await writeFile(written, text)
     if (options.create !== true) {
-      answer(context, { plan, name, ...told, written, url: null }, () =>
+      answerDocument(context, { plan, name, ...told, written, url: null }, () =>
         written === null ? shown(text) : `written to ${written}`,
       )
       if (lacks !== null) remark(context, `without commits and files: ${lacks}`)
@@ -55,7 +55,7 @@ const NO_BRANCH = 'let the plan commit: git: {commits: task} in the document, or
 
 /** The text is what they came for, so it is given all the same. */
 function noGh(context: Context, { title, body }: PullRequest, branch: string, text: string): Complaint {
-  if (!context.settings.json) print(context, shown(text))
+  if (!context.settings.json) printDocument(context, shown(text))
   const hint = `install gh, or push (git push -u origin ${branch}) and paste the text above where you open pull requests`
   return new Complaint(EXIT.refused, 'no-gh', 'there is no gh program on the PATH, so nothing was created', hint, [], {
     title,
@@ -64,12 +64,20 @@ function noGh(context: Context, { title, body }: PullRequest, branch: string, te
   })
 }
 
+/** Put between signs so that they link to nobody and nothing; it has no width, and belongs to the text that is copied. */
+const WORD_JOINER = '\u2060'
+
 /** Line by line: the text was written by many, and may hold anything. */
 const shown = (text: string): readonly string[] =>
   text
     .trimEnd()
     .split('\n')
-    .map(line => escapeForTerminal(line))
+    .map(line =>
+      line
+        .split(WORD_JOINER)
+        .map(part => escapeForTerminal(part))
+        .join(WORD_JOINER),
+    )
 
 interface Said {
   readonly exit: number

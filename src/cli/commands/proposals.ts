@@ -16,7 +16,7 @@ import { standingsOf } from './revise.ts'
 
 export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const plan = await meantPlan(engine, word)
+    const plan = await meantPlan(engine, word, { looking: true })
     if (id !== undefined) return await showProposal(context, engine, plan, id)
     const cards = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
     const items = cards.map(({ definition: _, source: __, ...card }) => card)

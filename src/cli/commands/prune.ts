@@ -2,6 +2,7 @@
 // --archive the plans that ended before then are archived first.
 
 import type { Composed } from '../../compose.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { unadoptedForks } from '../../operations/unadopted-forks.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
@@ -34,12 +35,14 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
     const verb = dryRun ? 'would be' : 'were'
     answer(context, { dryRun, archived, unadopted, ...pruned }, () => [
       ...unadopted.map(name => `${name} is a fork with unadopted work and was not archived: planfold adopt ${name}`),
-      ...(options.archive === true ? [`${archived.length} plans ${verb} archived`] : []),
-      `${pruned.plans} plans, ${pruned.entries} entries, ${pruned.blobs} blobs (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
+      ...(options.archive === true
+        ? [`${numberOf(archived.length, 'plan')} ${archived.length === 1 && !dryRun ? 'was' : verb} archived`]
+        : []),
+      `${numberOf(pruned.plans, 'plan')}, ${numberOf(pruned.entries, 'entry')}, ${numberOf(pruned.blobs, 'blob')} (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
       ...(pruned.held === 0
         ? []
         : [
-            `${pruned.held} plans stay: files were set back in them lately, and can still be restored (planfold restore PLAN)`,
+            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: files of theirs were set back lately, and can still be restored (planfold restore PLAN)`,
           ]),
     ])
     return EXIT.done

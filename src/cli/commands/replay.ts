@@ -14,7 +14,7 @@ const VALUE_MAX = 400
 
 export async function replay(context: Context, word: string): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word)
+    const { plan } = await meantPlan(engine, word, { looking: true })
     const began = performance.now()
     const told = await engine.ask({ type: 'replay', plan })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)

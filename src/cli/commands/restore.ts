@@ -2,6 +2,7 @@
 
 import type { KeptFile } from '../../engine/engine.ts'
 import { listKeptFiles, restoreOrder } from '../../operations/restore-files.ts'
+import { shellWord } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
 import { brief } from '../brief.ts'
 import { type Context, withState } from '../context.ts'
@@ -9,7 +10,7 @@ import { ago } from '../elapsed.ts'
 import { Complaint, EXIT, notFound, usage } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import { orderAndTell } from '../order.ts'
-import { meantPaths, shellWord, shownPath } from '../path-words.ts'
+import { meantPaths, shownPath } from '../path-words.ts'
 
 export interface RestoreOptions {
   /** Of the version; its first digits will do. */

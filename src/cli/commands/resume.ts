@@ -2,15 +2,18 @@
 // a document.
 
 import type { Composed } from '../../compose.ts'
+import { sessionPlans } from '../../operations/session-plans.ts'
+import type { PlanRow } from '../../stores/store.ts'
 import { remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
-import { complaintOf, EXIT } from '../exit.ts'
-import { meantPlan, openPlans } from '../meant.ts'
+import { complaintOf, EXIT, usage } from '../exit.ts'
+import { meantPlan, meantSession, openPlans } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { startAndDrive, tellWarnings, versionOf } from './run.ts'
 
 export interface ResumeOptions {
   readonly all?: boolean
+  readonly session?: string
   readonly wait?: boolean
   /** With `all`: stay, and take over plans whose process dies. */
   readonly watch?: boolean
@@ -18,21 +21,35 @@ export interface ResumeOptions {
 }
 
 const RESCUE_MS = 5_000
+const HOW_TO_START = '`planfold list --session ID` shows its plans; `planfold run PLAN` starts one'
 
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     tellWarnings(context, composed)
     if (options.watch === true) return await watchOver(context, composed)
-    if (options.all === true) return await resumeAll(context, composed, options)
+    if (options.all === true) return await resumeAll(context, composed, await openPlans(composed.engine, 200), options)
+    if (options.session !== undefined) {
+      await meantSession(composed.engine, options.session, word)
+      const rows = await sessionPlans(composed.engine, options.session)
+      if (rows.length === 0) throw usage(`no plan of session '${options.session}' is under way`, HOW_TO_START)
+      if (rows.length > 1) return await resumeAll(context, composed, rows, options)
+      const [{ id: plan, name, version: since }] = rows as [PlanRow]
+      return await startAndDrive(context, composed, { plan, name, since }, options)
+    }
     const { plan, name } = await meantPlan(composed.engine, word)
     return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
   })
 }
 
 /** One after the other; the worst end is the exit code. A plan that another process drives is passed over. */
-async function resumeAll(context: Context, composed: Composed, options: ResumeOptions): Promise<number> {
+async function resumeAll(
+  context: Context,
+  composed: Composed,
+  rows: readonly PlanRow[],
+  options: ResumeOptions,
+): Promise<number> {
   let worst: number = EXIT.done
-  for (const row of await openPlans(composed.engine, 200)) {
+  for (const row of rows) {
     if (row.status === 'draft') continue
     try {
       const exit = await startAndDrive(

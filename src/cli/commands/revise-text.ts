@@ -1,7 +1,6 @@
 // The text a plan is revised with: read like any plan document, in any dialect, except that a text to be merged may name tasks
 // it does not hold, because the plan does.
 
-import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { type MergeMode, mergeDefinitions } from '../../domain/merge.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -9,6 +8,7 @@ import type { TaskStatus } from '../../domain/status.ts'
 import { allTasks } from '../../domain/task-graph.ts'
 import { parsePlan } from '../../format/parse.ts'
 import { renameTasks } from '../../format/rename-tasks.ts'
+import { checkPlan } from '../../operations/check-plan.ts'
 import type { Context } from '../context.ts'
 import { Complaint, EXIT, type FileDiagnostic } from '../exit.ts'
 import { readText } from '../plan-file.ts'
@@ -35,7 +35,7 @@ export async function readRevision(
     fallbackName: current.name,
     ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
     check: written =>
-      checkGraph(
+      checkPlan(
         merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
       ),
   })

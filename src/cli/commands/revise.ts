@@ -2,7 +2,6 @@
 // becomes of every task, is told; with --dry-run nothing else happens.
 
 import { mayRunAgain } from '../../domain/effect.ts'
-import { checkGraph } from '../../domain/graph.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { type MergeMode, type MergeNote, mergeDefinitions } from '../../domain/merge.ts'
 import { type Edited, namesIn, orderTasks, removeTasks } from '../../domain/merge-edit.ts'
@@ -18,6 +17,7 @@ import { definitionHash } from '../../format/hash.ts'
 import { parsePlan } from '../../format/parse.ts'
 import { printJson } from '../../format/print.ts'
 import { generateTaskIds, renameTasks } from '../../format/rename-tasks.ts'
+import { checkPlan } from '../../operations/check-plan.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -208,10 +208,10 @@ function must(edited: Edited): PlanDefinition {
 
 /** What was put together of two texts is judged like one that somebody wrote. */
 function demandSound(definition: PlanDefinition): void {
-  const [fault] = checkGraph(definition)
+  const [fault] = checkPlan(definition)
   if (fault !== undefined)
     throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong: ${fault.message}`, fault.hint)
-  const parsed = parsePlan(printJson(definition))
+  const parsed = parsePlan(printJson(definition), { lenient: true })
   if (parsed.ok) return
   const [first] = parsed.diagnostics
   const message = `the revision is wrong${first?.path === undefined ? '' : ` at ${first.path}`}: ${first?.message ?? ''}`

@@ -18,7 +18,7 @@ const HASH_SHOWN = 12
 
 export async function listRevisions(context: Context, word: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, plan)
     const items = revisions.map((one, at) => ({ ...rowOf(one), summary: summaryOf(revisions[at - 1], one) }))
     const { paint, terminal } = context
@@ -51,7 +51,7 @@ export async function showRevision(
   options: ShowRevisionOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word)
+    const meant = await meantPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, meant.plan)
     const one = revisionNumbered(meant, revisions, number ?? revisions.at(-1)!.revision)
     if (options.original === true && one.source === null)
@@ -81,7 +81,7 @@ export async function diffRevisions(
   second: number | undefined,
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word)
+    const meant = await meantPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, meant.plan)
     const last = revisions.at(-1)!.revision
     const to = revisionNumbered(meant, revisions, second ?? last)

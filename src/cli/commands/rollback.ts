@@ -2,12 +2,13 @@
 
 import type { Composed } from '../../compose.ts'
 import type { RollbackAsk } from '../../engine/engine.ts'
+import { shellWord } from '../../safety/terminal.ts'
 import { confirm } from '../confirm.ts'
 import { type Context, withState } from '../context.ts'
 import { refused, usage } from '../exit.ts'
 import { type ChoiceOptions, goBack } from '../go-back.ts'
 import { type MeantPlan, meantPlan, meantTask } from '../meant.ts'
-import { meantPattern, shellWord } from '../path-words.ts'
+import { meantPattern } from '../path-words.ts'
 
 export interface RollbackOptions extends ChoiceOptions {
   readonly to?: string

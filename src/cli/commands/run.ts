@@ -6,7 +6,7 @@ import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
-import { Complaint, EXIT } from '../exit.ts'
+import { Complaint, EXIT, refused } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
@@ -57,7 +57,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
     if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
-    if (options.start) return await startAndDrive(context, composed, taken, options)
+    if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
     answer(context, { plan: taken.plan, name: taken.name, status }, () =>
       status === 'draft'
@@ -84,11 +84,18 @@ export function tellWarnings(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) remark(context, `warning: ${warning}`)
 }
 
+interface Moved {
+  readonly plan: string
+  readonly name: string
+  /** Its document has just been checked. */
+  readonly checked?: true
+}
+
 /** Whatever state the plan is in, brings it to move, if it may. */
 export async function startAndDrive(
   context: Context,
   composed: Composed,
-  plan: { readonly plan: Parameters<typeof drive>[2]['plan']; readonly name: string; readonly since: number },
+  plan: Moved & { readonly plan: PlanId; readonly since: number },
   options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
 ): Promise<number> {
   const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
@@ -111,13 +118,11 @@ export async function startAndDrive(
   })
 }
 
-export async function setMoving(
-  composed: Composed,
-  { plan, name }: { readonly plan: string; readonly name: string },
-  status: PlanStatus,
-): Promise<void> {
+export async function setMoving(composed: Composed, { plan, name, checked }: Moved, status: PlanStatus): Promise<void> {
   switch (status) {
     case 'draft':
+      await fillOutline(composed, { plan, name })
+      if (checked !== true) await refuseFaulty(composed, plan, name)
       await submit(composed, plan, { type: 'start' })
       return
     case 'paused':
@@ -149,6 +154,43 @@ export async function setMoving(
     default:
       status satisfies never
   }
+}
+
+/** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
+async function fillOutline(
+  { engine, actor }: Composed,
+  { plan, name }: { readonly plan: string; readonly name: string },
+): Promise<void> {
+  if ((await engine.ask({ type: 'summary', plan }))?.progress.total !== 0) return
+  const { makeOutlineTasks } = await import('../../operations/outline-tasks.ts')
+  const made = await makeOutlineTasks(
+    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, actor, { expectedVersion }) },
+    plan,
+  )
+  if (made.status === 'refused') throw refused(made.refusal)
+  if (made.status !== 'faulty') return
+  const [first] = made.diagnostics
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`,
+    first?.hint,
+  )
+}
+
+/** A draft that cannot work is not started: nothing of it would be done, or worse, half of it. */
+async function refuseFaulty({ engine }: Composed, plan: string, name: string): Promise<void> {
+  const { checkStoredPlan } = await import('../../operations/check-plan.ts')
+  const faults = await checkStoredPlan(engine, plan)
+  const [first] = faults
+  if (first === undefined) return
+  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  throw new Complaint(
+    EXIT.usage,
+    'invalid-plan',
+    `plan '${name}' cannot work: ${first.message}${more}`,
+    `${first.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
+  )
 }
 
 export async function versionOf(composed: Composed, plan: string): Promise<number> {

@@ -1,13 +1,13 @@
 // `planfold schema`: the JSON Schema of the plan document, for editors; or the OpenAPI document of the service, for clients.
 
-import { answer } from '../answer.ts'
+import { answerDocument } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { EXIT } from '../exit.ts'
 import { VERSION } from '../version.ts'
 
 export async function schema(context: Context, { http }: { readonly http?: boolean } = {}): Promise<number> {
   const document = http === true ? await httpDocument() : await planDocument()
-  answer(context, document, () => JSON.stringify(document, null, 2))
+  answerDocument(context, document, () => JSON.stringify(document, null, 2))
   return EXIT.done
 }
 

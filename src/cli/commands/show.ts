@@ -3,13 +3,15 @@
 import type { Composed } from '../../compose.ts'
 import type { Shown } from '../../domain/consent.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { numberOf } from '../../domain/number-of.ts'
+import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { allTasks } from '../../domain/task-graph.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Briefing } from '../../domain/views/briefing.ts'
 import type { Removed } from '../../domain/views/removed.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { printMoney } from '../../format/units.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { AttemptRow } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
@@ -18,13 +20,15 @@ import { briefingLines } from '../briefing-lines.ts'
 import { type Context, withState } from '../context.ts'
 import { dateAndTime, elapsed } from '../elapsed.ts'
 import { EXIT } from '../exit.ts'
+import { optionWords } from '../inbox-words.ts'
 import { meantPlanAndTask } from '../meant.ts'
-import { symbol, tint } from '../paint.ts'
+import { type Paint, planSymbol, planWords, symbol, tint } from '../paint.ts'
 import { rollbackLine } from '../rollback-words.ts'
 import { showQuestion } from '../shown-question.ts'
 import { table } from '../table.ts'
 import { verdictLines } from '../verdict-words.ts'
 import { asked } from '../waiting.ts'
+import { cut } from '../width.ts'
 
 export interface ShowOptions {
   /** Leave nothing out of what somebody is asked to agree to. */
@@ -40,12 +44,14 @@ export async function show(
   return await withState(context, { create: false }, async composed => {
     if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
       return EXIT.done
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true })
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
     if (task === null) await showPlan(context, composed, plan)
     else await showTask(context, composed, plan, task, options)
     return EXIT.done
   })
 }
+
+const NARROW = 100
 
 async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
@@ -53,34 +59,47 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
   const { paint, terminal } = context
   answer(context, { summary, tasks: cards }, () => {
     if (summary === null) return []
+    const columns = terminal?.columns() ?? null
+    // The title is worth more than the effect, which `show PLAN TASK` tells.
+    const isNarrow = columns !== null && columns < NARROW
     const rows = cards.map(card => [
       { text: card.name, tint: paint.bold },
       { text: card.status, tint: tint(paint, card.status) },
       card.action,
-      card.effect,
+      ...(isNarrow ? [] : [card.effect]),
       card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (visit ${card.visits})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
-      brief(card.reason ?? card.title ?? ''),
+      brief(card.title ?? ''),
     ])
+    const [head = '', ...lines] = table(
+      paint,
+      ['task', 'status', 'action', ...(isNarrow ? [] : ['effect']), 'attempts', 'took', 'title'],
+      rows,
+      columns,
+    )
     return [
-      `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
+      `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
       ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
-      ...table(
-        paint,
-        ['task', 'status', 'action', 'effect', 'attempts', 'took', ''],
-        rows,
-        terminal?.columns() ?? null,
-      ),
+      head,
+      ...lines.flatMap((line, at) => [line, ...reasonLines(cards[at]!, columns, paint)]),
     ]
   })
 }
 
+/** Why it stands where it stands, below its row. */
+function reasonLines({ reason }: Card, columns: number | null, paint: Paint): readonly string[] {
+  if (reason === null || reason === '') return []
+  const text = brief(reason)
+  return [paint.dim(`    ${columns === null ? text : cut(text, Math.max(8, columns - 5))}`)]
+}
+
 interface ShownTask {
   readonly card: Card
+  readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
   readonly preview: string | null
   readonly briefing: Briefing | null
@@ -116,7 +135,9 @@ async function showTask(
     removed: whenGone(removed),
   }
   answer(context, data, () =>
-    card === null ? [] : taskLines(context, { card, attempts, preview: data.preview, briefing, removed, asks }),
+    card === null
+      ? []
+      : taskLines(context, { card, definition, attempts, preview: data.preview, briefing, removed, asks }),
   )
 }
 
@@ -170,9 +191,21 @@ async function askedLines(
   ]
 }
 
+const optionsOf = (definition: TaskDefinition | null): readonly Option[] =>
+  definition?.action.type === 'gate' ? (definition.action.options ?? []) : []
+
+function budgetWords({ timeMs, cost, attempts }: Budget = {}): string | null {
+  const words = [
+    ...(timeMs === undefined ? [] : [elapsed(timeMs)]),
+    ...(cost === undefined ? [] : [printMoney(cost)]),
+    ...(attempts === undefined ? [] : [numberOf(attempts, 'attempt')]),
+  ]
+  return words.length === 0 ? null : `at most ${words.join(', ')}`
+}
+
 function taskLines(
   context: Context,
-  { card, attempts, preview, briefing, removed, asks }: ShownTask,
+  { card, definition, attempts, preview, briefing, removed, asks }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -183,9 +216,15 @@ function taskLines(
     ['title', card.title],
     ['removed', gone],
     ['what', removed?.definition.description ?? null],
+    ['why', definition?.rationale ?? null],
+    ...optionsOf(definition).map(option => ['option', optionWords(option)] as const),
     ['kind', card.kind],
     ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
+    ['estimate', definition?.estimateMs === undefined ? null : elapsed(definition.estimateMs)],
+    ['budget', budgetWords(definition?.budget)],
+    ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
+    ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.reason],
     ['hint', card.hint],
     ['recovery', card.recovery ?? null],

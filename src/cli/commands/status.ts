@@ -2,7 +2,8 @@
 
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Summary } from '../../domain/views/summary.ts'
-import type { Engine } from '../../engine/engine.ts'
+import type { Engine, Halt } from '../../engine/engine.ts'
+import { activePlan } from '../../operations/session-plans.ts'
 import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
 import { brief } from '../brief.ts'
@@ -10,9 +11,9 @@ import { type Context, withState } from '../context.ts'
 import { setBackLines } from '../edited-paths.ts'
 import { ago, elapsed } from '../elapsed.ts'
 import { counted } from '../ending.ts'
-import { EXIT } from '../exit.ts'
-import { meantPlan, openPlans } from '../meant.ts'
-import { symbol, tint } from '../paint.ts'
+import { EXIT, notFound } from '../exit.ts'
+import { meantPlan, meantSession, openPlans } from '../meant.ts'
+import { planSymbol, planWords, tint } from '../paint.ts'
 import { planTable } from '../plan-table.ts'
 import { rollbackLine, stoppedRollback } from '../rollback-words.ts'
 import { scopeWaitLines } from '../scope-wait-lines.ts'
@@ -22,13 +23,26 @@ import { waitingLines } from '../waiting.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
 
-export async function status(context: Context, word: string | undefined): Promise<number> {
+export interface StatusOptions {
+  readonly session?: string
+}
+
+export async function status(
+  context: Context,
+  asked: string | undefined,
+  { session }: StatusOptions = {},
+): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
+    const word = session === undefined ? asked : await activeOf(engine, session, asked)
     const open = word === undefined ? await openPlans(engine) : []
+    const halted = await engine.killSwitch.halted()
+    const halting = halted === null ? [] : [haltedLine(halted, context)]
     if (word === undefined && open.length !== 1) {
-      answer(context, { items: open }, () =>
-        open.length === 0 ? 'no plan is open; `planfold list` shows all' : planTable(context, open),
-      )
+      const last = open.length === 0 ? await lastEnded(engine, context) : []
+      answer(context, { items: open, halted }, () => [
+        ...halting,
+        ...(open.length === 0 ? ['no plan is open; `planfold list` shows all', ...last] : planTable(context, open)),
+      ])
       return EXIT.done
     }
     const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
@@ -38,19 +52,45 @@ export async function status(context: Context, word: string | undefined): Promis
     const held = summary === null ? [] : ((await engine.ask({ type: 'next', plan }))?.held ?? [])
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const told = summary === null ? null : { ...summary, held }
-    answer(context, word === undefined ? { items: [told] } : told, () =>
-      summary === null ? [] : [...statusLines(context, summary), ...more],
+    const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
+    answer(context, data, () =>
+      summary === null ? [] : [...halting, ...statusLines(context, summary, halted !== null), ...more],
     )
     return EXIT.done
   })
 }
 
-function statusLines(context: Context, summary: Held): readonly string[] {
+/** The name of the session's active plan. */
+async function activeOf(engine: Engine, session: string, word: string | undefined): Promise<string> {
+  await meantSession(engine, session, word)
+  const active = await activePlan(engine, session)
+  if (active !== null) return active.name
+  throw notFound(
+    `no plan of session '${session}' is under way or waits to be started`,
+    `those that have ended: planfold list --session ${session}`,
+  )
+}
+
+/** Who may lift it knows how, or asks `planfold halt --help`. */
+function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
+  return `${paint.red('‖ everything is halted')} by ${brief(by)} ${ago(at, now())}: ${brief(reason)}; nothing begins until it is lifted`
+}
+
+/** Where no plan is open, how the latest ended. */
+async function lastEnded(engine: Engine, { now }: Context): Promise<readonly string[]> {
+  const { items } = await engine.ask({ type: 'plans', archived: false, limit: 50 })
+  const [last] = items.filter(({ endedAt }) => endedAt !== null).toSorted((a, b) => b.endedAt! - a.endedAt!)
+  return last === undefined
+    ? []
+    : [`the last was ${brief(last.name)}, ${last.status} ${ago(last.endedAt!, now())}: planfold show ${last.name}`]
+}
+
+function statusLines(context: Context, summary: Held, isHalted: boolean): readonly string[] {
   const { paint } = context
   const now = context.now()
   const { holder } = summary
   const lines = [
-    `${symbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(summary.status)}${reasonOf(summary)}`,
+    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${reasonOf(summary)}`,
   ]
   const underWay = rollbackLine(summary, paint)
   if (underWay !== null) lines.push(underWay)
@@ -67,7 +107,7 @@ function statusLines(context: Context, summary: Held): readonly string[] {
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)
-  else if (canMove(summary.status) || summary.rollback !== undefined)
+  else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
     lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
   return lines
 }

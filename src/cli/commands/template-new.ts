@@ -3,14 +3,13 @@
 
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { checkGraph } from '../../domain/graph.ts'
 import { isPlanName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Diagnostic } from '../../format/diagnostic.ts'
 import type { Template } from '../../format/templates/document.ts'
 import { describeType, type Problem } from '../../format/templates/parameters.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
-import { envelope, remark } from '../answer.ts'
+import { envelope, print, remark } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { printDiagnostics } from '../diagnostics.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
@@ -30,7 +29,8 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const given = await readSettings(context, template.parameters, options)
   const called = await planName(options)
   const { instantiate } = await import('../../format/templates/instantiate.ts')
-  const made = instantiate(template, given, { check: checkGraph, ...(called === undefined ? {} : { name: called }) })
+  const { checkPlan } = await import('../../operations/check-plan.ts')
+  const made = instantiate(template, given, { check: checkPlan, ...(called === undefined ? {} : { name: called }) })
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
@@ -62,7 +62,7 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
     )
   } else if (out === '-')
     context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
-  else context.stdout.write(`wrote ${out}; run it with: planfold run ${out}\n`)
+  else print(context, `wrote ${out}; run it with: planfold run ${out}`)
   return EXIT.done
 }
 

@@ -1,4 +1,4 @@
-// `planfold template save PLAN --as NAME`: a plan that did its work, kept for the next time.
+// `planfold template save PLAN --name NAME`: a plan that did its work, kept for the next time.
 
 import { dirname } from 'node:path'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -11,22 +11,21 @@ import { keepTemplate, ownFolder } from './template-shelf.ts'
 import { halves } from './template-values.ts'
 
 export interface SaveOptions {
-  readonly as?: string
+  readonly name?: string
   readonly parameter?: readonly string[]
   readonly replace?: boolean
 }
 
 export async function templateSave(context: Context, word: string, options: SaveOptions): Promise<number> {
-  // `--as` is also the word for who acts, wherever it stands; nobody acts here, so here it names the template.
-  const name = options.as ?? context.settings.as
-  if (name === undefined) throw usage('the template has no name yet', 'say it with --as NAME')
+  const { name } = options
+  if (name === undefined) throw usage('the template has no name yet', 'say it with --name NAME')
   const parameters = (options.parameter ?? []).map(each => halves(each, '--parameter'))
   const { definition, remarks } = await definitionOf(context, word)
   const { saveTemplate } = await import('../../format/templates/save.ts')
   const saved = saveTemplate(definition, name, parameters)
   if (!saved.ok) throw usage(saved.message, saved.hint)
   const folder = await ownFolder(context)
-  const path = await withState(withoutActor(context), { create: true, dir: dirname(folder) }, () =>
+  const path = await withState(context, { create: true, dir: dirname(folder) }, () =>
     keepTemplate(folder, name, saved.text, { replace: options.replace === true }),
   )
   const notes = [...remarks, ...saved.notes]
@@ -47,8 +46,8 @@ async function definitionOf(
     const { definition } = await readPlanFile(context, word)
     return { definition, remarks: ['this plan was saved from a file; nobody knows whether it works'] }
   }
-  return await withState(withoutActor(context), { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word)
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
     const [current, summary] = [
       await engine.ask({ type: 'definition', plan }),
       await engine.ask({ type: 'summary', plan }),
@@ -57,9 +56,4 @@ async function definitionOf(
     const remarks = summary.status === 'completed' ? [] : [`the plan '${name}' is ${summary.status}, not completed`]
     return { definition: current.definition, remarks }
   })
-}
-
-function withoutActor(context: Context): Context {
-  const { as: _, ...settings } = context.settings
-  return Object.create(context, { settings: { value: settings } }) as Context
 }

@@ -206,7 +206,7 @@ tasks:
   it('keeps a plan that completed, without what belongs to that run, for other values', async () => {
     await writeFile(join(folder, 'hello.yaml'), PLAN)
     await planfold('run', 'hello.yaml')
-    const said = await planfold('template', 'save', 'hello', '--as', 'greet', '--parameter', 'whom=world')
+    const said = await planfold('template', 'save', 'hello', '--name', 'greet', '--parameter', 'whom=world')
     expect(said).toMatchObject({ exit: 0, stderr: "note: the deadline 2026-01-31 of 'greet' is left out\n" })
     const text = await readFile(join(folder, '.planfold/templates/greet.yaml'), 'utf8')
     expect(text).toContain('title: Greet << params.whom >>')
@@ -217,16 +217,16 @@ tasks:
 
   it('warns when the plan did not complete or was never run, and never writes over a template unasked', async () => {
     await writeFile(join(folder, 'hello.yaml'), PLAN)
-    expect((await planfold('template', 'save', 'hello.yaml', '--as', 'greet')).stderr).toContain(
+    expect((await planfold('template', 'save', 'hello.yaml', '--name', 'greet')).stderr).toContain(
       'nobody knows whether it works',
     )
     await planfold('import', 'hello.yaml')
-    expect((await planfold('template', 'save', 'hello', '--as', 'greet')).code).toBe('exists')
-    const said = await planfold('template', 'save', 'hello', '--as', 'greet', '--replace')
+    expect((await planfold('template', 'save', 'hello', '--name', 'greet')).code).toBe('exists')
+    const said = await planfold('template', 'save', 'hello', '--name', 'greet', '--replace')
     expect(said.stderr).toContain("the plan 'hello' is draft, not completed")
-    expect((await planfold('template', 'save', 'hello')).stderr).toContain('--as NAME')
+    expect((await planfold('template', 'save', 'hello')).stderr).toContain('--name NAME')
     for (const name of ['../up', 'a/b', 'A b'])
-      expect((await planfold('template', 'save', 'hello', '--as', name)).code, name).toBe('usage')
-    expect((await planfold('template', 'save', 'hello', '--as', 'x', '--parameter', 'a=nowhere')).code).toBe('usage')
+      expect((await planfold('template', 'save', 'hello', '--name', name)).code, name).toBe('usage')
+    expect((await planfold('template', 'save', 'hello', '--name', 'x', '--parameter', 'a=nowhere')).code).toBe('usage')
   })
 })

@@ -1,6 +1,7 @@
 // `planfold validate FILE...`: every fault at its place; for a good plan, what each task may do after a crash, and how each
 // criterion is judged. Writes nothing.
 
+import { recordedKeys } from '../../domain/analysis/rules/scope.ts'
 import { effectOf } from '../../domain/effect.ts'
 import { expandTasks } from '../../domain/expand.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -82,6 +83,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
   const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
   const criteria = criteriaOf(definition)
+  const recorded = recordedKeys(definition)
   return [
     ...printDiagnostics(paint, warnings),
     `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}${readAs}`,
@@ -104,6 +106,14 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
           '',
           `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if a crash hits one in the middle it is not run again by itself, but parked until a person decides.`,
           paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, lets it be run again.'),
+        ]),
+    ...(recorded.length === 0
+      ? []
+      : [
+          '',
+          paint.dim(
+            `${recorded.map(key => `\`${key}\``).join(' and ')} ${recorded.length === 1 ? 'is' : 'are'} recorded, not yet enforced: nothing stops a task that goes beyond.`,
+          ),
         ]),
     ...(told.sketch.length === 0
       ? []

@@ -66,7 +66,10 @@ Examples:
     .helpGroup(GROUP)
     .description('a readme and a postmortem from the journal: asked, done, decided, left open, where things are')
     .argument('[plan]', PLAN)
-    .option('--out <folder>', 'write README.md, POSTMORTEM.md and the artifacts there instead of printing them')
+    .option(
+      '--out <folder>',
+      'write README.md, POSTMORTEM.md and the artifacts there, as Markdown, instead of printing them',
+    )
     .addOption(new Option('--write <folder>').hideHelp())
     .option('-f, --force', 'write over files that no handoff wrote')
     .addHelpText(

@@ -89,18 +89,18 @@ export function addDeciding(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('take one of the options of a decision; for edits that would be set back: keep, take or merge')
     .argument('<plan>', PLAN)
-    .argument('<task>', TASK)
-    .argument('[option]', 'the option')
+    .argument('[task]', TASK)
+    .argument('[option]', 'the option; the options are listed when left out')
     .option('-m, --message <text>', 'why')
     .option(...seen)
     .option('--keep <path>', 'of edits: this one stays; repeat for more', several)
     .option('--take <path>', 'of edits: this one goes back to before the task', several)
     .option('--merge <path>', 'of edits: this one is merged', several)
-    .action((plan: string, task: string, option: string | undefined, options: ChooseOptions) =>
+    .action((plan: string, task: string | undefined, option: string | undefined, options: ChooseOptions) =>
       act(async context =>
         (await import('../commands/choose.ts')).choose(
           context,
-          [plan, task, ...(option === undefined ? [] : [option])],
+          [plan, task, option].filter(word => word !== undefined),
           options,
         ),
       ),

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { CancelOptions } from '../commands/cancel.ts'
 import type { HaltOptions } from '../commands/halt.ts'
+import type { PauseOptions } from '../commands/pause.ts'
 import type { ResumeOptions } from '../commands/resume.ts'
 import type { RunOptions } from '../commands/run.ts'
 import type { Act } from '../program.ts'
@@ -54,6 +55,7 @@ under the next free name (hello-2); --again does that with a failed one.`,
     .description('go on with a plan that was paused, interrupted or killed')
     .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
     .option('-a, --all', 'every open plan, one after the other')
+    .option('--session <id>', 'the open plans of this session, one after the other')
     .option('--watch', 'stay, and take over every plan whose process dies, until Ctrl-C')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
     .option('-w, --wait', 'stay while the plan waits for people or agents')
@@ -66,9 +68,10 @@ under the next free name (hello-2); --again does that with a failed one.`,
     .helpGroup(GROUP)
     .description('start nothing new; resumable')
     .argument('[plan]', 'its name or UUID')
+    .option('--session <id>', 'every plan of this session that is under way')
     .option('-f, --force', 'end also what may not be run again; it then waits for a decision')
     .option('-m, --reason <text>', 'why')
-    .action((word: string | undefined, options: { reason?: string; force?: true }) =>
+    .action((word: string | undefined, options: PauseOptions) =>
       act(async context => (await import('../commands/pause.ts')).pause(context, word, options)),
     )
 

@@ -4,7 +4,7 @@ import { Argument, type Command, Option } from 'commander'
 import type { ExportOptions } from '../commands/export.ts'
 import type { ImportOptions } from '../commands/import.ts'
 import type { PruneOptions } from '../commands/prune.ts'
-import type { Shell } from '../completion.ts'
+import { NAME_KINDS, type NameKind, type Shell } from '../completion.ts'
 import type { Act } from '../program.ts'
 import { duration } from './values.ts'
 
@@ -96,5 +96,15 @@ whatever is imported is only read.`,
     .addArgument(new Argument('<shell>', 'which one').choices(['bash', 'zsh', 'fish']))
     .action((shell: Shell) =>
       act(async context => (await import('../commands/completion.ts')).completion(context, shell, program)),
+    )
+
+  // For completion scripts.
+  program
+    .command('names', { hidden: true })
+    .description('names a shell may complete, one on each line')
+    .addArgument(new Argument('<kind>', 'of what').choices(NAME_KINDS))
+    .argument('[plan]', 'whose')
+    .action((kind: NameKind, plan: string | undefined) =>
+      act(async context => (await import('../commands/names.ts')).names(context, kind, plan)),
     )
 }

@@ -1,12 +1,14 @@
 // The words for looking: nothing here changes anything.
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { AnalyzeCommandOptions } from '../commands/analyze.ts'
 import type { GraphOptions } from '../commands/graph.ts'
 import type { ListOptions } from '../commands/list.ts'
 import type { LogOptions } from '../commands/log.ts'
 import type { ShowOptions } from '../commands/show.ts'
+import type { StatusOptions } from '../commands/status.ts'
 import type { Act } from '../program.ts'
+import { since } from '../since.ts'
 import { count, duration, position } from './values.ts'
 
 const GROUP = 'Look:'
@@ -18,8 +20,9 @@ export function addLooking(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('where a plan stands and what waits for whom')
     .argument('[plan]', PLAN)
-    .action((word: string | undefined) =>
-      act(async context => (await import('../commands/status.ts')).status(context, word)),
+    .option('--session <id>', 'the active plan of this session')
+    .action((word: string | undefined, options: StatusOptions) =>
+      act(async context => (await import('../commands/status.ts')).status(context, word, options)),
     )
 
   program
@@ -36,10 +39,12 @@ export function addLooking(program: Command, act: Act): void {
   program
     .command('list')
     .helpGroup(GROUP)
-    .description('all plans')
+    .description('all plans that are not archived')
     .option('--status <status>', 'only those in this status')
+    .option('--session <id>', 'only those of this session')
     .option('--text <text>', 'only those whose name, title or goal holds it')
     .option('--archived', 'only archived ones')
+    .option('--all', 'archived ones as well')
     .option('--limit <n>', 'how many at most', count)
     .option('--cursor <cursor>', 'go on where the last page ended')
     .action((options: ListOptions) =>
@@ -55,6 +60,16 @@ export function addLooking(program: Command, act: Act): void {
     .option('-o, --output', 'what was printed, instead of what happened')
     .option('-f, --follow', 'stay, and tell what happens')
     .option('--after <n>', 'only what came after this entry (or piece of output)', position)
+    .addOption(new Option('--since <when>', 'only what came later: a while ago, or a time').argParser(since))
+    .option('--grep <text>', 'only lines that hold this text, in any case')
+    .option('--failed', 'only what failed, was lost, or stopped something')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold log release --since 2h --failed
+  planfold log release build --output --grep error`,
+    )
     .action((plan: string | undefined, task: string | undefined, options: LogOptions) =>
       act(async context => (await import('../commands/log.ts')).log(context, plan, task, options)),
     )

@@ -29,7 +29,10 @@ export function addRepository(program: Command, act: Act): void {
     .option('--good <revision>', 'a commit that is good')
     .option('--bad <revision>', 'a later commit that is bad (HEAD)')
     .option('--toggle <name=value>', 'a variable to switch on, after those before it; repeat for more', several)
-    .option('--inputs <file>', 'one input on each line; {} in the command, or PLANFOLD_INPUT, is the one to try')
+    .option(
+      '--inputs <file>',
+      'one input on each line, in order: bad from the first bad one on; {} in the command, or PLANFOLD_INPUT, is the one to try',
+    )
     .option('--timeout <duration>', 'how long one try may take', duration)
     .option('--again', 'try everything afresh, although the answer is known')
     .option('--keep', 'keep the scratch folder in which commits were tried')
@@ -37,7 +40,8 @@ export function addRepository(program: Command, act: Act): void {
       'after',
       `
 The command ends with 0 for good, 125 for cannot tell, anything else for bad. Commits are tried in a folder of their own; your
-files stay as they are. Killed or interrupted, the same words go on where they were.
+files stay as they are. It is a binary search: not every commit, variable or input is tried. It finds the first bad one when
+all before it are good and all after it are bad; of inputs in no order it may miss bad ones. Killed or interrupted, the same words go on where they were.
 
   planfold bisect --good v1.2 --bad HEAD -- npm test
   planfold bisect --toggle CACHE=on --toggle FAST=1 -- ./check.sh

@@ -47,7 +47,7 @@ export function addTemplates(program: Command, act: Act): void {
     .command('save')
     .description('keep a plan as a template of your own')
     .argument('<plan>', 'its name or UUID, or a plan document')
-    .option('--as <name>', "the template's name")
+    .option('--name <name>', "the template's name")
     .option('--parameter <name=value>', 'this value becomes a parameter; repeat for more', several)
     .option('--replace', 'write over a template of this name')
     .action((plan: string, options: SaveOptions) =>

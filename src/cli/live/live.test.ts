@@ -59,6 +59,10 @@ it('draws tasks and their output, asks at a gate, takes the answer, and gives th
   await live.close()
   expect(written().startsWith('\u001b[?25l')).toBe(true)
   expect(written().endsWith('\u001b[J\u001b[?25h')).toBe(true)
+  // Where it stands stays on the screen, without the question and without what only matters while it goes on.
+  const last = written().slice(written().lastIndexOf('\r'))
+  expect(last).toMatch(/demo[^\n]*\n[^\n]*build[^\n]*\n[^\n]*review/)
+  expect(last).not.toMatch(/\[a\]pprove|Ctrl-C/)
   expect(released).toEqual(['resize', 'keys'])
 })
 

@@ -36,6 +36,7 @@ export class LiveReporter implements Reporter {
   #question: Question | null = null
   readonly #putOff = new Set<string>()
   #notice: string | null = null
+  #working: string | null = null
   #frame = 0
   #refreshing: Promise<void> | null = null
   readonly #cleanups: (() => void)[] = []
@@ -74,10 +75,18 @@ export class LiveReporter implements Reporter {
     this.#draw()
   }
 
+  working(line: string | null): void {
+    this.#working = line
+    this.#draw()
+  }
+
   async close(): Promise<void> {
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
     await this.#refreshing
-    this.#screen.close()
+    // Where it stands in the end stays on the screen; what cannot be asked any more is as it was seen last.
+    await this.#cards.refresh().catch(() => {})
+    this.#summary = (await this.#standing().catch(() => null)) ?? this.#summary
+    this.#screen.close(this.#picture(true))
   }
 
   #tick(): void {
@@ -96,8 +105,12 @@ export class LiveReporter implements Reporter {
 
   async #refresh(): Promise<void> {
     await this.#cards.refresh()
-    this.#summary = await this.#composed.engine.ask({ type: 'summary', plan: this.#plan })
+    this.#summary = await this.#standing()
     await this.#ask(this.#summary?.waiting ?? [])
+  }
+
+  #standing(): Promise<Summary | null> {
+    return this.#composed.engine.ask({ type: 'summary', plan: this.#plan })
   }
 
   /** Keeps the question that is being asked while its gate is open; else takes the next one. */
@@ -178,19 +191,25 @@ export class LiveReporter implements Reporter {
   }
 
   #draw(): void {
-    if (this.#summary === null || this.#cleanups.length === 0) return
+    if (this.#summary !== null && this.#cleanups.length > 0) this.#screen.draw(this.#picture(false))
+  }
+
+  /** What is drawn; the last time without what goes on. */
+  #picture(isLast: boolean): readonly string[] {
+    if (this.#summary === null) return []
     const { paint, now } = this.#context
     const columns = this.#terminal.columns()
     const sight = {
       ...this.#summary,
       cards: this.#cards.all,
       lastLine: this.#lastLine,
-      question: this.#question === null ? [] : questionLines(this.#question, columns - 1, paint),
-      notice: this.#notice,
+      question: this.#question === null || isLast ? [] : questionLines(this.#question, columns - 1, paint),
+      notice: this.#notice ?? this.#working,
+      ...(isLast ? { isLast } : {}),
     }
     // One row stays free for the cursor, else the terminal would scroll.
-    const window = { columns, rows: this.#terminal.rows() - 1, now: now(), frame: this.#frame }
-    this.#screen.draw(view(sight, window, paint))
+    const window = { columns, rows: this.#terminal.rows() - 1, now: this.#summary.endedAt ?? now(), frame: this.#frame }
+    return view(sight, window, paint)
   }
 }
 

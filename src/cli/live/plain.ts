@@ -5,6 +5,7 @@ import type { TaskName } from '../../domain/id.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
+import { withDir } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { elapsed, timeOfDay } from '../elapsed.ts'
 import { tint } from '../paint.ts'
@@ -22,8 +23,12 @@ export class PlainReporter implements Reporter {
   readonly #context: Context
   readonly #lines = new OutputLines()
 
-  constructor(context: Context) {
+  /** The name of the plan, for the commands that are named. */
+  readonly #plan: string | undefined
+
+  constructor(context: Context, plan?: string) {
     this.#context = context
+    this.#plan = plan
   }
 
   entry(entry: Entry): void {
@@ -44,7 +49,7 @@ export class PlainReporter implements Reporter {
   async close(): Promise<void> {}
 
   #told(event: Event, now: number): string {
-    const text = escapeForTerminal(sentence(event))
+    const text = withDir(this.#context, escapeForTerminal(sentence(event, this.#plan)))
     if (event.type === 'retry.scheduled' && event.at - now >= SOON_MS) return `${text} in ${elapsed(event.at - now)}`
     const { paint } = this.#context
     if (event.type === 'attempt.succeeded') return tint(paint, 'completed')(text)

@@ -71,16 +71,58 @@ describe('a gate at the terminal', () => {
     ])
   })
 
-  it('asks of a failure what then, and of a form that it is filled in elsewhere', () => {
+  it('asks of a failure what then, and whether a form is filled in', () => {
     const failure = { class: 'logic', message: 'it broke', retryable: false } as const
     const failed: GateAsks = { type: 'recovery', failure }
     expect(type(asking(failed), ['t'])).toMatchObject({ verdict: 'again' })
     expect(type(asking(failed), ['p', 'n', 'o', '\r'])).toMatchObject({ verdict: 'skipped', rationale: 'no' })
     const form: GateAsks = { type: 'question', question: 'Where?', form: [{ name: 'host', type: 'text' }] }
     expect(type(asking(form), ['a'])).toMatchObject({ type: 'asking' })
-    expect(questionLines(asking(form), 80, paint(false))).toContain(
-      '┃ fill it in elsewhere: planfold answer PLAN review NAME=VALUE',
-    )
+    expect(questionLines(asking(form), 80, paint(false)).slice(-2)).toEqual([
+      '┃ host (text)',
+      '┃ [f]ill in  [r]eject  [s]kip for now',
+    ])
+  })
+
+  it('takes a form field by field, says what does not fit, and leaves out what may be left out', () => {
+    const form: GateAsks = {
+      type: 'question',
+      question: 'Where?',
+      form: [
+        { name: 'region', type: 'choice', choices: ['eu', 'us'], label: 'The region' },
+        { name: 'copies', type: 'number', default: 2 },
+        { name: 'loud', type: 'boolean', optional: true },
+      ],
+    }
+    const keys = (text: string): readonly string[] => [...text]
+    const wrong = type(asking(form), keys('fasia\r'))
+    if (wrong.type !== 'asking') throw new Error('it was taken')
+    expect(questionLines(wrong.question, 80, paint(false))).toEqual([
+      '',
+      '┃ review: Where?',
+      '┃ region (eu | us): The region',
+      "┃ 'region' is none of the choices: The region: give one of eu, us",
+      '┃ > asia  Enter goes on, Esc goes back',
+    ])
+    const nothing = type(asking(form), keys('f\r'))
+    expect(nothing).toMatchObject({ question: { filling: { at: 0, fault: expect.stringContaining('not answered') } } })
+    const right = type(wrong.question, ['\u007f', '\u007f', '\u007f', '\u007f', ...keys('us\rx3\r'), '\u001b[A'])
+    expect(right).toMatchObject({ question: { filling: { answers: { region: 'us' }, at: 1, typed: 'x3' } } })
+    expect(type(asking(form), keys('fus\r\ryes\r'))).toEqual({
+      type: 'answered',
+      task: 'review',
+      verdict: 'answered',
+      rationale: '',
+      answers: { region: 'us', loud: true },
+    })
+    expect(type(asking(form), ['f', 'u', '\u001b', 's'])).toEqual({ type: 'put-off' })
+  })
+
+  it('is shown whole, however narrow the window', () => {
+    const question = 'Which of the many regions shall it run in, and why there?'
+    const form: GateAsks = { type: 'question', question, form: [{ name: 'host', type: 'text' }] }
+    const lines = questionLines(asking(form), 34, paint(false))
+    expect(lines.slice(1, 4)).toEqual(['┃ review: Which of the many', '┃ regions shall it run in, and', '┃ why there?'])
   })
 
   it('shows its checks, who has approved and how long it asks', () => {

@@ -3,18 +3,25 @@
 //
 //   choose ── a, h, t, 1 … 9 ──→ answered       choose ── r, b, g ──→ reason ── Enter ──→ answered
 //      └──── s ────→ put off                                    reason ── Esc ──→ choose
+//   choose ── f ──→ filling in, field by field ── Enter at the last ──→ answered     filling in ── Esc ──→ choose
 //
 // What somebody agrees to is shown page by page (m), and cannot be approved before the last page was seen.
 
 import type { GateVerdict } from '../../domain/event.ts'
+import { fillIn } from '../../domain/form.ts'
 import type { TaskName } from '../../domain/id.ts'
-import type { Option } from '../../domain/plan.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
+import type { Field, Option } from '../../domain/plan.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { editedLines } from '../edited-paths.ts'
+import { Complaint } from '../exit.ts'
+import { valueFrom } from '../form-values.ts'
+import { answerLines, fieldWords } from '../inbox-words.ts'
 import type { Paint } from '../paint.ts'
 import { particulars as beside } from '../waiting.ts'
-import { cut } from '../width.ts'
+import { cut, width, wrap } from '../width.ts'
 
 export interface Question {
   readonly waiting: Waiting
@@ -25,6 +32,15 @@ export interface Question {
   readonly pages?: { readonly at: number; readonly size: number; readonly seen: boolean }
   /** A verdict that wants a reason, and what has been typed of it. */
   readonly reason: { readonly verdict: GateVerdict; readonly typed: string } | null
+  /** A form that is being filled in: the answers so far, the field, what has been typed of it, and what was wrong with it. */
+  readonly filling?: Filling
+}
+
+interface Filling {
+  readonly answers: JsonObject
+  readonly at: number
+  readonly typed: string
+  readonly fault: string | null
 }
 
 export type Pressed =
@@ -36,18 +52,23 @@ export type Pressed =
       readonly rationale: string
       /** Of a decision. */
       readonly option?: string
+      /** Of a form. */
+      readonly answers?: JsonObject
     }
   | { readonly type: 'put-off' }
 
 const DETAILS_MAX = 8
 const REASON_MAX = 500
+const ANSWER_MAX = 10_000
 
 export function press(question: Question, key: string): Pressed {
-  const { waiting, reason } = question
+  const { waiting, reason, filling } = question
   if (reason !== null) return typing(question, reason, key)
+  if (filling !== undefined) return fillingIn(question, filling, key)
   const choice = offered(question).find(each => each.key === key.toLowerCase())
   if (choice === undefined) return { type: 'asking', question }
   if (choice === MORE) return { type: 'asking', question: turned(question) }
+  if (choice === FILL_IN) return { type: 'asking', question: { ...question, filling: EMPTY } }
   if (choice.verdict === null) return { type: 'put-off' }
   if (REASONED.has(choice.verdict))
     return { type: 'asking', question: { ...question, reason: { verdict: choice.verdict, typed: '' } } }
@@ -56,15 +77,18 @@ export function press(question: Question, key: string): Pressed {
 }
 
 export function questionLines(question: Question, columns: number, paint: Paint): readonly string[] {
-  const { waiting, title, details, reason } = question
+  const { waiting, title, details, reason, filling } = question
   const say = (text: string): string => cut(escapeForTerminal(text), columns - 4)
-  const lines = [paint.bold(say(`${waiting.task}: ${asked(waiting)}`))]
-  if (title !== null) lines.push(say(title))
-  for (const detail of particulars(waiting)) lines.push(say(detail))
+  const whole = (text: string): readonly string[] => wrap(escapeForTerminal(text), columns - 4)
+  const lines = whole(`${waiting.task}: ${asked(waiting)}`).map(line => paint.bold(line))
+  if (filling !== undefined) return framed([...lines, ...fillingLines(waiting, filling, columns - 4, paint)], paint)
+  if (title !== null) lines.push(...whole(title))
+  for (const detail of particulars(waiting)) lines.push(...whole(detail))
   const { at, size } = question.pages ?? { at: 0, size: DETAILS_MAX }
   for (const detail of details.slice(at * size, (at + 1) * size)) lines.push(paint.dim(say(detail)))
   const left = details.length - (at + 1) * size
-  if (left > 0) lines.push(paint.dim(`… ${left} more lines: ${question.pages === undefined ? 'planfold show' : 'm'}`))
+  if (left > 0)
+    lines.push(paint.dim(`… ${numberOf(left, 'more line')}: ${question.pages === undefined ? 'planfold show' : 'm'}`))
   if (reason === null)
     lines.push(
       offered(question)
@@ -75,7 +99,32 @@ export function questionLines(question: Question, columns: number, paint: Paint)
     lines.push(
       `${reason.verdict === 'pushed-back' ? 'what is to change?' : 'why?'} ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
     )
-  return ['', ...lines.map(line => `${paint.yellow('┃')} ${line}`)]
+  return framed(lines, paint)
+}
+
+const framed = (lines: readonly string[], paint: Paint): readonly string[] => [
+  '',
+  ...lines.map(line => `${paint.yellow('┃')} ${line}`),
+]
+
+/** What has been said, the field that is asked for, and what is being typed. */
+function fillingLines({ asks }: Waiting, filling: Filling, columns: number, paint: Paint): readonly string[] {
+  if (asks.type !== 'question') return []
+  const { answers, at, typed: text, fault } = filling
+  const keys = at === asks.form.length - 1 ? 'Enter sends, Esc goes back' : 'Enter goes on, Esc goes back'
+  return [
+    ...answerLines(answers).map(line => paint.dim(cut(line, columns))),
+    ...wrap(fieldWords(asks.form[at]!), columns),
+    ...(fault === null ? [] : [paint.red(cut(escapeForTerminal(fault), columns))]),
+    `> ${tailOf(escapeForTerminal(text), columns - keys.length - 4)}${paint.inverse(' ')} ${paint.dim(keys)}`,
+  ]
+}
+
+/** The end of what is being typed. */
+const tailOf = (text: string, columns: number): string => {
+  const characters = [...text]
+  while (width(characters.join('')) > Math.max(8, columns)) characters.shift()
+  return characters.join('')
 }
 
 interface Choice {
@@ -96,6 +145,9 @@ const REJECT: Choice = { key: 'r', label: '[r]eject', verdict: 'rejected' }
 const GIVE_UP: Choice = { key: 'g', label: '[g]ive up', verdict: 'rejected' }
 const AGAIN: Choice = { key: 't', label: '[t]ry again', verdict: 'again' }
 const APPROVE: Choice = { key: 'a', label: '[a]pprove', verdict: 'approved' }
+
+const FILL_IN: Choice = { key: 'f', label: '[f]ill in', verdict: null }
+const EMPTY: Filling = { answers: {}, at: 0, typed: '', fault: null }
 
 const MORE: Choice = { key: 'm', label: '[m]ore', verdict: null }
 
@@ -142,9 +194,8 @@ function choices({ asks, back }: Waiting): readonly Choice[] {
         GIVE_UP,
         LATER,
       ]
-    // A form is filled in elsewhere.
     case 'question':
-      return [REJECT, LATER]
+      return [FILL_IN, REJECT, LATER]
     case 'verdict':
       return [APPROVE, REJECT, LATER]
     case 'approval':
@@ -195,11 +246,7 @@ function particulars(waiting: Waiting): readonly string[] {
     case 'decision':
       return [...asks.options.map(optionLine), ...beside(waiting)]
     case 'question':
-      return [
-        ...asks.form.map(({ name, label, type }) => `${name}: ${label ?? type}`),
-        `fill it in elsewhere: planfold answer PLAN ${waiting.task} NAME=VALUE`,
-        ...beside(waiting),
-      ]
+      return [...asks.form.map(fieldWords), ...beside(waiting)]
     case 'recovery':
     case 'replan':
       return [asks.failure.message, ...(asks.failure.hint === undefined ? [] : [asks.failure.hint])]
@@ -224,6 +271,38 @@ function typing(question: Question, reason: NonNullable<Question['reason']>, key
   // Arrow keys and the like arrive as escape sequences; they move nothing here.
   if (key.startsWith('\u001b')) return { type: 'asking', question }
   return typed(question, reason, (reason.typed + key.replace(/\p{Cc}/gu, ' ')).slice(0, REASON_MAX))
+}
+
+/** A field is left out by typing nothing, where that may be; otherwise it must fit before the next one is asked for. */
+function fillingIn(question: Question, filling: Filling, key: string): Pressed {
+  const { waiting } = question
+  const { asks, task } = waiting
+  const { filling: _, ...chosen } = question
+  if (key === '\u001b' || asks.type !== 'question') return { type: 'asking', question: chosen }
+  const go = (next: Partial<Filling>): Pressed => ({
+    type: 'asking',
+    question: { ...question, filling: { ...filling, fault: null, ...next } },
+  })
+  const { answers, at, typed: text } = filling
+  if (key === '\u007f' || key === '\b') return go({ typed: [...text].slice(0, -1).join('') })
+  if (key !== '\r' && key !== '\n')
+    return key.startsWith('\u001b') ? go({}) : go({ typed: (text + key.replace(/\p{Cc}/gu, ' ')).slice(0, ANSWER_MAX) })
+  const read = readField(asks.form[at]!, text.trim())
+  if ('fault' in read) return go(read)
+  const filled = { ...answers, ...read.answers }
+  if (at + 1 < asks.form.length) return go({ answers: filled, at: at + 1, typed: '' })
+  return { type: 'answered', task, verdict: 'answered', rationale: '', answers: filled }
+}
+
+function readField(field: Field, text: string): { readonly answers: JsonObject } | { readonly fault: string } {
+  try {
+    const answers = text === '' ? {} : { [field.name]: valueFrom(field, text) }
+    const filled = fillIn([field], answers)
+    return filled.ok ? { answers } : { fault: `${filled.refusal.message}: ${filled.refusal.hint}` }
+  } catch (error) {
+    if (!(error instanceof Complaint)) throw error
+    return { fault: error.message }
+  }
 }
 
 function typed(question: Question, reason: NonNullable<Question['reason']>, text: string): Pressed {

@@ -12,6 +12,8 @@ export interface Reporter {
   output(task: TaskName, text: string): void
   /** Something the person should know now: "pausing …"; null when it no longer holds. */
   say(line: string | null): void
+  /** Work that goes on without anything to tell; null when it is over. Absent where such lines go to stderr. */
+  working?(line: string | null): void
   /** Stops telling and leaves the terminal as it was. */
   close(): Promise<void>
 }

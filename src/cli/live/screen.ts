@@ -29,10 +29,11 @@ export class Screen {
     this.#drawn = lines
   }
 
-  /** Takes the drawing away and gives the cursor back. */
-  close(): void {
-    if (!this.#hidden) return
-    this.#sink.write(`${this.#home()}${CLEAR_BELOW}${SHOW}`)
+  /** Leaves these lines in place of the drawing and gives the cursor back. */
+  close(last: readonly string[] = []): void {
+    if (!this.#hidden && last.length === 0) return
+    const frame = last.map(line => `${line}${CLEAR_LINE}\n`).join('')
+    this.#sink.write(`${this.#home()}${frame}${CLEAR_BELOW}${SHOW}`)
     this.#hidden = false
     this.#drawn = []
   }

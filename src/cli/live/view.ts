@@ -9,7 +9,7 @@ import type { Progress } from '../../domain/views/progress.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
 import { setBackLines } from '../edited-paths.ts'
 import { elapsed } from '../elapsed.ts'
-import { type Paint, SPINNER, symbol, tint } from '../paint.ts'
+import { type Paint, planSymbol, SPINNER, symbol, tint } from '../paint.ts'
 import { cut, padded, width } from '../width.ts'
 import { choose } from './choose.ts'
 
@@ -28,6 +28,8 @@ export interface Sight {
   readonly notice: string | null
   /** Files that were set back before tasks were tried again. */
   readonly restored?: readonly SetBack[]
+  /** It stays on the screen: without what only matters while it goes on, and what is told below it. */
+  readonly isLast?: boolean
 }
 
 export interface Window {
@@ -44,14 +46,14 @@ const SET_BACK_ROWS = 2
 
 export function view(sight: Sight, window: Window, paint: Paint): readonly string[] {
   const columns = Math.max(20, window.columns - 1)
-  const setBack = setBackLines(sight, paint)
+  const setBack = (sight.isLast === true ? [] : setBackLines(sight, paint))
     .slice(-SET_BACK_ROWS)
     .map(line => cut(line, columns))
   const rows = window.rows - 3 - setBack.length
   const foot = [
     ...(rows > 6 ? setBack : []),
     ...squeezed(sight.question, rows > 6 ? rows : window.rows - 3),
-    footer(sight, columns, paint),
+    ...(sight.isLast === true ? [] : [footer(sight, columns, paint)]),
   ]
   const room = Math.max(1, window.rows - 1 - foot.length)
   const { before, shown, after } = choose(sight.cards, room)
@@ -89,7 +91,7 @@ function header(
   const room = columns - width(right) - 2
   const left = cut(escapeForTerminal(title === null ? name : `${name}  ${title}`), room)
   const painted = left.startsWith(name) ? paint.bold(name) + paint.dim(left.slice(name.length)) : paint.bold(left)
-  return `${symbol(paint, status)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, status)(right)}`
+  return `${planSymbol(paint, status)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, status)(right)}`
 }
 
 const BAR_COLUMNS = 12

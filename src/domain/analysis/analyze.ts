@@ -10,7 +10,7 @@ import { Ancestry } from './ancestry.ts'
 import { criticalPath } from './critical-path.ts'
 import type { Finding } from './finding.ts'
 import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './lengths.ts'
-import { lint } from './lint.ts'
+import { lint, lintErrors } from './lint.ts'
 import type { AnalyzeOptions } from './look.ts'
 import { scheduleOf } from './schedule.ts'
 import { pathsOf } from './scope-index.ts'
@@ -122,6 +122,13 @@ export function analyze(definition: PlanDefinition, options: AnalyzeOptions = {}
     },
     findings: lint({ graph, waves, ancestry, path, lengths, schedule, scopes, costs, options }),
   }
+}
+
+/** Only what is an error, for whoever makes or starts a plan: no estimate is made, and nothing is played through. */
+export function planErrors(definition: PlanDefinition, options: AnalyzeOptions = {}): readonly Finding[] {
+  const graph = workGraph(definition, expandTasks(definition))
+  const waves = wavesOf(graph)
+  return lintErrors({ graph, waves, ancestry: new Ancestry(graph, waves), options })
 }
 
 /** To two places; a plan that takes no time is as fast as it gets. */

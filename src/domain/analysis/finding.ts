@@ -10,6 +10,8 @@ export interface Finding {
   readonly task?: TaskName
   /** The key of the task, or of the plan, that it is about. */
   readonly key?: string
+  /** Where below that key. */
+  readonly at?: readonly (string | number)[]
   readonly message: string
   readonly hint: string
 }
@@ -30,6 +32,9 @@ export const FINDING_CODES = [
   'impossible-outcome',
   'default-visits',
   'too-many-tasks',
+  'too-few-tasks',
+  'several-agents',
+  'unclear-task',
   'unknown-output',
   'output-too-early',
   'scope-overlap',
@@ -37,7 +42,10 @@ export const FINDING_CODES = [
   'scope-unusable',
   'scope-too-wide',
   'edit-outside',
+  'cwd-outside',
+  'reserved-variable',
   'network-beyond',
+  'not-enforced',
   'gate-required',
   'ungated',
   'gates-off',

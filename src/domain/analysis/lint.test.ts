@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decision, edit, external, gate, name, plan, task } from '../../testing/plan.ts'
 import { dueAt } from '../instant.ts'
 import type { GateAction, PlanDefinition } from '../plan.ts'
-import { analyze, type FindingCode } from './analyze.ts'
+import { analyze, type FindingCode, planErrors } from './analyze.ts'
 import { FINDING_CODES } from './finding.ts'
 import type { AnalyzeOptions } from './look.ts'
 import { spoken } from './spoken.ts'
@@ -12,7 +12,11 @@ import { spoken } from './spoken.ts'
 const scopes: NonNullable<AnalyzeOptions['scopes']> = {
   fault: pattern => (pattern.includes('{') ? 'holds braces' : null),
   fileFault: file => (file.includes('..') ? 'leaves the workspace' : null),
+  folderFault: folder => (folder.startsWith('/') ? 'is no folder inside the workspace' : null),
   holds: (patterns, file) => patterns.some(pattern => file.startsWith(pattern.replace(/\*+$/, ''))),
+}
+const environment: NonNullable<AnalyzeOptions['environment']> = {
+  fault: variable => (variable === 'PATH' ? 'changes which code other programs run' : null),
 }
 const H = 3_600_000
 const run = (...argv: readonly string[]) => ({ action: { type: 'run', command: { argv } } }) as const
@@ -36,10 +40,25 @@ const FIRES: readonly Row[] = [
   ['cycle', ['a'], plan('p', task('a', { needs: ['a'] }))],
   ['policy', ['a'], plan('p', task('a', { write: ['doc/x'] }), { policy: { write: ['src/**'] } })],
   ['impossible-outcome', ['a'], plan('p', task('a', { on: { rejcted: 'b' } }), task('b'))],
+  [
+    'impossible-outcome',
+    ['d'],
+    plan('p', decision('d', { on: { yess: 'b', default: 'b' } }), task('b')),
+    { decided: () => ['yes', 'no'] },
+  ],
+  ['cwd-outside', ['a'], plan('p', task('a', { cwd: '/srv' })), { scopes }],
+  ['reserved-variable', ['a'], plan('p', task('a', { env: { OK: '1', PATH: '.' } })), { environment }],
   ['unreachable', ['b', 'c'], plan('p', task('a', { on: { timeout: 'b' } }), task('b'), task('c', { needs: ['b'] }))],
   ['default-visits', ['b'], plan('p', task('a'), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
   ['too-many-tasks', [undefined], plan('p', ...Array.from({ length: 8 }, (_, at) => task(`t${at}`)))],
   ['too-many-tasks', [undefined], plan('p', task('a'), task('b')), { topLevelMax: 1 }],
+  ['too-few-tasks', [undefined], plan('p', task('a'), task('b'))],
+  [
+    'several-agents',
+    [undefined],
+    plan('p', external('a', { assignee: 'one' }), external('b', { assignee: 'two' }), task('c')),
+  ],
+  ['unclear-task', ['a', 'b'], plan('p', external('a'), external('b', { title: 'Fix' }))],
   [
     'unknown-output',
     ['b'],
@@ -61,6 +80,8 @@ const FIRES: readonly Row[] = [
     ['a'],
     plan('p', task('a', { network: ['https://b.example.com'] }), { policy: { network: ['https://a.example.com'] } }),
   ],
+  ['not-enforced', [undefined], plan('p', task('a', { network: ['example.com'] }))],
+  ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { attempts: 3 } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
   ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],
   ['ungated', ['a'], plan('p', task('a', { kind: 'db-migration' }))],
@@ -196,6 +217,14 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
     'impossible-outcome',
     plan('p', task('a', { ...asks({ gate: 'decision', options: CHOICE }), on: { small: 'b' } }), task('b')),
   ],
+  ['impossible-outcome', plan('p', decision('d', { on: { anything: 'b' } }), task('b')), { decided: () => null }],
+  [
+    'impossible-outcome',
+    plan('p', decision('d', { on: { yes: 'b', failure: 'b', default: 'b' } }), task('b')),
+    { decided: () => ['yes', 'no'] },
+  ],
+  // A folder that is computed is known when the task runs.
+  ['cwd-outside', plan('p', task('a', { cwd: '/${{ inputs.folder }}' }), task('b', { cwd: 'src' })), { scopes }],
   // A remedy is led to, and its rule says how often.
   ['unreachable', plan('p', task('a', { recover: [{ do: { type: 'alternate', task: name('b') } }] }), task('b'))],
   [
@@ -230,6 +259,10 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
     ),
     { reads: [read('e', 'a', 'x')] },
   ],
+  ['too-few-tasks', plan('p', task('a'), task('b'), task('c'))],
+  ['several-agents', plan('p', external('a', { assignee: 'one' }), external('b', { assignee: 'one' }))],
+  ['unclear-task', plan('p', external('a', { instruction: 'Fix the retry of uploads' }), task('b'))],
+  ['not-enforced', plan('p', task('a', { network: [] }), { policy: { write: ['src/**'] } })],
   ['default-visits', plan('p', task('a', { visits: 2 }), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
   ['deadline-past', plan('p', task('a', { deadline: '1999-01-31' }))],
   ['no-rollback', plan('p', task('a', { rollback: 'git revert' }), task('b', { effect: 'pure' }))],
@@ -278,12 +311,25 @@ describe('the lint', () => {
     expect(FINDING_CODES.filter(code => !shown.has(code))).toEqual([])
   })
 
+  it('finds the same errors without estimates and schedules', () => {
+    const rows = [
+      ...FIRES.map(([, , definition, options]) => ({ definition, options })),
+      ...SILENT.map(([, definition, options]) => ({ definition, options })),
+    ]
+    for (const { definition, options = {} } of rows) {
+      const errors = analyze(definition, options).findings.filter(({ severity }) => severity === 'error')
+      expect(planErrors(definition, options)).toEqual(errors)
+    }
+  })
+
   it('tells the worst first', () => {
     const { findings } = analyze(plan('p', external('z'), task('a', { needs: ['gone'] })))
     expect(findings.map(({ severity }) => severity)).toEqual([
       'error',
       'warning',
       'warning',
+      'warning',
+      'info',
       'info',
       'info',
       'info',

@@ -2,36 +2,46 @@
 // the order of the document.
 
 import { type Finding, SEVERITIES } from './finding.ts'
-import type { Look } from './look.ts'
+import type { Ground, Look } from './look.ts'
 import { accepted, rolledBack } from './rules/care.ts'
 import { contracts } from './rules/contract.ts'
 import { gates } from './rules/gates.ts'
-import { graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
+import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
 import { intake } from './rules/intake.ts'
 import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rules/judgement.ts'
-import { edits, networks, overlaps, patterns } from './rules/scope.ts'
+import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rules/scope.ts'
 import { budgets, deadlines, lengths, priorities } from './rules/time.ts'
 
-type Rule = (look: Look) => Iterable<Finding>
+type Rule<L> = (look: L) => Iterable<Finding>
 
-const RULES: readonly Rule[] = [
+/** The rules that can find an error. They need no estimate and no schedule. */
+const ERROR_RULES: readonly Rule<Ground>[] = [
   graphFaults,
-  unreachable,
   impossibleOutcomes,
-  loops,
-  size,
   contracts,
   patterns,
   edits,
+  folders,
+  environment,
   networks,
-  overlaps,
   gates,
-  gatesOff,
   roles,
+  effects,
+]
+
+const RULES: readonly Rule<Look>[] = [
+  ...ERROR_RULES,
+  unreachable,
+  loops,
+  size,
+  agents,
+  clarity,
+  overlaps,
+  recordedOnly,
+  gatesOff,
   options,
   deadRules,
   remedyCircles,
-  effects,
   accepted,
   rolledBack,
   deadlines,
@@ -42,12 +52,21 @@ const RULES: readonly Rule[] = [
 ]
 
 export function lint(look: Look): readonly Finding[] {
-  const found: { readonly finding: Finding; readonly order: number }[] = []
-  for (const rule of RULES) for (const finding of rule(look)) found.push({ finding, order: orderOf(finding, look) })
-  return found.sort((a, b) => a.order - b.order).map(({ finding }) => finding)
+  return found(RULES, look)
+}
+
+/** What cannot work, and nothing else. */
+export function lintErrors(ground: Ground): readonly Finding[] {
+  return found(ERROR_RULES, ground).filter(({ severity }) => severity === 'error')
+}
+
+function found<L extends Ground>(rules: readonly Rule<L>[], look: L): readonly Finding[] {
+  const findings: { readonly finding: Finding; readonly order: number }[] = []
+  for (const rule of rules) for (const finding of rule(look)) findings.push({ finding, order: orderOf(finding, look) })
+  return findings.sort((a, b) => a.order - b.order).map(({ finding }) => finding)
 }
 
 /** What is about the plan as a whole comes before its tasks. */
-function orderOf({ severity, task }: Finding, { graph }: Look): number {
+function orderOf({ severity, task }: Finding, { graph }: Ground): number {
   return SEVERITIES.indexOf(severity) * 1e6 + (task === undefined ? -1 : (graph.at.get(task) ?? graph.tasks.length))
 }

@@ -10,17 +10,21 @@ import type { Paths } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'
 
-export interface Look {
+/** Enough for the rules that find errors; it costs little, so every plan is looked at like this before it is made. */
+export interface Ground {
   readonly graph: WorkGraph
   readonly waves: Waves
   readonly ancestry: Ancestry
+  readonly options: AnalyzeOptions
+}
+
+export interface Look extends Ground {
   readonly path: CriticalPath
   readonly lengths: Lengths
   readonly schedule: Schedule
   /** What each task is known to write. */
   readonly scopes: readonly Paths[]
   readonly costs: Costs
-  readonly options: AnalyzeOptions
 }
 
 export interface AnalyzeOptions {
@@ -32,6 +36,10 @@ export interface AnalyzeOptions {
   readonly topLevelMax?: number
   /** Which files patterns mean, as the runners understand them; without it no file is compared with a scope. */
   readonly scopes?: Scopes
+  /** The outcomes a decision can have; null when they are computed. Without it every outcome of one is possible. */
+  readonly decided?: (expression: string) => readonly string[] | null
+  /** Which environment variables a plan may set; without it none is looked at. */
+  readonly environment?: Environment
   /** Which outputs of other tasks the expressions of the plan read; without it no contract is checked. */
   readonly reads?: readonly OutputRead[]
 }
@@ -41,7 +49,14 @@ export interface Scopes {
   fault(pattern: string): string | null
   /** Why a file may never be written, whatever the scope says; null when it may. */
   fileFault(file: string): string | null
+  /** Why no command may run in this folder; null when one may. */
+  folderFault(folder: string): string | null
   holds(patterns: readonly string[], file: string): boolean
+}
+
+export interface Environment {
+  /** Why a plan may not set this variable, as the end of a sentence; null when it may. */
+  fault(name: string): string | null
 }
 
 /** An expression looks at an output. */

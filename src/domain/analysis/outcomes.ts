@@ -37,6 +37,6 @@ export function outcomes(task: TaskDefinition): readonly string[] | null {
   }
 }
 
-function isFailureMode(task: TaskDefinition, outcome: string): boolean {
+export function isFailureMode(task: TaskDefinition, outcome: string): boolean {
   return task.failureModes?.some(mode => mode.name === outcome) === true
 }

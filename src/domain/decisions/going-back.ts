@@ -117,7 +117,7 @@ function setBackWords({ paths, left = [] }: RollbackOutcome): string {
   return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
 }
 
-type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'tasks'>
+type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'undoes' | 'tasks'>
 
 type Stands = Named &
   Pick<RollbackUnderWay, 'resets' | 'ended'> & {
@@ -177,8 +177,9 @@ function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): 
   return true
 }
 
-function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, tasks }: Named): string {
+function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, undoes, tasks }: Named): string {
   if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
   if (kind === 'rollback' && tasks !== undefined && rules > 3) return `what ${tasks.join(', ')} wrote was taken back`
+  if (undoes !== undefined) return `the adoption of ${undoes} was undone`
   return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
 }

@@ -5,7 +5,7 @@ import type { Event } from '../event.ts'
 import type { Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Feedback } from '../judgement-event.ts'
-import type { Bound, Criterion, FailureMode, OutputSource, PlanDefinition } from '../plan.ts'
+import type { Bound, Criterion, FailureMode, OutputSource, PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { Failure, Verdict } from '../result.ts'
 import type { TaskState } from '../state.ts'
 
@@ -54,13 +54,18 @@ export interface EarlierAttempt {
   readonly left: { readonly paths: readonly string[]; readonly more: number } | null
 }
 
+/** An input, or `title`, `description` or `instruction`. */
 export interface UnresolvedInput {
   readonly input: string
   readonly message: string
   readonly hint: string | null
 }
 
+/** Of a task's words, those that look at something recorded, with it put in. */
+export type Texts = Pick<TaskDefinition, 'title' | 'description' | 'instruction'>
+
 export interface GivenInputs {
+  readonly texts?: Texts
   readonly inputs: JsonObject
   readonly unresolved: readonly UnresolvedInput[]
 }
@@ -68,14 +73,16 @@ export interface GivenInputs {
 export function briefing(
   plan: PlanDefinition,
   { definition, feedback }: TaskState,
-  { inputs, unresolved }: GivenInputs,
+  given: GivenInputs,
   earlier: readonly EarlierAttempt[],
 ): Briefing {
+  const { inputs, unresolved } = given
+  const texts = { ...definition, ...given.texts }
   return {
     task: definition.id,
-    title: definition.title ?? null,
-    description: definition.description ?? null,
-    instruction: definition.instruction ?? null,
+    title: texts.title ?? null,
+    description: texts.description ?? null,
+    instruction: texts.instruction ?? null,
     bound: definition.bound ?? null,
     inputs,
     unresolved,

@@ -3,6 +3,7 @@
 import { heldBack, isTriedIn } from '../breaker.ts'
 import { concurrencyOf, inLine } from '../decisions/starting.ts'
 import type { Millis } from '../id.ts'
+import { numberOf } from '../number-of.ts'
 import { nextRule, wordsOf } from '../recovery.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
@@ -56,7 +57,8 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
     return `'${id}' is ready, and somebody is asked before it can be claimed`
   if (inLine(state, now).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`
   const limit = concurrencyOf(state.definition)
-  if (state.running.size >= limit) return `'${id}' is ready; ${state.running.size} of ${limit} places are taken`
+  if (state.running.size >= limit)
+    return `'${id}' is ready; ${state.running.size} of ${numberOf(limit, 'place')} ${limit === 1 ? 'is' : 'are'} taken`
   return `'${id}' is ready, but others are before it or write the same files`
 }
 

@@ -2,6 +2,7 @@
 
 import type { GateVerdict } from '../event.ts'
 import type { TaskName } from '../id.ts'
+import { shellQuoted } from '../shell-words.ts'
 import type { InboxAnswer, InboxAsks, RollbackBounds } from './inbox.ts'
 
 interface Asked {
@@ -105,7 +106,7 @@ export function rollbackAnswers(
 ): readonly InboxAnswer[] {
   const words = [
     ...(kind === 'undo' ? ['planfold undo', plan] : ['planfold rollback', plan, '--to', String(to)]),
-    ...(paths.length === 0 ? [] : ['--files', ...paths.map(quoted)]),
+    ...(paths.length === 0 ? [] : ['--files', ...paths.map(shellQuoted)]),
     ...(tasks.length === 0 ? [] : ['--tasks', ...tasks]),
     ...(filesOnly === true && paths.length === 0 ? ['--files-only'] : []),
     ...(keepGit === true ? ['--keep-git'] : []),
@@ -122,8 +123,6 @@ export function rollbackAnswers(
     { answer: 'leave', means: 'leave it at that', command: `planfold note ${plan} -m 'why'` },
   ]
 }
-
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 /** What the words of a gate's answers decide. */
 export const VERDICTS: { readonly [word: string]: GateVerdict } = {

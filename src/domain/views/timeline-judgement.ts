@@ -2,6 +2,7 @@
 
 import type { EventOf } from '../event.ts'
 import type { JudgementEvent } from '../judgement-event.ts'
+import { numberOf } from '../number-of.ts'
 
 export function judgementLine(event: JudgementEvent): string {
   switch (event.type) {
@@ -33,7 +34,7 @@ export function judgementLine(event: JudgementEvent): string {
       return `${event.by} declines the proposed revision ${event.id}${because(event.rationale)}`
     case 'assessment.made': {
       const unmet = event.verdicts.filter(({ holds }) => holds !== true).length
-      return `round ${event.round}: ${unmet === 0 ? 'all of the definition of done holds' : `${unmet} of ${event.verdicts.length} criteria do not hold`}`
+      return `round ${event.round}: ${unmet === 0 ? 'all of the definition of done holds' : `${unmet} of ${numberOf(event.verdicts.length, 'criterion', 'criteria')} ${unmet === 1 ? 'does' : 'do'} not hold`}`
     }
     case 'notice.sent':
       return event.failure === undefined

@@ -3,7 +3,10 @@
 import { countedVisits } from '../counted-visits.ts'
 import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
+import { numberOf } from '../number-of.ts'
 import type { LostOutput } from '../result.ts'
+import { shellQuoted } from '../shell-words.ts'
+import { allTasks } from '../task-graph.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
 
 export interface Moment {
@@ -15,19 +18,22 @@ export interface Moment {
   readonly text: string
 }
 
-export function timeline(entry: {
-  readonly now: Millis
-  readonly version: number
-  readonly actor: string
-  readonly events: readonly Event[]
-}): readonly Moment[] {
+export function timeline(
+  entry: {
+    readonly now: Millis
+    readonly version: number
+    readonly actor: string
+    readonly events: readonly Event[]
+  },
+  plan?: string,
+): readonly Moment[] {
   return entry.events.map(event => ({
     at: entry.now,
     version: entry.version,
     actor: entry.actor,
     type: event.type,
     task: 'task' in event ? (event.task ?? null) : null,
-    text: sentence(event),
+    text: sentence(event, plan),
   }))
 }
 
@@ -38,10 +44,11 @@ export function toldOf(events: readonly Event[]): readonly Event[] {
   return events.filter((event, at) => event.type !== 'gate.opened' || !isDecided(event.task, at))
 }
 
-export function sentence(event: Event): string {
+/** With the name of the plan, commands can be pasted. */
+export function sentence(event: Event, plan = 'PLAN'): string {
   switch (event.type) {
     case 'plan.created':
-      return `plan ${event.definition.name} created with ${event.definition.tasks.length} tasks`
+      return `plan ${event.definition.name} created with ${numberOf(allTasks(event.definition).length, 'task')}`
     case 'plan.revised':
       return `revision ${event.revision}: ${event.rationale}`
     case 'task.imported':
@@ -84,7 +91,7 @@ export function sentence(event: Event): string {
     case 'attempt.failed':
       return `${event.task} failed${again(event)}: ${event.result.failure.message}`
     case 'attempt.lost':
-      return `${event.task} lost${again(event)}: ${event.reason}`
+      return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
     case 'outputs.checked':
@@ -108,7 +115,7 @@ export function sentence(event: Event): string {
         event.files === undefined || event.files.length === 0 ? `files of ${event.task}` : names(event.files)
       const kept = (event.kept ?? []).length === 0 ? '' : `; kept as edited: ${names(event.kept ?? [])}`
       if (event.files?.length === 0) return `before ${event.task} is tried again${kept}`.replace('; ', ', ')
-      return `${files} set back to before ${event.task}; what stood there is kept as ${event.saved}${kept}`
+      return `${files} set back to before ${event.task}; what stood there is kept: ${restoring(event, plan)}${kept}`
     }
     case 'files.restored':
       return `${names(event.files)} restored by ${event.by}`
@@ -136,12 +143,13 @@ export function sentence(event: Event): string {
       if (event.kind === 'rollback' && event.tasks !== undefined) return `taking back what ${names(event.tasks)} wrote`
       if (event.kind === 'rollback' && event.paths !== undefined)
         return `setting ${names(event.paths)} back to ${event.checkpoint ?? `entry ${event.to}`}`
+      if (event.undoes !== undefined) return `undoing the adoption of ${event.undoes}`
       return event.kind === 'undo'
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
       return [
-        `${event.adopted === undefined ? 'rolled back' : `adopted the work of ${event.adopted}`}, ${event.paths} path(s) changed`,
+        `${event.adopted === undefined ? 'rolled back' : `adopted the work of ${event.adopted}`}, ${numberOf(event.paths, 'path')} changed`,
         ...(event.left ?? []).map(({ path, reason }) => `${path} was left: ${reason}`),
         ...(event.kept ?? []).map(({ path, sha256 }) => `${path}, as somebody had it, is kept as ${sha256}`),
       ].join('; ')
@@ -159,6 +167,36 @@ export function sentence(event: Event): string {
       return `${event.task} evaluated by ${event.by}${evaluated(event)}`
     default:
       return judgementLine(event)
+  }
+}
+
+/** The command that brings it back, of one file or of all. */
+function restoring({ files = [] }: EventOf<'workspace.restored'>, plan: string): string {
+  return `planfold restore ${plan}${files.length === 1 ? ` ${shellQuoted(files[0]!)}` : ''}`
+}
+
+/** Something failed, was lost, or stands until somebody decides about it. */
+export function isSetback(event: Event): boolean {
+  switch (event.type) {
+    case 'attempt.failed':
+    case 'attempt.lost':
+    case 'attempt.parked':
+    case 'task.failed':
+    case 'task.blocked':
+    case 'compensation.retried':
+    case 'plan.compensating':
+    case 'rollback.stopped':
+      return true
+    case 'plan.finished':
+      return event.status === 'failed'
+    case 'compensation.finished':
+      return event.result.status === 'failed'
+    case 'criterion.judged':
+      return !event.holds
+    case 'git.committed':
+      return event.failure !== undefined
+    default:
+      return false
   }
 }
 

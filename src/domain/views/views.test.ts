@@ -269,7 +269,7 @@ describe('timeline', () => {
   const sentences: { readonly [T in EventType]: readonly [Extract<Event, { type: T }>, string] } = {
     'plan.created': [
       { type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1) },
-      'plan p created with 1 tasks',
+      'plan p created with 1 task',
     ],
     'plan.revised': [
       {
@@ -339,7 +339,7 @@ describe('timeline', () => {
       { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
       'a failed: it said no',
     ],
-    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a lost: died'],
+    'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a interrupted: died'],
     'attempt.parked': [
       { type: 'attempt.parked', task: a, evidence: { reason: 'died', effect: 'unsafe', startedAt: 0 } },
       'a parked, needs a decision: died',
@@ -364,7 +364,7 @@ describe('timeline', () => {
     ],
     'workspace.restored': [
       { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
-      'files of a set back to before a; what stood there is kept as 0000000000000000000000000000000000000000000000000000000000000002',
+      'files of a set back to before a; what stood there is kept: planfold restore PLAN',
     ],
     'compensation.started': [
       { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },
@@ -408,7 +408,7 @@ describe('timeline', () => {
     ],
     'rollback.finished': [
       { type: 'rollback.finished', changes: numberedSha(1), paths: 3 },
-      'rolled back, 3 path(s) changed',
+      'rolled back, 3 paths changed',
     ],
     'rollback.stopped': [
       { type: 'rollback.stopped', changes: null, paths: 0, failure },
@@ -458,7 +458,7 @@ describe('timeline', () => {
     ],
     'assessment.made': [
       { type: 'assessment.made', round: 2, verdicts: [{ criterion: 'x', holds: false }] },
-      'round 2: 1 of 1 criteria do not hold',
+      'round 2: 1 of 1 criterion does not hold',
     ],
     'notice.sent': [
       { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },
@@ -469,6 +469,33 @@ describe('timeline', () => {
   it('has a sentence for every type of event', () => {
     for (const [event, text] of Object.values(sentences))
       expect([event.type, sentence(event)]).toEqual([event.type, text])
+  })
+
+  it('names commands that can be pasted where the plan is known', () => {
+    const restored = { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) } as const
+    expect(sentence({ ...restored, files: ["it's here.txt"] }, 'release')).toBe(
+      "it's here.txt set back to before a; what stood there is kept: planfold restore release 'it'\\''s here.txt'",
+    )
+    expect(sentence({ ...restored, files: ['x', 'y'] }, 'release')).toContain('is kept: planfold restore release')
+  })
+
+  it('says that an adoption is undone, and which', () => {
+    const [undo] = sentences['rollback.started']
+    const { kind: _, ...rest } = undo as Extract<Event, { type: 'rollback.started' }>
+    expect(sentence({ ...rest, kind: 'undo', undoes: 'release-fork' })).toBe('undoing the adoption of release-fork')
+    expect(sentence({ ...rest, kind: 'undo' })).toBe('undoing the last rollback')
+  })
+
+  it('counts the tasks that a plan has, as every view does', () => {
+    const run = { type: 'run', command: { argv: ['true'] } } as const
+    const definition = {
+      name: 'p' as PlanName,
+      done: [{ type: 'prose', text: 'good' }],
+      tasks: [{ id: a, action: run, matrix: { os: ['linux', 'mac'] } }],
+    } as const
+    const created = { ...sentences['plan.created'][0], definition } as Event
+    // The task, its two children, and the definition of done.
+    expect(sentence(created)).toBe('plan p created with 4 tasks')
   })
 
   it('says of every event of an entry when, by whom, and about which task', () => {

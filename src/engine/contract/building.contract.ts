@@ -127,6 +127,23 @@ export function buildingContract(what: string, setup: Setup): void {
       )
     })
 
+    test('a plan says other things of itself, and what is kept beside it is merged key by key', async () => {
+      const id = await ana.creates({ ...plan('outlined', external('a')), title: 'Old', goal: 'g', extra: { kept: 1 } })
+      await ana.does(id, { type: 'outline', set: { title: null, owner: 'bo', labels: ['x'] }, extra: { new: [2] } })
+      await ana.does(id, { type: 'change', task: name('a'), set: {}, extra: { one: 1, two: 2 } })
+      await ana.does(id, { type: 'change', task: name('a'), set: { title: 'A' }, extra: { one: null } })
+      const now = await ana.engine.ask({ type: 'definition', plan: id })
+      expect(now?.definition).toEqual({
+        ...plan('outlined', external('a', { title: 'A', extra: { two: 2 } })),
+        goal: 'g',
+        owner: 'bo',
+        labels: ['x'],
+        extra: { kept: 1, new: [2] },
+      })
+      const stale = { type: 'outline', set: { title: 'Late' }, expectedRevision: 1 } as const
+      expect((await ana.isRefused(id, stale)).code).toBe('conflict')
+    })
+
     test('a field that only makes sense beside another is changed where that stands', async () => {
       const probe = { argv: ['true'] }
       const id = await ana.creates(plan('probed', task('a', { probe })))

@@ -47,6 +47,7 @@ export function deliveryContract(what: string, setup: Setup): void {
       await twice(id, { type: 'add', tasks: [external('c')] })
       await twice(id, { type: 'change', task: name('c'), set: { title: 'C' } })
       await twice(id, { type: 'reorder', order: names('c') })
+      await twice(id, { type: 'outline', set: { title: 'T' } })
       await twice(id, { type: 'remove', tasks: names('c') })
       await twice(id, { type: 'revise', definition: { ...definition, title: 'T' }, rationale: 'why not' })
       await twice(id, { type: 'annotate', set: { x: 1 } })

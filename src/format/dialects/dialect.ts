@@ -11,7 +11,7 @@ import type { Source } from './source.ts'
 import type { Trace } from './trace.ts'
 
 export interface Dialect {
-  /** Short, for `--from` and `--as`: `plan-nodes`, `task-master`, … */
+  /** Short, for `--from` and `--to`: `plan-nodes`, `task-master`, … */
   readonly name: string
   /** One line for people. */
   readonly about: string

@@ -2,6 +2,7 @@
 // Bounded: a note is for people, and the rows themselves stay in the text the plan was read from.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { rowsOf } from './task-tables.ts'
 
 export interface Note {
@@ -41,7 +42,7 @@ export function notesOf(map: JsonObject): readonly Note[] {
 
 function executionLine(row: JsonObject): string {
   const took = typeof row.duration_ms === 'number' ? ` after ${row.duration_ms} ms` : ''
-  const retries = typeof row.retries === 'number' && row.retries > 0 ? `, ${row.retries} retries` : ''
+  const retries = typeof row.retries === 'number' && row.retries > 0 ? `, ${numberOf(row.retries, 'retry')}` : ''
   const error = [row.error_message, row.error].find(text => typeof text === 'string' && text !== '')
   const why = error === undefined ? '' : `: ${String(error)}`
   return `execution ${word(row.id)}: ${word(row.status)}${took}${retries}${why}`

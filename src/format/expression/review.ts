@@ -31,6 +31,10 @@ export const VARIABLES = [
 ] as const
 export type Variable = (typeof VARIABLES)[number]
 
+/** What an expression may ask of another task, and of the plan. */
+export const TASK_FIELDS = ['outputs', 'exit', 'status', 'outcome', 'error', 'visit', 'attempt'] as const
+export const PLAN_FIELDS = ['id', 'name', 'title', 'goal', 'revision'] as const
+
 export interface References {
   /** Names of tasks looked at by `tasks.x` or `tasks['x']`, in order of appearance, without repeats. */
   readonly tasks: readonly string[]
@@ -70,6 +74,8 @@ export function review(
         return null
       case '.':
       case '[]': {
+        const field = unknownField(node, bound)
+        if (field !== null) return field
         const name = taskName(node, bound)
         if (name === null) return node.op === '.' ? visit(node.args[0], bound) : visitAll(node.args, bound)
         variables.add('tasks')
@@ -141,6 +147,26 @@ function taskName(node: ASTNode, bound: ReadonlySet<string>): string | null {
   if (object.op !== 'id' || object.args !== 'tasks' || bound.has('tasks')) return null
   if (typeof key === 'string') return key
   return key.op === 'value' && typeof key.args === 'string' ? key.args : null
+}
+
+/** `tasks.a.output`: there is no such thing to ask a task for. What is computed is known only when it is evaluated. */
+function unknownField(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
+  if (node.op !== '.' && node.op !== '[]') return null
+  const [object, key]: readonly [ASTNode, string | ASTNode] = node.args
+  const field = typeof key === 'string' ? key : key.op === 'value' && typeof key.args === 'string' ? key.args : null
+  if (field === null) return null
+  const isPlan = object.op === 'id' && object.args === 'plan' && !bound.has('plan')
+  const of = isPlan ? 'the plan' : taskName(object, bound) === null ? null : 'a task'
+  if (of === null) return null
+  const known: readonly string[] = isPlan ? PLAN_FIELDS : TASK_FIELDS
+  if (known.includes(field)) return null
+  const near = suggest(field, known)
+  const named = field.length > 100 ? `${field.slice(0, 100)}…` : field
+  return {
+    message: `${of} has no '${named}' in expressions`,
+    position: object.end,
+    hint: near === null ? `there is ${known.join(', ')}` : `did you mean '${near}'?`,
+  }
 }
 
 function isVariable(name: string): name is Variable {

@@ -4,6 +4,7 @@
 
 import { gitOf } from '../../domain/git-action.ts'
 import type { TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type {
   Action,
   CommandLine,
@@ -140,7 +141,7 @@ function progress(items: readonly Item[]): string | null {
   const known = items.filter(({ status }) => status !== null)
   if (known.length === 0) return null
   const done = known.filter(({ status }) => status === 'completed' || status === 'skipped').length
-  return `${done} of ${known.length} tasks`
+  return `${done} of ${numberOf(known.length, 'task')}`
 }
 
 function does({ action: what }: TaskDefinition): string {
@@ -215,7 +216,7 @@ function recovery({ on, times, do: way }: RecoveryRule): string {
   const whom =
     'task' in way ? ` ${code(way.task)}` : way.type === 'ask' && way.to !== undefined ? ` ${text(way.to)}` : ''
   const which = on === undefined ? 'any failure' : on.map(text).join(', ')
-  return `${which}: ${way.type}${whom}${times === undefined ? '' : `, ${times} times`}`
+  return `${which}: ${way.type}${whom}${times === undefined ? '' : `, ${numberOf(times, 'time')}`}`
 }
 
 const command = (line: CommandLine): string => code('argv' in line ? line.argv.join(' ') : line.script)

@@ -2,6 +2,7 @@
 // made of it, so whatever reaches the plan is a scalar or a list of scalars, never a structure of its own.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { suggest } from '../../domain/suggest.ts'
 import { printDuration, type Read, readDuration } from '../units.ts'
 
@@ -88,7 +89,7 @@ export function readValue(
   if (!Array.isArray(value)) return no(`${show(value)} is not a list`, 'give a list, for instance ["a", "b"]')
   const items = value as readonly Json[]
   if (items.length < min || items.length > max)
-    return no(`a list of ${items.length} items`, `give ${between(min, max, 'items')}`)
+    return no(`a list of ${numberOf(items.length, 'item')}`, `give ${between(min, max, 'items')}`)
   const read: Json[] = []
   for (const [index, item] of items.entries()) {
     const one = readScalar(of, {}, item)
@@ -113,7 +114,7 @@ function readScalar(
         return no(`${show(value)} has several lines`, 'give one line; a parameter of type text takes more')
       const [least, most] = [min ?? 1, max ?? (type === 'string' ? STRING_MAX : TEXT_MAX)]
       if (value.length < least || value.length > most)
-        return no(`a text of ${value.length} characters`, `give ${between(least, most, 'characters')}`)
+        return no(`a text of ${numberOf(value.length, 'character')}`, `give ${between(least, most, 'characters')}`)
       return { ok: true, value }
     }
     case 'number':

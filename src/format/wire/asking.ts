@@ -15,7 +15,8 @@ export const whole = (min: number, max: number) =>
     })
     return z.NEVER
   }, z.int().min(min).max(max))
-export const limit = whole(1, 1_000).optional().meta({ description: 'How many at most.' })
+/** The same of every list. */
+export const limit = whole(1, 1_000).default(100).meta({ description: 'How many at most; 100 when it is not said.' })
 export const cursor = z.string().min(1).max(500).optional().meta({ description: '`next` of the page before.' })
 export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'Only what comes behind it.' })
 export const yes = z

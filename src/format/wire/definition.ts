@@ -28,7 +28,7 @@ export const writeTask: (task: TaskDefinition) => JsonObject = raiseTask
 export function readDefinition(document: JsonObject, known: readonly string[] = []): DefinitionRead<PlanDefinition> {
   const isEmpty = Array.isArray(document.tasks) && document.tasks.length === 0
   const text = JSON.stringify({ planfold: 1, ...document, ...(isEmpty ? { tasks: [NONE] } : {}) })
-  const parsed = parsePlan(text, { known })
+  const parsed = parsePlan(text, { known, lenient: true })
   if (parsed.ok) return { ok: true, value: isEmpty ? { ...parsed.definition, tasks: [] } : parsed.definition }
   const faults = parsed.diagnostics.slice(0, FAULTS_MAX).map(({ path = '', message, hint }) => ({
     path,

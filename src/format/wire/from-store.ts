@@ -1,27 +1,61 @@
 // From the bodies of the PlanStore to definitions. Steps stay an outline, word for word, until somebody starts a plan that has no
 // tasks; a task is external, and its sequence orders it among the others. Keys that mean nothing here are kept in `extra`.
+// Which shape a body has is decided here, too: only the PlanStore's own is an outline, every other list of steps is a document.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { slug } from '../dialects/naming.ts'
-import { planSteps } from '../dialects/plan-steps.ts'
+import { isSteps, planSteps } from '../dialects/plan-steps.ts'
+import { isForeignUuid } from '../dialects/plan-steps-words.ts'
+import { isMap, Source } from '../dialects/source.ts'
+import { stepList } from '../dialects/step-list.ts'
+import { todoPlan } from '../dialects/todo-plan.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../parse.ts'
-import type { PlanOfStore } from './plans.ts'
+import { asLiteral } from '../template.ts'
+import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'
 import type { NewTask } from './tasks.ts'
+import type { Fault } from './wire.ts'
 
-/** Is it a body of the PlanStore, and not a document of its own? */
+/**
+ * Is it a body of the PlanStore, and not a document of its own? Its clients say for which goal or by which agent, and add the tasks
+ * themselves later. A list of steps without these is a plan in one of the formats for steps, and its steps are its tasks at once.
+ */
 export function isStorePlan(body: Json): body is JsonObject {
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) return false
+  if (!isMap(body)) return false
   const has = (key: string): boolean => Object.hasOwn(body, key)
   if (has('planfold') || has('nodes') || has('tasks') || has('planfold-template')) return false
-  return (
-    has('goal_id') ||
-    has('agent_id') ||
-    has('plan_type') ||
-    has('current_step') ||
-    Array.isArray((body as JsonObject).steps)
-  )
+  if (has('goal_id') || has('agent_id') || has('current_step')) return true
+  return Array.isArray(body.steps) ? !isSteps(body.steps) : has('plan_type')
+}
+
+/**
+ * An `id` that a client chose is the name; a `name` that cannot be one is then the title. Null when the two do not contradict
+ * each other.
+ */
+export function idFault({
+  id,
+  name,
+}: {
+  readonly id?: string | null | undefined
+  readonly name?: string | null | undefined
+}): Fault | null {
+  if (id == null || name == null || id === name || !isTaskName(name)) return null
+  return {
+    path: 'id',
+    message: `is '${id.slice(0, 60)}', but the name is '${name.slice(0, 60)}'`,
+    hint: 'say one of them: ids are made by the service, and what you call it is its name',
+  }
+}
+
+/** Of a document, whatever its format. Words are its name; a number or a UUID cannot be, and would be found by nobody. */
+export function documentIdFault(body: Json): Fault | null {
+  if (!isMap(body)) return null
+  const { id } = body
+  if (id == null || (typeof id === 'string' && !isForeignUuid(id))) return null
+  const { message, params } = NOT_CHOSEN
+  return { path: 'id', message, hint: params.hint }
 }
 
 /** A draft without tasks. `mark` makes the name its own when the body does not say one. */
@@ -30,8 +64,11 @@ export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
     goal_id: _,
     agent_id: __,
     session_id: ___,
-    status: ____,
+    conversation_id: ____,
+    status: _____,
+    id,
     name,
+    plan_name,
     title,
     description,
     owner,
@@ -39,13 +76,15 @@ export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
     ...rest
   } = body
   const { plan_type, steps, current_step, ...others } = rest
-  const written = name ?? null
+  const called = name ?? plan_name ?? null
+  const written = called !== null && isPlanName(called) ? called : (id ?? called)
   const isName = written !== null && isPlanName(written)
+  const heading = title ?? (called === written && isName ? null : called)
   const words = written ?? title ?? description ?? firstWords(steps ?? []) ?? 'plan'
   const made = `${slug(words) ?? 'plan'}-${mark}`
   return {
     name: (isName ? written : made) as PlanName,
-    ...(title == null ? (written !== null && !isName ? { title: written } : {}) : { title }),
+    ...(heading === null ? {} : { title: heading }),
     ...(description == null ? {} : { goal: description }),
     ...(owner == null ? {} : { owner }),
     ...(labels == null ? {} : { labels }),
@@ -54,7 +93,8 @@ export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
       plan_type: plan_type ?? 'sequential',
       steps: steps ?? [],
       ...(current_step == null ? {} : { current_step }),
-      ...(written !== null && !isName && title != null ? { name: written } : {}),
+      ...(called !== null && called !== heading && !(isName && called === written) ? { name: called } : {}),
+      ...(plan_name != null && name != null && plan_name !== name ? { plan_name } : {}),
       ...(others as JsonObject),
     },
   }
@@ -65,13 +105,19 @@ export function tasksFromSteps(definition: PlanDefinition, check: NonNullable<Pa
   const steps = definition.extra?.steps
   if (!Array.isArray(steps) || steps.length === 0) return null
   const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
-  return parsePlan(text, { dialect: planSteps, fallbackName: definition.name, check })
+  const source = new Source(text)
+  const dialect = STEP_FORMATS.find(one => one.recognises(source)) ?? planSteps
+  return parsePlan(text, { dialect, fallbackName: definition.name, check })
 }
+
+/** The formats that tell their steps by their keys; any other step is one of the PlanStore. */
+const STEP_FORMATS: readonly Dialect[] = [stepList, todoPlan]
 
 type Making<T> = { -readonly [K in keyof T]: T[K] }
 
 /** What a task is made of; every other key is kept beside it. */
 const MEANT: ReadonlySet<string> = new Set([
+  'id',
   'plan_id',
   'status',
   'depends_on',
@@ -88,8 +134,10 @@ const MEANT: ReadonlySet<string> = new Set([
 ] satisfies (keyof NewTask)[])
 
 /** The name that the body says itself; null when one is made for it. */
-export const nameSaid = ({ name }: NewTask): TaskName | null =>
-  typeof name === 'string' && isTaskName(name) ? name : null
+export const nameSaid = ({ name, id }: NewTask): TaskName | null => {
+  if (typeof name === 'string' && isTaskName(name)) return name
+  return typeof id === 'string' && isTaskName(id) ? id : null
+}
 
 /**
  * `needs`: the names of what it depends on, found by whoever knows the plan. `nameOf` makes the name when the body does not say one.
@@ -104,11 +152,9 @@ export function taskFromStore(
   // What comes first in the sequence is offered first.
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
   const said = nameSaid(body)
-  const isTitle = typeof name === 'string' && said === null
-  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
+  const isTitle = typeof name === 'string' && said !== name
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order
-  if (inputs.extra !== undefined) Object.assign(extra, inputs.extra)
   if (isTitle && title != null) extra.name = name
   for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
   const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
@@ -120,20 +166,15 @@ export function taskFromStore(
   made.action = { type: 'external' }
   if (needs.length > 0) made.needs = needs
   if (priority !== 0) made.priority = priority
-  if (inputs.inputs !== undefined) made.inputs = inputs.inputs.inputs
+  if (input_data != null) made.inputs = inputsOf(input_data as JsonObject)
   if (agent_id != null) made.assignee = agent_id
   if (labels != null) made.labels = labels
   if (Object.keys(extra).length > 0) made.extra = extra
   return made as TaskDefinition
 }
 
-/** Data that looks like an expression of ours is data all the same: it is kept where nobody evaluates it. */
-export function inputsOf(data: JsonObject): {
-  readonly inputs?: { readonly inputs: JsonObject }
-  readonly extra?: JsonObject
-} {
-  return JSON.stringify(data).includes('${{') ? { extra: { input_data: data } } : { inputs: { inputs: data } }
-}
+/** Data that looks like an expression of ours is data all the same: whoever claims the task gets it as it was sent. */
+export const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
 
 function firstWords([first]: readonly Json[]): string | null {
   if (typeof first === 'string') return first

@@ -1,7 +1,7 @@
 // The journal of a plan as it stands, what its tasks printed, and every attempt.
 
 import { z } from 'zod'
-import { after, cursor, page, time, whole } from './asking.ts'
+import { after, cursor, limit, page, time } from './asking.ts'
 import { wire } from './wire.ts'
 
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
@@ -20,7 +20,7 @@ export const entryQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only entries behind this version; instead of `cursor`.' }),
-    limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
+    limit,
   }),
 )
 const next = z.string().nullable().meta({ description: 'Hand it back as `cursor`; null at the end.' })
@@ -50,7 +50,7 @@ export const logQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only what comes behind this `seq`; instead of `cursor`.' }),
-    limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }),
+    limit,
     level: z.enum(LEVELS).optional().meta({
       description:
         'Only this level: what was printed is `info`, what went to stderr `warning`, what the engine says `debug`.',
@@ -77,9 +77,7 @@ export const logs = wire(
   }),
 )
 
-export const attemptQuery = wire(
-  z.strictObject({ limit: whole(1, 1_000).optional().meta({ description: 'How many at most.' }), cursor }),
-)
+export const attemptQuery = wire(z.strictObject({ limit, cursor }))
 export const attempts = wire(
   page(
     z.strictObject({

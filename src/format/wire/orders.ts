@@ -64,6 +64,17 @@ const field = z.strictObject({
   pattern: text.exactOptional(),
 })
 
+const conversation = z.strictObject({
+  title: text,
+  message: z
+    .strictObject({
+      role: z.enum(['user', 'agent', 'system']),
+      text: z.string().min(1).max(200_000),
+      data: json.exactOptional(),
+    })
+    .exactOptional(),
+})
+
 const imported = z.strictObject({
   task,
   status: z.enum(['pending', 'completed', 'failed', 'skipped', 'abandoned', 'cancelled']),
@@ -114,6 +125,7 @@ export const ORDERS = {
     agent: reference.exactOptional(),
     taken: z.enum(['refuse', 'number']).exactOptional(),
     source: source.exactOptional(),
+    conversation: conversation.exactOptional(),
     imported: z.array(imported).max(LIST_MAX).exactOptional(),
   }),
   revise: of('revise', {
@@ -149,11 +161,29 @@ export const ORDERS = {
   judge: of('judge', { id: reference, hash: sha256, verdict: z.enum(['accepted', 'declined']), rationale: text }),
   assess: of('assess', { timeoutMs: ms.exactOptional() }),
   append: of('append', { with: text.exactOptional() }),
-  add: of('add', { tasks: z.array(taskDocument).max(LIST_MAX), rationale }),
+  add: of('add', { tasks: z.array(taskDocument).max(LIST_MAX), rationale, expectedRevision }),
   /** `set` is the part of a task document that changes, `unset` the fields of the definition that are taken away. */
-  change: of('change', { task, set: taskDocument, unset: z.array(reference).max(100).exactOptional(), rationale }),
-  remove: of('remove', { tasks, rationale }),
-  reorder: of('reorder', { order: tasks, rationale }),
+  change: of('change', {
+    task,
+    set: taskDocument,
+    unset: z.array(reference).max(100).exactOptional(),
+    extra: jsonObject.exactOptional(),
+    rationale,
+    expectedRevision,
+  }),
+  remove: of('remove', { tasks, rationale, expectedRevision }),
+  reorder: of('reorder', { order: tasks, rationale, expectedRevision }),
+  outline: of('outline', {
+    set: z.strictObject({
+      title: text.nullable().exactOptional(),
+      goal: text.nullable().exactOptional(),
+      owner: text.nullable().exactOptional(),
+      labels: z.array(text).max(LIST_MAX).nullable().exactOptional(),
+    }),
+    extra: jsonObject.exactOptional(),
+    rationale,
+    expectedRevision,
+  }),
   annotate: of('annotate', { set: jsonObject, task: task.exactOptional() }),
   evaluate: of('evaluate', {
     task,

@@ -2,6 +2,7 @@
 // client sends beside them is kept and shown again under `extra`.
 
 import { z } from 'zod'
+import { isReadable } from '../dialects/plan-steps-words.ts'
 import * as part from './asking.ts'
 import * as word from './store-words.ts'
 import { wire } from './wire.ts'
@@ -17,6 +18,17 @@ export const told = z
   })
 const isDate = (text: string): boolean => !Number.isNaN(Date.parse(text.slice(0, 10)))
 
+export const NOT_CHOSEN = {
+  message: 'cannot be chosen: ids are made by the service',
+  params: { hint: "leave it out; to find it by a word of your own, send that as 'name'" },
+}
+
+/** What a client calls what it makes. Ids themselves are made here, so what could never be one is refused. */
+export const chosenId = z
+  .string()
+  .refine((text: string): boolean => isReadable(text), { ...NOT_CHOSEN })
+  .meta({ description: 'A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.' })
+
 /** The body of the PlanStore, by which a plan is told from a document. */
 const storePlan = z.looseObject({
   goal_id: reference.nullish(),
@@ -24,7 +36,10 @@ const storePlan = z.looseObject({
   plan_type: part.line.nullish().meta({ description: '`sequential` when not said, or `parallel`.' }),
   steps: z.array(part.json).nullish().meta({ description: 'The outline, kept word for word.' }),
   session_id: reference.nullish(),
+  conversation_id: reference.nullish().meta({ description: 'The same as `session_id`.' }),
+  id: chosenId.nullish(),
   name: part.line.nullish(),
+  plan_name: part.line.nullish().meta({ description: 'The same as `name`.' }),
   title: part.line.nullish(),
   description: part.text(100_000).nullish(),
   owner: part.line.nullish(),
@@ -59,6 +74,7 @@ export const listQuery = wire(
     goal_id: reference.optional().meta({ description: 'Only those for this goal.' }),
     agent_id: reference.optional().meta({ description: 'Only those this agent is to carry out.' }),
     session_id: reference.optional().meta({ description: 'Only those of this session.' }),
+    conversation_id: reference.optional().meta({ description: 'The same as `session_id`.' }),
     status: word.planStatus.optional(),
     q: part.line.optional().meta({ description: 'Words of its name, title, goal or labels.' }),
     archived: part.yes.meta({ description: 'Only those that were deleted.' }),

@@ -2,7 +2,8 @@
 // canonical word stands beside every word of that dialect, in `state`.
 
 import { z } from 'zod'
-import { cursor, document, json, map, page, time, whole } from './asking.ts'
+import { cursor, document, json, limit, map, page, time, whole } from './asking.ts'
+import { messageSaid } from './sessions.ts'
 import { planState, taskState } from './store-words.ts'
 import { wire } from './wire.ts'
 
@@ -56,9 +57,7 @@ const planShape = z.strictObject({
 export const sessionPlan = wire(planShape, 'SessionPlan')
 export const sessionPlanList = wire(z.array(planShape))
 export const sessionPlanPage = wire(page(planShape))
-export const sessionPlanQuery = wire(
-  z.strictObject({ limit: whole(1, 100).optional().meta({ description: 'How many at most.' }), cursor }),
-)
+export const sessionPlanQuery = wire(z.strictObject({ limit, cursor }))
 
 /** A description, or a whole document: under `document`, or the body itself. */
 export const newSessionPlan = wire(
@@ -67,6 +66,9 @@ export const newSessionPlan = wire(
     auto_execute: z.boolean().optional(),
     name: z.string().max(100).optional(),
     document: document.optional(),
+    message: messageSaid.optional().meta({
+      description: 'Added to the session in the same write: the plan and the message are there, or neither.',
+    }),
   }),
   'NewSessionPlan',
 )
@@ -82,7 +84,7 @@ export const madeSessionPlan = wire(
 export const historyQuery = wire(
   z.strictObject({
     page: whole(1, 1_000_000).optional().meta({ description: 'Counted from 1; a cursor goes before it.' }),
-    limit: whole(1, 100).optional().meta({ description: 'How many at most.' }),
+    limit,
     status: z
       .enum([...PLAN_WORDS, 'running', 'draft', 'active', 'blocked'])
       .optional()

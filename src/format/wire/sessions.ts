@@ -35,12 +35,26 @@ export const newSession = wire(
   'NewSession',
 )
 
+const movedPlan = { plan_id: z.string(), name: z.string() }
+export const sessionMoved = wire(
+  z.strictObject({
+    session_id: z.string(),
+    status: z.enum(['paused', 'resumed']),
+    plans: z.array(z.strictObject({ ...movedPlan, version: z.int() })).meta({ description: 'Those it was done to.' }),
+    refused: z
+      .array(z.strictObject({ ...movedPlan, detail: z.string(), hint: z.string().nullable() }))
+      .meta({ description: 'Those it could not be done to; the others do not wait for them.' }),
+  }),
+  'SessionMoved',
+)
+
 const messageShape = z.strictObject({
   id: z.int().meta({ description: 'Rises with every message of the session; hand it back as `after`.' }),
   session_id: z.string(),
   role,
   text: z.string(),
   data: json.optional(),
+  plan_id: z.string().optional().meta({ description: 'The plan that was made with it.' }),
   by: z.string(),
   at: time,
 })
@@ -53,7 +67,9 @@ export const messageQuery = wire(
     cursor: whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: '`next` of the page before.' }),
   }),
 )
-export const newMessage = wire(
-  z.strictObject({ role: role.default('user'), text: z.string().min(1).max(200_000), data: json.optional() }),
-  'NewMessage',
-)
+export const messageSaid = z.strictObject({
+  role: role.default('user'),
+  text: z.string().min(1).max(200_000),
+  data: json.optional(),
+})
+export const newMessage = wire(messageSaid, 'NewMessage')

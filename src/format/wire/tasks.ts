@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import * as part from './asking.ts'
-import { reference, told } from './plans.ts'
+import { chosenId, reference, told } from './plans.ts'
 import * as word from './store-words.ts'
 import { type Schema, wire } from './wire.ts'
 
@@ -29,6 +29,7 @@ const fields = {
 
 const newTask = z.looseObject({
   plan_id: reference.meta({ description: 'Its plan, by id or name.' }),
+  id: chosenId.nullish(),
   name: part.line.nullish().meta({ description: 'Unique in its plan; made from the description when not said.' }),
   ...fields,
   status: word.taskStatus.nullish(),
@@ -81,7 +82,7 @@ const list = z.strictObject({
   plan_id: reference.optional().meta({ description: 'Only of this plan: its UUID or name.' }),
   agent_id: reference.optional().meta({ description: 'Only what this agent is to do.' }),
   status: word.taskStates.optional(),
-  limit: part.whole(1, 500).optional().meta({ description: 'How many at most.' }),
+  limit: part.limit,
   cursor: part.cursor,
 })
 export const listQuery = wire(list)

@@ -5,6 +5,7 @@
 //                └──signal or deadline──▶ ask, then kill the tree ──▶ exit ──┘               └─▶ interrupted
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { numberOf } from '../../domain/number-of.ts'
 import { shortageKindOf } from '../../domain/shortage.ts'
 import { openGate } from '../../safety/path-gate.ts'
 import { codeOf } from '../../safety/refused.ts'
@@ -97,7 +98,8 @@ async function follow(
   stopDeadline()
   signal.removeEventListener('abort', interrupt)
   const { left } = await (ended ?? endLeft(tree, mark, tools))
-  if (left > 0) tools.log('engine', Buffer.from(`${left} processes of this attempt could not be ended\n`))
+  if (left > 0)
+    tools.log('engine', Buffer.from(`${numberOf(left, 'process', 'processes')} of this attempt could not be ended\n`))
   await child.drain()
   return { why, exit }
 }

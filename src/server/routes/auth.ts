@@ -35,7 +35,7 @@ export const authRoutes: readonly AnyRoute[] = [
         return problem(403, 'cross-site', 'only the page of this service may send a code', {
           hint: 'open the link in a browser; programs use a token',
         })
-      const entered = browsers.enter(call.body.code, from)
+      const entered = await browsers.enter(call.body.code, from)
       return 'cookie' in entered ? { status: 204, headers: { 'set-cookie': entered.cookie } } : entered
     },
   }),

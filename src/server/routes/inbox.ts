@@ -66,7 +66,10 @@ export const inboxRoutes: readonly AnyRoute[] = [
           more: { ...moved, ...held, verdicts: onWire(verdicts), claim_kept: kept },
         })
       }
-      return ok({ id: call.params.id!, answer, told: toldOf(events).map(sentence), ...held, ...moved }, moved.version)
+      return ok(
+        { id: call.params.id!, answer, told: toldOf(events).map(event => sentence(event)), ...held, ...moved },
+        moved.version,
+      )
     },
   }),
   route({

@@ -14,7 +14,6 @@ import { withoutTokens } from '../without-tokens.ts'
 import { ofTask } from './claims.ts'
 
 const noun = 'logs'
-const PAGE = 200
 const LEVEL_OF = { stdout: 'info', stderr: 'warning', engine: 'debug' } as const satisfies {
   readonly [stream in StoredLog['stream']]: (typeof wire.LEVELS)[number]
 }
@@ -30,7 +29,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of it', body: wire.entries } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { cursor, after = cursor ?? 0, limit = PAGE } = call.query
+        const { cursor, after = cursor ?? 0, limit } = call.query
         const entries = await call.rooms.engine.ask({ type: 'entries', plan, after, limit })
         if (entries === null) return gone()
         return ok({ items: entries.map(shown), next: entries.length < limit ? null : String(entries.at(-1)!.version) })
@@ -92,7 +91,7 @@ export const logRoutes: readonly AnyRoute[] = [
 interface LogAsk {
   readonly cursor?: number | undefined
   readonly after?: number | undefined
-  readonly limit?: number | undefined
+  readonly limit: number
   readonly level?: (typeof wire.LEVELS)[number] | undefined
 }
 
@@ -100,7 +99,7 @@ async function logsOf(
   { rooms }: Asking,
   plan: string,
   task: TaskName | undefined,
-  { cursor, after = cursor ?? 0, limit = PAGE, level }: LogAsk,
+  { cursor, after = cursor ?? 0, limit, level }: LogAsk,
 ): Promise<Answer> {
   const chunks = await rooms.engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
   if (chunks === null) return gone()
@@ -119,6 +118,6 @@ async function logsOf(
 function shown(entry: Entry) {
   const { position, plan, version, actor, now, fence, hash } = entry
   const { command, events } = withoutTokens(entry)
-  const told = toldOf(entry.events).map(sentence)
+  const told = toldOf(entry.events).map(event => sentence(event))
   return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
 }

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
+import { type Bearer, guarded } from '../guard.fixture.ts'
 import { type Asked, type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -252,6 +253,47 @@ describe('who comes late', () => {
     await Promise.all(Array.from({ length: 8 }, (_, at) => patch(plan, { [`by_${at}`]: at })))
     const { extra } = (await ask('GET', `/plans/${plan.id}`)).body
     expect(extra).toEqual(Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`by_${at}`, at])))
+  })
+})
+
+describe('many who change an active plan without If-Match', () => {
+  test('20 writers with 15 changes each: 300 of 300, also for those who may not decide at gates', async () => {
+    const guard = guarded()
+    const [olga, root] = [guard.token('olga', 'operator'), guard.token('root', 'admin')]
+    const other = await served({ guard: guard.guard })
+    try {
+      const asked = (who: Bearer, method: string, path: string, body?: object) => other.ask(method, path, body, who)
+      const plan = (await asked(root, 'POST', '/plans', { name: 'busy', goal_id: 'g', steps: STEPS })).body
+      expect((await asked(root, 'PATCH', `/plans/${plan.id}`, { status: 'active' })).status).toBe(200)
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async (_, writer) => {
+          const who = writer % 2 === 0 ? olga : root
+          const seen: number[] = []
+          for (let at = 0; at < 15; at++) {
+            const key = `w${writer}_${at}`
+            const one =
+              at % 4 === 0
+                ? asked(who, 'POST', '/tasks', { plan_id: plan.id, name: `t${writer}-${at}`, description: key })
+                : at % 4 === 1
+                  ? asked(who, 'PATCH', `/tasks/busy:t${writer}-${at - 1}`, { description: key, sequence_order: at })
+                  : at % 4 === 2
+                    ? asked(who, 'PATCH', `/plans/${plan.id}`, { title: key, [key]: at })
+                    : asked(who, 'DELETE', `/tasks/busy:t${writer}-${at - 3}`)
+            seen.push((await one).status)
+          }
+          return seen
+        }),
+      )
+      const of = (writer: readonly number[]) => writer.map(status => (status < 300 ? 'done' : status))
+      expect(statuses.flatMap(of)).toEqual(Array(300).fill('done'))
+      const { items } = (await asked(root, 'GET', `/tasks?plan_id=${plan.id}&limit=100`)).body
+      expect(items).toHaveLength(STEPS.length + 20)
+      const { extra } = (await asked(root, 'GET', `/plans/${plan.id}`)).body
+      expect(Object.keys(extra)).toHaveLength(20 * 4)
+      expect(other.errors).toEqual([])
+    } finally {
+      await other.close()
+    }
   })
 })
 

@@ -1,5 +1,6 @@
 // Plans that change: their status, what a client keeps beside them, their outline, the order of their tasks; and their end.
 
+import { outlinedBy, type PlanChanges } from '../../domain/changed-task.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -10,7 +11,7 @@ import { archivePlan } from '../archiving.ts'
 import type { Call } from '../call.ts'
 import { given } from '../given.ts'
 import { type FoundPlan, findPlan } from '../look-up.ts'
-import { clientSaid, merged, type News, newsIn, takenFrom, withoutEcho } from '../news.ts'
+import { clientSaid, type News, newsIn, takenFrom, withoutEcho } from '../news.ts'
 import { type Asking, gone, order, submit } from '../ordering.ts'
 import { becomes, refuseStatus } from '../plan-status.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
@@ -112,10 +113,9 @@ const KNOWN = {
   // Whoever says a status or a step means it, whatever is so now.
   always: new Set(['status', 'current_step', 'reason', 'expected_revision']),
 }
-const TRIES_MAX = 20
 
 /** Whatever can be refused is looked at before anything is written. */
-async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem | null> {
+async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   const { engine } = call.rooms
   const [summary, current] = [
     await engine.ask({ type: 'summary', plan }),
@@ -127,19 +127,15 @@ async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem
   const news = newsIn(body, shown, KNOWN)
   if (isProblem(news)) return news
   const { status, reason, expected_revision } = body
-  const definition = redefined(current.definition, news)
+  const outline = outlineOf(current.definition, news)
+  const definition = outline === null ? current.definition : outlinedBy(current.definition, outline)
   const refusal =
-    stale(call, summary, expected_revision) ??
-    (status === undefined ? null : refuseStatus(summary, definition ?? current.definition, status))
+    stale(call, summary, expected_revision) ?? (status === undefined ? null : refuseStatus(summary, definition, status))
   if (refusal !== null) return refusal
   let { expectedVersion } = call
-  if (definition !== null) {
-    const what = { type: 'revise', definition, rationale: reason ?? 'changed by a client' } as const
-    // It is made from what was just read: whoever came in between would be undone by it.
-    const seen = { expectedVersion: expectedVersion ?? summary.version }
-    const revised = await submit(call, plan, what, seen)
-    const isOvertaken = !revised.ok && revised.refusal.code === 'conflict' && expectedVersion === undefined
-    if (isOvertaken && tries < TRIES_MAX) return await change(call, plan, tries + 1)
+  if (outline !== null) {
+    const said = { rationale: reason ?? 'changed by a client', ...given({ expectedRevision: expected_revision }) }
+    const revised = await submit(call, plan, { type: 'outline', ...outline, ...said }, given({ expectedVersion }))
     if (!revised.ok) return unsaid(revised.refusal)
     expectedVersion = undefined
   }
@@ -154,16 +150,15 @@ async function change(call: PatchCall, plan: PlanId, tries = 1): Promise<Problem
   return moved !== null && isProblem(moved) ? moved : null
 }
 
-/** The definition with what is new; null when nothing of it is. */
-function redefined(definition: PlanDefinition, { fields, others }: News<wire.PlanPatch>): PlanDefinition | null {
+/** What is new of its definition; null when nothing is. */
+function outlineOf(
+  definition: PlanDefinition,
+  { fields, others }: News<wire.PlanPatch>,
+): { readonly set: PlanChanges; readonly extra: JsonObject } | null {
   const { title, description: goal, owner, labels, plan_type, steps } = fields
-  const said = given({ title, goal, owner, labels }) as JsonObject
+  const set = given({ title, goal, owner, labels })
   const extra = { ...given({ plan_type, steps }), ...takenFrom(definition.extra, others) } as JsonObject
-  if (Object.keys(said).length + Object.keys(extra).length === 0) return null
-  return {
-    ...merged(definition as unknown as JsonObject, said),
-    extra: merged(definition.extra ?? {}, extra),
-  } as unknown as PlanDefinition
+  return Object.keys(set).length + Object.keys(extra).length === 0 ? null : { set, extra }
 }
 
 /** What is kept beside it. */

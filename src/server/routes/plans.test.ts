@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Actor } from '../../domain/id.ts'
+import type { Actor, PlanName, TaskName } from '../../domain/id.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -15,6 +15,7 @@ afterAll(async () => {
 })
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
+const tasksOf = async (plan: string) => (await ask('GET', `/tasks?plan_id=${plan}`)).body.items as { name: string }[]
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const GOAL = '660e8400-e29b-41d4-a716-446655440001'
 const AGENT = '550e8400-e29b-41d4-a716-446655440000'
@@ -32,6 +33,41 @@ tasks:
   - id: second
     needs: [first]
 `
+
+describe('a plan that cannot work', () => {
+  const tasks = [
+    { id: 'a', run: ['ls'], env: { PATH: '.' } },
+    { id: 'b', run: ['ls'], cwd: '/srv', needs: ['gone'] },
+  ]
+
+  test('is not made, and everything that is wrong with it is told at once', async () => {
+    const { status, body } = await ask('POST', '/plans', { planfold: 1, name: 'faulty', tasks })
+    expect({ status, type: body.type }).toEqual({ status: 422, type: 'urn:planfold:problem:invalid-plan' })
+    expect(body.faults.map(({ path }: { path: string }) => path)).toEqual([
+      'tasks[0].env.PATH',
+      'tasks[1].cwd',
+      'tasks[1].needs[0]',
+    ])
+    expect((await ask('GET', '/plans/faulty')).status).toBe(404)
+  })
+
+  test('is not started when it is there already', async () => {
+    const definition = {
+      name: 'stored-faulty' as PlanName,
+      tasks: [{ id: 'b' as TaskName, cwd: '/srv', action: { type: 'run' as const, command: { argv: ['ls'] } } }],
+    }
+    await service.composed.engine.submit(null, { type: 'create', definition }, 'me' as Actor)
+    for (const started of [
+      await ask('PATCH', '/plans/stored-faulty', { status: 'active' }),
+      await ask('POST', '/plans/stored-faulty/execute', {}),
+    ])
+      expect({ status: started.status, faults: started.body.faults }).toMatchObject({
+        status: 422,
+        faults: [{ path: 'tasks.b.cwd', message: expect.stringContaining('no folder inside the workspace') }],
+      })
+    expect((await ask('GET', '/plans/stored-faulty')).body.state).toBe('draft')
+  })
+})
 
 describe('a plan of the PlanStore', () => {
   test('is a draft without tasks, with its steps word for word', async () => {
@@ -219,6 +255,93 @@ describe('a document', () => {
       ['scope', 'external'],
       ['review', 'gate'],
     ])
+  })
+
+  test('of TODO steps with criteria is told by its shape, and plan_name names it (seed 000)', async () => {
+    const { status, body } = await ask('POST', '/plans', {
+      plan_name: 'bird-table',
+      steps: [
+        { id: 'draw', description: 'Draw it to scale', status: 'DONE', acceptance_criteria: ['the roof is drawn'] },
+        {
+          id: 'saw',
+          description: 'Saw the boards',
+          status: 'TODO',
+          acceptance_criteria: ['four boards', 'no splinters'],
+        },
+      ],
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+    expect(body).toMatchObject({ name: 'bird-table', state: 'draft', progress: { total: 2 } })
+    expect(await tasksOf(body.id)).toMatchObject([
+      { name: 'draw', status: 'completed', description: 'Draw it to scale' },
+      { name: 'saw', status: 'pending', depends_on: ['draw'] },
+    ])
+    const { lines } = (await ask('GET', '/plans/bird-table/contract')).body
+    type Line = { task: string; criterion: string }
+    expect(lines.filter((one: Line) => one.task === 'saw').map((one: Line) => one.criterion)).toEqual([
+      'four boards',
+      'no splinters',
+    ])
+  })
+
+  test('of steps with tools, parameters and dependencies is told by its shape (seed 001)', async () => {
+    const { status, body } = await ask('POST', '/plans', {
+      description: 'Mend the gate',
+      steps: [
+        { id: 'look', description: 'Find the hinge', tool: 'search', params: { pattern: 'hinge' } },
+        { id: 'oil', description: 'Oil it', tool: 'bash', params: { drops: 3 }, dependencies: [] },
+        { id: 'close', description: 'Close it', tool: 'bash', dependencies: ['look', 'oil'], max_retries: 2 },
+      ],
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+    expect(await tasksOf(body.id)).toMatchObject([
+      { name: 'look', action: 'external', input_data: { pattern: 'hinge' }, depends_on: [] },
+      { name: 'oil', input_data: { drops: 3 }, depends_on: [] },
+      { name: 'close', depends_on: ['look', 'oil'] },
+    ])
+  })
+
+  test('of steps with actions is a plan of tasks at once; with a goal or an agent it is the outline of the PlanStore (seed 004)', async () => {
+    const steps = [
+      { step: 1, action: 'analyze' },
+      { step: 2, action: 'implement' },
+    ]
+    const whole = (await ask('POST', '/plans', { plan_name: 'whole', steps })).body
+    expect(whole).toMatchObject({ name: 'whole', progress: { total: 2 } })
+    expect((await tasksOf(whole.id)).map(one => one.name)).toEqual(['analyze', 'implement'])
+    const outline = (await ask('POST', '/plans', { plan_name: 'outline', goal_id: GOAL, steps })).body
+    expect(outline).toMatchObject({ name: 'outline', steps, progress: { total: 0 } })
+    // Free steps that no format could read are an outline, too.
+    const free = await ask('POST', '/plans', { name: 'free', steps: [7, { any: 'thing' }] })
+    expect({ status: free.status, steps: free.body.steps }).toEqual({ status: 201, steps: [7, { any: 'thing' }] })
+  })
+
+  test('an outline is started by the rules of the format its steps are written in', async () => {
+    const steps = [
+      { id: 'a', description: 'first', tool: 'grep', params: { q: 1 } },
+      { id: 'b', description: 'second', tool: 'sed', dependencies: [] },
+    ]
+    const made = (await ask('POST', '/plans?start=true', { goal_id: GOAL, steps })).body
+    expect(await tasksOf(made.id)).toMatchObject([
+      { name: 'a', input_data: { q: 1 }, state: 'ready' },
+      { name: 'b', depends_on: [] },
+    ])
+  })
+
+  test('an id that a client chose is its name, or refused; it is never put aside', async () => {
+    const kept = (await ask('POST', '/plans', { id: 'plan-build-search', goal_id: GOAL, name: 'Build the search' }))
+      .body
+    expect(kept).toMatchObject({ name: 'plan-build-search', title: 'Build the search', extra: {} })
+    expect((await ask('GET', '/plans/plan-build-search')).body.id).toBe(kept.id)
+    for (const body of [
+      { id: GOAL, goal_id: GOAL },
+      { id: GOAL, steps: STEPS },
+      { id: 7, planfold: 1, name: 'seven', tasks: [{ id: 'a' }] },
+      { id: 'one', name: 'other', goal_id: GOAL },
+    ]) {
+      const { status, body: told } = await ask('POST', '/plans', body)
+      expect({ status, path: told.faults?.[0]?.path }, JSON.stringify(told)).toEqual({ status: 422, path: 'id' })
+    }
   })
 
   test('may be printed in another format', async () => {

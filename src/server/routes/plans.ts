@@ -6,20 +6,22 @@ import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { successRate } from '../../domain/views/progress.ts'
 import { slug } from '../../format/dialects/naming.ts'
-import { isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
+import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
+import { activePlan } from '../../operations/session-plans.ts'
 import type { MetricRow, PlanRow } from '../../stores/store.ts'
 import type { Call } from '../call.ts'
 import { formatCalled } from '../document.ts'
 import { given } from '../given.ts'
-import { findPlan } from '../look-up.ts'
+import { type FoundPlan, findPlan } from '../look-up.ts'
 import { makePlan, type Wanted } from '../make-plan.ts'
 import { markOf } from '../mark.ts'
 import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
 import { type Answer, asText, ok, route } from '../route.ts'
 import { pageInScope } from '../scope.ts'
+import { isSessionInScope } from '../session-look-up.ts'
 import { planItem, showPlan, showProgress } from '../show-plan.ts'
 
 export const planRoutes = [
@@ -46,7 +48,8 @@ export const planRoutes = [
     query: wire.listQuery,
     answers: { 200: { about: 'a page of them', body: wire.plans } },
     handle: async call => {
-      const { goal_id: goal, agent_id: agent, session_id: session, q: text, status, limit, cursor } = call.query
+      const { goal_id: goal, agent_id: agent, q: text, status, limit, cursor } = call.query
+      const session = call.query.session_id ?? call.query.conversation_id
       const query = given({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
       const page = await pageInScope(
         call,
@@ -62,7 +65,7 @@ export const planRoutes = [
     path: '/plans/:plan',
     right: 'read',
     noun: 'plans',
-    about: 'One plan, by id or name.',
+    about: 'One plan, by id or name; by the id of a session, its active plan.',
     query: wire.oneQuery,
     answers: {
       200: {
@@ -73,7 +76,7 @@ export const planRoutes = [
       },
     },
     handle: async call => {
-      const found = await findPlan(call, call.params.plan!)
+      const found = await planOrActive(call, call.params.plan!)
       if (isProblem(found)) return found
       if (call.query.as !== undefined) return await printPlan(call, found.plan, call.query.as)
       const shown = await showPlan(call, found.plan)
@@ -106,6 +109,14 @@ export const planRoutes = [
   }),
 ]
 
+/** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
+async function planOrActive(call: Call<unknown>, reference: string): Promise<FoundPlan | Problem> {
+  const found = await findPlan(call, reference)
+  if (!isProblem(found) || !isSessionInScope(call, reference)) return found
+  const active = await activePlan(call.rooms.engine, reference)
+  return active === null ? found : { plan: active.id, name: active.name }
+}
+
 type MakeCall = Call<wire.MakeQuery, unknown>
 
 async function asked(call: MakeCall): Promise<Wanted | Problem> {
@@ -114,6 +125,8 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
     const read = wire.planOfStore.read(body)
     return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
   }
+  const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
+  if (foreign !== null) return unfit('body', [foreign])
   const fallback = `plan-${markOf(call)}`
   const sent = text === '' ? '{}' : text
   const document = await call.rooms.documents.run(
@@ -151,6 +164,8 @@ const withShapes = (fault: Problem): Problem =>
   NO_FORMAT.test(fault.problem.hint ?? '') ? { ...fault, problem: { ...fault.problem, hint: SHAPES } } : fault
 
 function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
+  const twoNames = idFault(body)
+  if (twoNames !== null) return unfit('body', [twoNames])
   const status = body.status ?? 'draft'
   if (status !== 'draft' && status !== 'active')
     return unfit('body', [
@@ -169,7 +184,7 @@ function beside({ query }: MakeCall, body: Json): Pick<Wanted, 'goal' | 'agent' 
   return {
     goal: query.goal_id ?? own('goal_id'),
     agent: query.agent_id ?? own('agent_id'),
-    session: query.session_id ?? own('session_id'),
+    session: query.session_id ?? own('session_id') ?? own('conversation_id'),
   }
 }
 

@@ -11,24 +11,23 @@ import {
   historyQuery,
   madeSessionPlan,
   newSessionPlan,
+  sessionPlan,
   sessionPlanList,
   sessionPlanPage,
   sessionPlanQuery,
 } from '../../format/wire/session-plans.ts'
-import type { PlanRow } from '../../stores/store.ts'
+import { activePlan } from '../../operations/session-plans.ts'
+import type { Message, PlanRow } from '../../stores/store.ts'
 import { given } from '../given.ts'
 import { iso, isoOrNull } from '../on-wire.ts'
 import { type Asking, gone, order, orderAlso } from '../ordering.ts'
-import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { textOf } from '../revision-text.ts'
 import { LIMITS, type ServerRooms } from '../rooms.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
 import { isSessionInScope, isSessionKnown, noSession, sessionIdFault } from '../session-look-up.ts'
 import { descriptionOf, meantBy, showSessionPlan } from '../show-session-plan.ts'
-
-const LISTED = 50
-const ON_A_PAGE = 20
 
 const make = {
   method: 'POST',
@@ -54,9 +53,9 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         if (!isSessionInScope(call, session)) return noSession(session)
         const meant = await meantPlan(call.rooms, body as JsonObject, session)
         if (isProblem(meant)) return meant
-        const closed = await openIfNew(call, session, meant.title)
-        if (closed !== null) return closed
-        const made = await order(call, null, meant.order)
+        const { message } = body
+        const said = message === undefined ? {} : { message: message as Message }
+        const made = await order(call, null, { ...meant.order, conversation: { title: meant.title, ...said } })
         if (isProblem(made)) return made
         const isToRun = body.auto_execute === true
         const started = isToRun ? await orderAlso(call, made.plan, { type: 'start' }, 'start') : null
@@ -72,6 +71,29 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
           `/plans/${made.plan}`,
           shown.version,
         )
+      },
+    }),
+  ),
+  ...['/session/:session/plan', '/sessions/:session/plan'].map(path =>
+    route({
+      method: 'GET',
+      path,
+      right: 'read',
+      noun: 'sessions',
+      about: 'The active plan of a session: the one under way that moved last, else the draft that was made last.',
+      answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
+      handle: async call => {
+        const session = call.params.session!
+        if (!(await isSessionKnown(call, session))) return noSession(session)
+        const { engine } = call.rooms
+        const row = await activePlan(engine, session)
+        if (row === null)
+          return notFound(
+            `no plan of the session '${session}' is under way or waits to be started`,
+            `look at those that have ended: GET /sessions/${session}/plans`,
+          )
+        const shown = await showSessionPlan(engine, row.id)
+        return shown === null ? gone() : ok(shown, shown.version)
       },
     }),
   ),
@@ -117,7 +139,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const { rooms, query } = call
         const session = call.params.session!
         if (!(await isSessionKnown(call, session))) return noSession(session)
-        const { status, search, cursor, page = 1, limit = ON_A_PAGE } = query
+        const { status, search, cursor, page = 1, limit } = query
         const ask: HistoryAsk = {
           session,
           statuses: status === undefined ? null : meantBy(status),
@@ -139,7 +161,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
 
 async function plansOf(
   call: Parameters<typeof isSessionKnown>[0] & Pick<Asking, 'params'>,
-  { limit = LISTED, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ) {
   const session = call.params.session!
   if (!(await isSessionKnown(call, session))) return noSession(session)
@@ -167,20 +189,6 @@ function remembered(row: PlanRow, now: number) {
   }
 }
 
-/** Null when it is open. */
-async function openIfNew({ rooms, who }: Asking, session: string, title: string): Promise<Problem | null> {
-  const row = await rooms.engine.sessions.get(session)
-  if (row?.status === 'closed')
-    return problem(409, 'illegal-transition', `the session '${session}' is closed`, {
-      hint: 'open another one: POST /sessions',
-      allowed: [],
-    })
-  const opened = [{ type: 'session.opened', title }] as const
-  // Somebody else may open it at the same time; then it is open.
-  if (row === null) await rooms.engine.sessions.append(session, opened, { actor: who.actor, expectedVersion: 0 })
-  return null
-}
-
 interface Meant {
   readonly order: Extract<Order, { readonly type: 'create' }>
   /** What the session is called when it is opened by it. */
@@ -191,7 +199,7 @@ interface Meant {
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
 
 async function meantPlan({ documents }: ServerRooms, body: JsonObject, session: string): Promise<Meant | Problem> {
-  const { auto_execute: _, document, ...rest } = body
+  const { auto_execute: _, message: __, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)
   if (written === undefined) return ofDescription(rest, session)

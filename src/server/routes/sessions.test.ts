@@ -4,12 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
 import { external, plan } from '../../testing/index.ts'
 import { type Served, served } from '../server.fixture.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
-import { sessionRoutes } from './sessions.ts'
 
 let service: Served
 beforeAll(async () => {
-  service = await served({ routes: [...sessionRoutes, ...sessionPlanRoutes] })
+  service = await served()
 })
 afterAll(async () => {
   expect(service.errors).toEqual([])
@@ -73,6 +71,83 @@ describe('a closed session', () => {
   })
 })
 
+describe('the active plan of a session', () => {
+  const held = async (name: string) => (await service.ask('GET', `/plans/${name}`)).body.state
+  const document = (name: string) => ({ planfold: 1, name, tasks: [{ id: 'work' }] })
+  const make = async (name: string, auto_execute: boolean) =>
+    await service.ask('POST', '/sessions/desk/plans', { document: document(name), auto_execute })
+
+  test('is the one under way that moved last, else the latest draft; found by its conversation', async () => {
+    expect((await service.ask('GET', '/sessions/desk/plan')).status).toBe(404)
+    await make('desk-1', false)
+    await make('desk-2', false)
+    expect((await service.ask('GET', '/sessions/desk/plan')).body.name).toBe('desk-2')
+    expect((await service.ask('POST', '/plans/desk-1/execute')).body).toMatchObject({ state: 'active' })
+    for (const path of ['/sessions/desk/plan', '/api/session/desk/plan', '/plans/desk'])
+      expect((await service.ask('GET', path)).body.name, path).toBe('desk-1')
+    const listed = await service.ask('GET', '/plans?conversation_id=desk')
+    expect(listed.body.items.map((one: { name: string }) => one.name)).toEqual(['desk-2', 'desk-1'])
+    // A plan of this name comes before the session of this id.
+    await service.ask('POST', '/plans', document('desk'))
+    expect((await service.ask('GET', '/plans/desk')).body.session_id).toBeNull()
+  })
+
+  test('is paused and resumed with all others of the session; drafts and other sessions stay as they are', async () => {
+    await make('desk-3', true)
+    await service.ask('POST', '/sessions/elsewhere/plans', { document: document('not-here'), auto_execute: true })
+    const paused = await service.ask('POST', '/sessions/desk/pause', { reason: 'lunch' })
+    expect(paused.body).toMatchObject({
+      session_id: 'desk',
+      status: 'paused',
+      plans: [{ name: 'desk-3' }, { name: 'desk-1' }],
+      refused: [],
+    })
+    const states = async () => [
+      await held('desk-1'),
+      await held('desk-2'),
+      await held('desk-3'),
+      await held('not-here'),
+    ]
+    expect(await states()).toEqual(['paused', 'draft', 'paused', 'active'])
+    expect((await service.ask('GET', '/plans/desk-3')).body.reason).toBe('lunch')
+    // What is paused stays the active plan, and pausing once more finds nothing.
+    expect((await service.ask('GET', '/sessions/desk/plan')).body.state).toBe('paused')
+    expect((await service.ask('POST', '/session/desk/pause', {})).body.plans).toEqual([])
+    expect((await service.ask('POST', '/session/desk/resume')).body.plans).toHaveLength(2)
+    expect(await states()).toEqual(['active', 'draft', 'active', 'active'])
+    for (const verb of ['pause', 'resume'])
+      expect((await service.ask('POST', `/sessions/nobody/${verb}`, verb === 'pause' ? {} : undefined)).status).toBe(
+        404,
+      )
+  })
+})
+
+describe('a plan and a message', () => {
+  test('are written together, and the message names the plan', async () => {
+    const message = { role: 'agent', text: 'I will do it so', data: { tokens: 7 } }
+    const body = { description: 'Paint the shed', message }
+    const { status, body: made } = await service.ask('POST', '/sessions/shed/plans', body, {
+      'idempotency-key': 'shed-1',
+    })
+    expect(status).toBe(201)
+    expect((await service.ask('GET', '/sessions/shed/messages')).body.items).toMatchObject([
+      { ...message, plan_id: made.id, session_id: 'shed' },
+    ])
+    const again = await service.ask('POST', '/sessions/shed/plans', body, { 'idempotency-key': 'shed-1' })
+    expect(again.body).toMatchObject({ id: made.id, replayed: true })
+    expect((await service.ask('GET', '/sessions/shed')).body.messages).toBe(1)
+  })
+
+  test('are not written when either is wrong', async () => {
+    for (const body of [
+      { description: 'x', message: { text: '' } },
+      { document: 'planfold: 1\nname: bad\ntasks: [{ id: a, needs: [b] }]\n', message: { text: 'hi' } },
+    ])
+      expect((await service.ask('POST', '/sessions/nothing/plans', body)).status).toBe(422)
+    expect((await service.ask('GET', '/sessions/nothing')).status).toBe(404)
+  })
+})
+
 describe('plans of a session', () => {
   test('a description is one task to be claimed, and says that nobody planned it', async () => {
     const { status, body } = await service.ask('POST', '/api/session/s1/plan', {
@@ -131,7 +206,7 @@ describe('plans of a session', () => {
       document: { planfold: 1, name: 'bad', tasks: [{ id: 'a', needs: ['b'] }] },
     })
     expect(status).toBe(422)
-    expect(body.faults[0]).toMatchObject({ path: 'tasks[0].needs', line: expect.any(Number) })
+    expect(body.faults[0]).toMatchObject({ path: 'tasks[0].needs[0]', line: expect.any(Number) })
     expect((await service.ask('GET', '/session/s3/plans')).status).toBe(404)
     expect((await service.ask('POST', '/session/s3/plan', {})).body.faults[0].path).toBe('description')
     expect((await service.ask('POST', '/session/s3/plan', { description: 'x', x: 1 })).body.faults[0].path).toBe('x')

@@ -1,5 +1,6 @@
 // Sessions: what groups the plans and messages of one conversation.
 
+import { pauseBody } from '../../format/wire/plan-verbs.ts'
 import {
   message,
   messageQuery,
@@ -7,15 +8,26 @@ import {
   newMessage,
   newSession,
   session,
+  sessionMoved,
   sessionQuery,
   sessions,
 } from '../../format/wire/sessions.ts'
+import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
 import { given } from '../given.ts'
+import { inOurWords } from '../hint-words.ts'
 import { iso } from '../on-wire.ts'
+import { type Asking, submit } from '../ordering.ts'
 import { isProblem, problem, refused } from '../problem.ts'
-import { type AnyRoute, created, ok, route } from '../route.ts'
-import { findSession, isSessionInScope, onceFor, sessionIdFault } from '../session-look-up.ts'
+import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
+import {
+  findSession,
+  isSessionInScope,
+  isSessionKnown,
+  noSession,
+  onceFor,
+  sessionIdFault,
+} from '../session-look-up.ts'
 
 /** Both are meant: the plural is ours, the singular is that of clients that were there before. */
 const AT = ['/sessions/:session', '/session/:session'] as const
@@ -115,6 +127,29 @@ export const sessionRoutes: readonly AnyRoute[] = [
     }),
     route({
       method: 'POST',
+      path: `${path}/pause`,
+      right: 'operate',
+      noun: 'sessions',
+      about: 'Holds every plan of the session that is under way.',
+      body: pauseBody,
+      answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
+      handle: async call => {
+        const { reason, force } = call.body
+        const said = { ...given({ reason }), ...(force === true ? { force } : {}) } as const
+        return await moveSession(call, 'paused', room => pauseSession(room, call.params.session!, said))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/resume`,
+      right: 'operate',
+      noun: 'sessions',
+      about: 'Goes on with every plan of the session that is paused.',
+      answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
+      handle: async call => await moveSession(call, 'resumed', room => resumeSession(room, call.params.session!)),
+    }),
+    route({
+      method: 'POST',
       path: `${path}/close`,
       right: 'operate',
       noun: 'sessions',
@@ -147,7 +182,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
         const { rooms, query, params } = call
         const row = await findSession(call, params.session!)
         if (isProblem(row)) return row
-        const wanted = query.limit ?? 100
+        const wanted = query.limit
         const from = query.cursor ?? query.after ?? 0
         const entries = await rooms.engine.sessions.read(row.id, { after: from, limit: wanted })
         const items = entries.flatMap(entry =>
@@ -160,6 +195,26 @@ export const sessionRoutes: readonly AnyRoute[] = [
   ]),
 ]
 
+async function moveSession(
+  call: Asking,
+  status: 'paused' | 'resumed',
+  move: (room: SessionRoom) => Promise<SessionMoved>,
+): Promise<Answer> {
+  const session = call.params.session!
+  if (!(await isSessionKnown(call, session))) return noSession(session)
+  const { engine } = call.rooms
+  const { moved, refused: left } = await move({ engine, submit: async (plan, what) => await submit(call, plan, what) })
+  return ok({
+    session_id: session,
+    status,
+    plans: moved.map(({ plan, name, version }) => ({ plan_id: plan, name, version })),
+    refused: left.map(({ plan, name, refusal }) => {
+      const { detail, hint } = refused(inOurWords(refusal, plan)).problem
+      return { plan_id: plan, name, detail, hint: hint ?? null }
+    }),
+  })
+}
+
 function shown({ id, title, status, messages, version, createdAt, updatedAt }: SessionRow) {
   return { id, title, status, messages, version, created_at: iso(createdAt), updated_at: iso(updatedAt) }
 }
@@ -168,13 +223,14 @@ type Entry = Awaited<ReturnType<Parameters<typeof findSession>[0]['rooms']['engi
 
 function shownMessage(session: string, { version, at, actor, event }: Entry) {
   if (event.type !== 'message.added') throw new Error('bug: only messages are shown as such')
-  const { role, text, data } = event
+  const { role, text, data, plan } = event
   return {
     id: version,
     session_id: session,
     role,
     text,
     ...(data === undefined ? {} : { data }),
+    ...(plan === undefined ? {} : { plan_id: plan }),
     by: actor,
     at: iso(at),
   }

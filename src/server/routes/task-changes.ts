@@ -149,11 +149,12 @@ async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accep
   const refusal =
     stale(call, summary, expected_revision) ?? (wanted === null ? null : refuseTaskStatus(standing, wanted))
   if (refusal !== null) return refusal
-  const set = await changesOf(call, plan, record, news)
-  if (isProblem(set)) return set
+  const changes = await changesOf(call, plan, record, news)
+  if (isProblem(changes)) return changes
   let { expectedVersion } = call
-  if (Object.keys(set).length > 0) {
-    const changed = await submit(call, plan, { type: 'change', task, set }, given({ expectedVersion }))
+  if (Object.keys(changes.set).length + Object.keys(changes.extra).length > 0) {
+    const what = { type: 'change', task, ...changes, ...given({ expectedRevision: expected_revision }) } as const
+    const changed = await submit(call, plan, what, given({ expectedVersion }))
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
@@ -183,27 +184,28 @@ async function changesOf(
   plan: PlanId,
   { definition }: TaskRecord,
   { fields, others }: News<wire.TaskPatch>,
-): Promise<TaskChanges | Problem> {
+): Promise<{ readonly set: TaskChanges; readonly extra: JsonObject } | Problem> {
   const { agent_id, title, description, task_type, input_data, labels, depends_on, dependencies } = fields
   const { needs, faults } = await needsMeant(call, plan, depends_on ?? dependencies, 'depends_on')
   if (faults.length > 0) return unfit('body', faults)
   const isNeeding = depends_on !== undefined || dependencies !== undefined
-  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
   const { sequence_order } = fields
   const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
-  const extra = merged(definition.extra ?? {}, {
+  const extra = {
     ...given({ sequence_order }),
-    ...(input_data === undefined ? {} : { input_data: inputs.extra?.input_data ?? null }),
+    // Where an earlier release kept data that looked like an expression.
+    ...(input_data === undefined ? {} : { input_data: null }),
     ...takenFrom(definition.extra, others),
-  } as JsonObject)
-  const isOther = JSON.stringify(extra) !== JSON.stringify(definition.extra ?? {})
-  return {
+  } as JsonObject
+  const before = definition.extra ?? {}
+  const isOther = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
+  const set = {
     ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
     ...given({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
-    ...(input_data === undefined ? {} : { inputs: inputs.inputs?.inputs ?? null }),
-    ...(isOther ? { extra: Object.keys(extra).length === 0 ? null : extra } : {}),
+    ...(input_data === undefined ? {} : { inputs: input_data === null ? null : inputsOf(input_data as JsonObject) }),
   }
+  return { set, extra: isOther ? extra : {} }
 }
 
 /** What is kept beside it. What a task that has ended left behind stands in its outputs, until somebody says otherwise. */

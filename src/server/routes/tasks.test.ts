@@ -117,6 +117,33 @@ describe('a task', () => {
     })
   })
 
+  test('whoever claims a task gets the data of a client as it was sent', async () => {
+    const sent = { text: '${{ tasks.nobody.outputs.x }}', twice: ['$${{ a }}', { deep: 'plain ${{' }], other: 1 }
+    const one = await task(await plan(), { input_data: sent })
+    expect(one.input_data).toEqual(sent)
+    const { body } = await patch(one, { status: 'running' })
+    expect(body).toMatchObject({ status: 'running', input_data: sent })
+    const found = await service.composed.engine.ask({ type: 'briefing', plan: one.plan_id, task: one.name })
+    expect(found).toMatchObject({ inputs: sent, unresolved: [] })
+  })
+
+  test('an id that a client chose is its name, or refused; it is never put aside', async () => {
+    const of = await plan()
+    const kept = await ask('POST', '/tasks', { plan_id: of.id, id: 'weigh', name: 'Weigh the parcels' })
+    expect(kept.body).toMatchObject({ name: 'weigh', title: 'Weigh the parcels', extra: {} })
+    expect((await ask('GET', `/tasks/${of.name}:weigh`)).body.id).toBe(kept.body.id)
+    const uuid = '880e8400-e29b-41d4-a716-446655440003'
+    for (const [sent, path] of [
+      [{ id: uuid }, 'id'],
+      [{ id: 'one', name: 'other' }, 'id'],
+      [{ tasks: [{ name: 'fine' }, { id: uuid }] }, 'tasks[1].id'],
+    ] as const) {
+      const { status, body } = await ask('POST', '/tasks', { plan_id: of.id, ...sent })
+      expect({ status, path: body.faults?.[0]?.path }, JSON.stringify(body)).toEqual({ status: 422, path })
+    }
+    expect((await ask('GET', `/tasks?plan_id=${of.id}`)).body.items).toHaveLength(1)
+  })
+
   test('regression 8 over HTTP: a name that is taken is told precisely, and nothing is written', async () => {
     const of = await plan()
     await task(of, { name: 'taken' })
@@ -289,7 +316,7 @@ describe('lists', () => {
     expect(names((await ask('GET', '/tasks?agent_id=narrow-agent')).body.items)).toEqual(['b', 'a'])
   })
 
-  test.each(['plan_id=nowhere', 'status=unheard', 'limit=501', 'x=1', 'cursor=rubbish'])('refuse ?%s', async query => {
+  test.each(['plan_id=nowhere', 'status=unheard', 'limit=1001', 'x=1', 'cursor=rubbish'])('refuse ?%s', async query => {
     expect((await ask('GET', `/tasks?${query}`)).status).toBe(query.startsWith('plan_id') ? 404 : 422)
   })
 })

@@ -2,7 +2,7 @@
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { SATISFIES } from '../../domain/status.ts'
-import { nameSaid, taskFromStore } from '../../format/wire/from-store.ts'
+import { idFault, nameSaid, taskFromStore } from '../../format/wire/from-store.ts'
 import { taskWord } from '../../format/wire/store-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
@@ -171,6 +171,8 @@ async function needsOf(
     const key = one.depends_on == null ? 'dependencies' : 'depends_on'
     const { needs, faults: wrong } = await needsMeant(call, plan, one[key], `${at(index)}${key}`)
     faults.push(...wrong)
+    const twoNames = idFault(one)
+    if (twoNames !== null) faults.push({ ...twoNames, path: `${at(index)}id` })
     if (one.status != null && one.status !== 'pending')
       faults.push({
         path: `${at(index)}status`,
@@ -182,10 +184,8 @@ async function needsOf(
   return faults.length === 0 ? found : unfit('body', faults)
 }
 
-const LIMIT_DEFAULT = 100
-
 async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
-  const { plan_id, agent_id: assignee, status: statuses, limit = LIMIT_DEFAULT, cursor } = call.query
+  const { plan_id, agent_id: assignee, status: statuses, limit, cursor } = call.query
   const plan = plan_id === undefined ? null : await findPlan(call, plan_id)
   if (plan !== null && isProblem(plan)) return plan
   const where =

@@ -1,7 +1,6 @@
 // Templates: the stock ones and those saved here, and the plans that are made of them.
 
 import { join } from 'node:path'
-import { checkGraph } from '../../domain/graph.ts'
 import { isPlanName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { writtenTasks } from '../../domain/structure.ts'
@@ -11,6 +10,7 @@ import { instantiate } from '../../format/templates/instantiate.ts'
 import { saveTemplate } from '../../format/templates/save.ts'
 import { type Shelved, shelfWith, shelve, takeDown } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
+import { checkPlan } from '../../operations/check-plan.ts'
 import { faulty } from '../document.ts'
 import { findPlan } from '../look-up.ts'
 import { makePlan } from '../make-plan.ts'
@@ -89,7 +89,7 @@ export const templateRoutes = [
       const { values = {}, name, goal_id, agent_id, session_id, start = false } = call.body
       if (name !== undefined && !isPlanName(name))
         return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' }])
-      const made = instantiate(found.template, values, { check: checkGraph, ...(name === undefined ? {} : { name }) })
+      const made = instantiate(found.template, values, { check: checkPlan, ...(name === undefined ? {} : { name }) })
       if (!made.ok && made.problems.length > 0)
         return unfit(
           'body',

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
 import { type PlanId, taskId } from '../../domain/id.ts'
+import { refuse } from '../../domain/refusal.ts'
 import { name, numberedPlanId, numberedSha, succeeded } from '../../testing/index.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
@@ -114,6 +115,35 @@ export function appendingContract(what: string, setup: Setup): void {
       const updates = await Promise.all(texts.map(text => store.update(id, { type: 'note', text }, { actor: ana })))
       expect(updates.map(updated => ok(updated).version)).toEqual(texts.map((_, at) => at + 2))
       expect(commits() - before).toBe(1)
+    })
+
+    it('what is worked out inside the transaction is worked out from what the one before it wrote', async () => {
+      const { store, commits } = await one(setup)
+      const id = await given(store, two('first'))
+      const before = commits()
+      const seen: number[] = []
+      const updates = await Promise.all(
+        Array.from({ length: 10 }, () =>
+          store.updateFrom(
+            id,
+            ({ version }) => {
+              seen.push(version)
+              return version === 4 ? refuse('not-allowed', 'not at four') : { type: 'note', text: `behind ${version}` }
+            },
+            { actor: ana },
+          ),
+        ),
+      )
+      // Refused, nothing is written, so everybody behind finds the same.
+      expect(updates.map(updated => (updated.ok ? updated.version : updated.refusal.code))).toEqual([
+        2,
+        3,
+        4,
+        ...Array(7).fill('not-allowed'),
+      ])
+      expect([seen, commits() - before]).toEqual([[1, 2, 3, ...Array(7).fill(4)], 1])
+      const late = await store.updateFrom(id, () => ({ type: 'start' }), { actor: ana, expectedVersion: 7 })
+      expect(late).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     })
 
     it('a refused update does not disturb the others in its commit', async () => {

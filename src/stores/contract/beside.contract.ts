@@ -1,9 +1,9 @@
 // What stands beside the journal: claims, task output, sessions and goals.
 
 import { describe, expect, it } from 'vitest'
-import { external, name, numberedPlanId, plan, succeeded } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, succeeded } from '../../testing/index.ts'
 import { BadCursor, type LogChunk } from '../store.ts'
-import { ana, given, must, one, type Setup, two } from './harness.contract.ts'
+import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function besideContract(what: string, setup: Setup): void {
   describe(`${what}: claims, output, streams`, () => {
@@ -115,6 +115,34 @@ export function besideContract(what: string, setup: Setup): void {
         { version: 3, at: clock.wall, actor: 'ana', event: message },
       ])
       expect(await store.sessions.get('s2')).toBeNull()
+      expect((await store.check()).faults).toEqual([])
+    })
+
+    it('a plan and what is said with it are one write: both are there, or neither', async () => {
+      const { store } = await one(setup)
+      const message = { role: 'agent', text: 'here is the plan' } as const
+      const make = (number: number, called: string, session = 's1') =>
+        store.create(
+          { type: 'create', plan: numberedPlanId(number), definition: two(called), hash: numberedSha(1), session },
+          ana,
+          { once: { key: `k${number}`, hash: numberedSha(number) }, conversation: { title: 'Talk', message } },
+        )
+      const made = ok(await make(1, 'first'))
+      expect(await store.sessions.get('s1')).toMatchObject({ title: 'Talk', messages: 1, version: 2 })
+      expect((await store.sessions.read('s1')).map(({ event }) => event)).toEqual([
+        { type: 'session.opened', title: 'Talk' },
+        { type: 'message.added', ...message, plan: made.state.id },
+      ])
+      // Asked again under its key, nothing is said twice.
+      expect(await make(1, 'first')).toMatchObject({ ok: true, replayed: true })
+      // A plan that is refused leaves no message, and no session.
+      expect(await make(2, 'first', 's2')).toMatchObject({ ok: false, refusal: { code: 'exists' } })
+      expect(await store.sessions.get('s2')).toBeNull()
+      expect(await store.sessions.get('s1')).toMatchObject({ messages: 1 })
+      // Where nothing can be said, no plan is made.
+      await store.sessions.append('s1', [{ type: 'session.closed' }], { actor: ana })
+      expect(await make(3, 'third')).toMatchObject({ ok: false, refusal: { code: 'illegal-transition' } })
+      expect(await store.find('third')).toBeNull()
       expect((await store.check()).faults).toEqual([])
     })
 

@@ -11,7 +11,7 @@ import type { Transactions } from '../tables.ts'
 import { BlobsFiles, type BlobsOptions } from './blobs.ts'
 import { temporaryFolder } from './store-sqlite.fixture.ts'
 
-const RUNS = Number(process.env.PLANFOLD_COLLECTIONS ?? 150)
+const RUNS = Number(process.env.PLANFOLD_COLLECTIONS ?? 50)
 let number = 0
 
 function setup(options: Partial<BlobsOptions> = {}) {

@@ -110,9 +110,7 @@ export class SqliteProjections {
 
   /** Writes only the rows that differ: a definition may be large and its change small. */
   #replaceTasks(no: number, state: PlanState): void {
-    const there = new Map<number, TaskRecord>()
-    for (const row of this.#sql.prepare('SELECT * FROM tasks WHERE plan_no = ?').all(no))
-      there.set(row.ordinal as number, taskOf(row))
+    const there = this.#storedTasks(no)
     for (const task of state.order) {
       const record = taskRecord(task)
       const before = there.get(record.ordinal)
@@ -125,6 +123,17 @@ export class SqliteProjections {
       this.#sql.prepare('DELETE FROM tasks WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
       this.#sql.prepare('DELETE FROM earlier_attempts WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
     }
+  }
+
+  /** Read as one text: 300 rows of 12 columns one by one take nine times as long. */
+  #storedTasks(no: number): Map<number, TaskRecord> {
+    const [text] = this.#sql
+      .prepareLists(`SELECT json_group_array(json_object('ordinal', ordinal, 'sequence', sequence, 'added_at', added_at,
+        'name', name, 'title', title, 'kind', kind, 'assignee', assignee, 'status', status, 'visit', visit,
+        'attempt', attempt, 'started_at', started_at, 'ended_at', ended_at)) FROM tasks WHERE plan_no = ?`)
+      .get(no)!
+    const rows = JSON.parse(text as string) as readonly Row[]
+    return new Map(rows.map(row => [row.ordinal as number, taskOf(row)]))
   }
 
   #add(no: number, record: TaskRecord): void {

@@ -101,8 +101,9 @@ describe('every kind of repository', () => {
       pushed: null,
     })
     expect(no(await git.ensureBranch({ ...owner, base: 'HEAD', at: AT }))).toMatch(
-      /no commit.*git commit --allow-empty/,
+      /has no commits yet.*git commit --allow-empty/,
     )
+    expect(no(await git.ensureBranch({ ...owner, base: 'HEAD~1', at: AT }))).toMatch(/has no commits yet/)
     expect(no(await git.commitPaths(commitOf({ x: text('x') })))).toMatch(/no branch/)
     expect(fingerprint(root)).toEqual(before)
   })

@@ -2,6 +2,7 @@
 // gives the same text. Everything put in was written by others, so it cannot become a heading, a link, an image, HTML, a
 // mention or a reference to an issue.
 
+import { numberOf } from '../../domain/number-of.ts'
 import type { FileStat } from './git.ts'
 import { oneLine } from './message.ts'
 
@@ -43,7 +44,7 @@ export function prText(facts: PrFacts): PrText {
   const sum = (count: 'added' | 'removed') => files.reduce((total, file) => total + (file[count] ?? 0), 0)
   const sections = [
     plan.goal === undefined || oneLine(plan.goal) === '' ? '' : `${escaped(plan.goal)}`,
-    `Plan ${code(plan.name)}: ${escaped(plan.status)}, ${done} of ${tasks.length} tasks completed.`,
+    `Plan ${code(plan.name)}: ${escaped(plan.status)}, ${done} of ${numberOf(tasks.length, 'task')} completed.`,
     section('Tasks', tasks.map(taskLine)),
     section('Checks', tasks.flatMap(checkLines)),
     section(

@@ -107,8 +107,9 @@ export class Repository {
   async demandCommit(revision: string): Promise<Oid> {
     const found = await this.commitOf(revision)
     if (found !== null) return found
-    const hint =
-      revision === 'HEAD' ? 'Make a first commit: git commit --allow-empty.' : 'Name a branch, a tag or a commit.'
+    if ((await this.git(['rev-list', '--all', '--max-count=1'])).stdout.length === 0)
+      refuse('logic', 'The repository has no commits yet.', 'Make a first commit: git commit --allow-empty.')
+    const hint = revision === 'HEAD' ? 'Switch to a branch that has one.' : 'Name a branch, a tag or a commit.'
     return refuse('logic', `The repository has no commit ${JSON.stringify(revision.slice(0, 100))}.`, hint)
   }
 

@@ -2,6 +2,7 @@
 // a backup ref holds it; then the branch is moved by compare-and-swap. Cut off anywhere, a second run with the same time
 // finds what was done and answers with the same operations.
 
+import { numberOf } from '../../domain/number-of.ts'
 import type { Failure } from '../../domain/result.ts'
 import { failure, failureOf, refuse } from '../../safety/refused.ts'
 import { createCommit, trailersOf } from './commit.ts'
@@ -141,7 +142,7 @@ async function revert(repository: Repository, request: RollbackRequest, step: Ro
   }
   const list = chainOf(request.operations, ref).filter(each => each.before !== null)
   const body = list.map(each => `This reverts commit ${each.after}.`).join('\n')
-  const text = commitMessage({ kind: 'fix', title: `take back ${list.length} commits`, body })
+  const text = commitMessage({ kind: 'fix', title: `take back ${numberOf(list.length, 'commit')}`, body })
   const message = withTrailers(text, trailersOf({ plan, name, actor }))
   const commit: Oid = await createCommit(repository, { tree: reverted.tree, parents: [tip], message, at })
   await stageInOurs(repository, plan, { ref, from: tip, to: commit })

@@ -5,10 +5,10 @@ import { gitOf } from '../../git-action.ts'
 import type { TaskDefinition } from '../../plan.ts'
 import { suggest } from '../../suggest.ts'
 import type { Finding } from '../finding.ts'
-import type { Look, OutputRead } from '../look.ts'
+import type { Ground, OutputRead } from '../look.ts'
 import { isUndoing } from '../work-graph.ts'
 
-export function* contracts({ graph, ancestry, options }: Look): Iterable<Finding> {
+export function* contracts({ graph, ancestry, options }: Ground): Iterable<Finding> {
   for (const read of options.reads ?? []) {
     const at = graph.at.get(read.producer)
     // A task that is not there is told when the document is read.
@@ -35,7 +35,7 @@ export function* contracts({ graph, ancestry, options }: Look): Iterable<Finding
     if (ancestry.before(at, reader, 'any') !== false) continue
     yield finding(read, {
       code: 'output-too-early',
-      severity: 'warning',
+      severity: 'error',
       message: `${who(read)} reads ${shown(read)}, but does not come after '${producer.id}'`,
       hint: `add '${producer.id}' to its 'needs'`,
     })

@@ -4,9 +4,9 @@
 import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../../impact.ts'
 import type { Finding } from '../finding.ts'
 import { joins } from '../lengths.ts'
-import type { Look } from '../look.ts'
+import type { Ground } from '../look.ts'
 
-export function* gates(look: Look): Iterable<Finding> {
+export function* gates(look: Ground): Iterable<Finding> {
   const gated = gatedTasks(look)
   const isDemanded = demandsGate(look.graph.definition.extra)
   for (const [at, task] of look.graph.tasks.entries()) {
@@ -43,7 +43,7 @@ export function* gates(look: Look): Iterable<Finding> {
 }
 
 /** In the order of the waves, so that whoever comes before has been looked at. */
-function gatedTasks({ graph, waves }: Look): readonly boolean[] {
+function gatedTasks({ graph, waves }: Ground): readonly boolean[] {
   const gated = graph.tasks.map(() => false)
   const isGate = (task: number): boolean => graph.tasks[task]!.action.type === 'gate'
   for (const task of waves.order) {

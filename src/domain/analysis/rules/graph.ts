@@ -2,20 +2,23 @@
 // end by default, and plans too long to read without milestones.
 
 import { checkGraph } from '../../graph.ts'
-import type { TaskName } from '../../id.ts'
 import { VISITS_DEFAULT } from '../../limits.ts'
+import { suggest } from '../../suggest.ts'
 import { circles } from '../circles.ts'
 import type { Finding } from '../finding.ts'
-import type { Look } from '../look.ts'
-import { outcomes, possible } from '../outcomes.ts'
+import type { Ground, Look } from '../look.ts'
+import { isFailureMode, outcomes } from '../outcomes.ts'
 import { isUndoing } from '../work-graph.ts'
 
 export const TOP_LEVEL_MAX = 7
+export const TOP_LEVEL_MIN = 3
+/** Fewer words are a name, not a description. */
+const CLEAR_WORDS_MIN = 2
 /** One finding for each of so many names is more than anyone reads. */
 const NAMES_MAX = 3
 
-export function* graphFaults({ graph }: Look): Iterable<Finding> {
-  for (const { code, message, hint, task, key } of checkGraph(graph.definition)) {
+export function* graphFaults({ graph }: Ground): Iterable<Finding> {
+  for (const { code, message, hint, task, key, at } of checkGraph(graph.definition)) {
     yield {
       code,
       severity: 'error',
@@ -23,6 +26,7 @@ export function* graphFaults({ graph }: Look): Iterable<Finding> {
       hint: hint ?? 'correct it and try again',
       ...(task === undefined ? {} : { task }),
       ...(key === undefined ? {} : { key }),
+      ...(at === undefined ? {} : { at }),
     }
   }
 }
@@ -49,21 +53,32 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
   }
 }
 
-export function* impossibleOutcomes({ graph }: Look): Iterable<Finding> {
+export function* impossibleOutcomes({ graph, options: { decided } }: Ground): Iterable<Finding> {
   for (const task of graph.tasks) {
-    for (const outcome of Object.keys(task.on ?? {})) {
-      if (possible(task, outcome)) continue
+    // The edges of a task that finds its items belong to the children it will have.
+    if (task.on === undefined || task.action.type === 'items') continue
+    const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
+    const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
+    for (const outcome of Object.keys(task.on)) {
+      if (known === null || known.includes(outcome) || isFailureMode(task, outcome)) continue
+      const near = suggest(outcome.slice(0, 100), known)
       yield {
         code: 'impossible-outcome',
-        severity: 'warning',
+        severity: 'error',
         task: task.id,
         key: 'on',
+        at: [outcome],
         message: `'${task.id}' never ends with the outcome '${outcome.slice(0, 100)}'`,
-        hint: `${task.action.type === 'gate' ? 'a gate' : `'${task.action.type}'`} ends with ${(outcomes(task) ?? []).join(', ')}; for others let a 'decide' task follow`,
+        hint:
+          near === null
+            ? `${ENDS[task.action.type] ?? `'${task.action.type}'`} ends with ${known.slice(0, 12).join(', ')}${said === null ? "; for others let a 'decide' task follow" : ''}`
+            : `did you mean '${near}'?`,
       }
     }
   }
 }
+
+const ENDS: { readonly [type: string]: string } = { gate: 'a gate', decide: 'this decision' }
 
 /** Every way back is bounded; here nobody said by how much. */
 export function* loops({ graph }: Look): Iterable<Finding> {
@@ -96,6 +111,14 @@ export function* loops({ graph }: Look): Iterable<Finding> {
 export function* size({ graph, options }: Look): Iterable<Finding> {
   const max = options.topLevelMax ?? TOP_LEVEL_MAX
   const { tasks } = graph.definition
+  if (tasks.length > 0 && graph.tasks.length < TOP_LEVEL_MIN)
+    yield {
+      code: 'too-few-tasks',
+      severity: 'info',
+      key: 'tasks',
+      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} little for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} steps are usual`,
+      hint: 'split the work where somebody would want to see how far it is, or look at what came out',
+    }
   if (tasks.length <= max || tasks.some(task => task.milestone !== undefined)) return
   yield {
     code: 'too-many-tasks',
@@ -106,7 +129,42 @@ export function* size({ graph, options }: Look): Iterable<Finding> {
   }
 }
 
-function some(names: readonly TaskName[]): string {
+/** A plan that several agents share needs them to talk to each other; most plans are better for one. */
+export function* agents({ graph }: Look): Iterable<Finding> {
+  const assigned = graph.tasks.filter(({ action, assignee }) => action.type === 'external' && assignee !== undefined)
+  const names = [...new Set(assigned.map(({ assignee }) => assignee!))]
+  if (names.length < 2) return
+  yield {
+    code: 'several-agents',
+    severity: 'warning',
+    key: 'tasks',
+    message: `${names.length} agents share this plan: ${some(names)}`,
+    hint: 'one agent for each plan is easier to follow; give the others plans of their own, or leave the names out',
+  }
+}
+
+/** Whoever claims a task knows only what it says. */
+export function* clarity({ graph }: Look): Iterable<Finding> {
+  for (const { id, action, title, description, instruction } of graph.tasks) {
+    if (action.type !== 'external') continue
+    const said = [title, description, instruction].filter(text => text !== undefined).join(' ')
+    if (
+      said.trim().split(/\s+/).length >= CLEAR_WORDS_MIN ||
+      (said === '' && id.split(/[-_./]/).length > CLEAR_WORDS_MIN)
+    )
+      continue
+    yield {
+      code: 'unclear-task',
+      severity: 'warning',
+      task: id,
+      key: title === undefined ? 'id' : 'title',
+      message: `'${id}' does not say what is to be done${said === '' ? '' : ` beyond '${said.slice(0, 40)}'`}`,
+      hint: "add 'description:' or 'instruction:' with what to do and what shall come out",
+    }
+  }
+}
+
+function some(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).map(name => `'${name}'`)
   return shown.join(', ') + (names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '')
 }

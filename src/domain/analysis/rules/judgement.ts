@@ -7,9 +7,9 @@ import { scopesOverlap } from '../../scope.ts'
 import { suggest } from '../../suggest.ts'
 import { circles } from '../circles.ts'
 import type { Finding } from '../finding.ts'
-import type { Look } from '../look.ts'
+import type { Ground, Look } from '../look.ts'
 
-export function* roles({ graph }: Look): Iterable<Finding> {
+export function* roles({ graph }: Ground): Iterable<Finding> {
   const { policy } = graph.definition
   yield* ofApprovers(graph.definition, policy?.gates?.approvers, { key: 'policy' })
   yield* ofEscalation(graph.definition, policy?.escalate, { key: 'policy' })
@@ -155,7 +155,7 @@ function isDead(rule: RecoveryRule, ended: ReadonlySet<string>, modes: TaskDefin
 }
 
 /** What a task is expected to change it must be allowed to write. */
-export function* effects({ graph, options: given }: Look): Iterable<Finding> {
+export function* effects({ graph, options: given }: Ground): Iterable<Finding> {
   for (const { id, effects: expected = [], write } of graph.tasks) {
     for (const pattern of expected) {
       const fault = given.scopes?.fault(pattern) ?? null

@@ -2,13 +2,13 @@
 // policy, and tasks that could run at once if they did not write the same files.
 
 import { heldScope } from '../../effect.ts'
-import type { Edit, TaskDefinition } from '../../plan.ts'
+import type { Edit, PlanDefinition, TaskDefinition } from '../../plan.ts'
 import { literalOf } from '../../scope.ts'
 import type { Finding } from '../finding.ts'
-import type { Look } from '../look.ts'
+import type { Ground, Look } from '../look.ts'
 import { ScopeIndex } from '../scope-index.ts'
 
-export function* patterns({ graph, options }: Look): Iterable<Finding> {
+export function* patterns({ graph, options }: Ground): Iterable<Finding> {
   const allowed = graph.definition.policy?.write?.map(literalOf)
   for (const task of graph.tasks) {
     for (const pattern of task.write ?? []) {
@@ -45,7 +45,7 @@ export function* patterns({ graph, options }: Look): Iterable<Finding> {
 }
 
 /** An edit that its own scope or the policy does not allow would fail when its turn comes. */
-export function* edits({ graph, options: { scopes } }: Look): Iterable<Finding> {
+export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding> {
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
   for (const task of graph.tasks) {
@@ -68,7 +68,45 @@ export function* edits({ graph, options: { scopes } }: Look): Iterable<Finding> 
   }
 }
 
-export function* networks({ graph }: Look): Iterable<Finding> {
+/** A command runs in a folder of the workspace; whether the folder is there is known only when it runs. */
+export function* folders({ graph, options: { scopes } }: Ground): Iterable<Finding> {
+  if (scopes === undefined) return
+  for (const { id, cwd } of graph.tasks) {
+    if (cwd === undefined || cwd.includes('${{')) continue
+    const fault = scopes.folderFault(cwd)
+    if (fault === null) continue
+    yield {
+      code: 'cwd-outside',
+      severity: 'error',
+      task: id,
+      key: 'cwd',
+      message: `'${id}' runs in '${short(cwd)}', which ${fault}`,
+      hint: "write a folder relative to the workspace, for instance 'packages/core'",
+    }
+  }
+}
+
+/** Variables that decide which code runs, or that the engine sets itself, are refused when a task begins. */
+export function* environment({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
+  if (allowed === undefined) return
+  for (const { id, env } of graph.tasks) {
+    for (const name of Object.keys(env ?? {})) {
+      const fault = allowed.fault(name)
+      if (fault === null) continue
+      yield {
+        code: 'reserved-variable',
+        severity: 'error',
+        task: id,
+        key: 'env',
+        at: [name],
+        message: `'${id}' sets the environment variable '${short(name)}', which ${fault}`,
+        hint: 'use another name, or set it inside a script, where everybody sees it',
+      }
+    }
+  }
+}
+
+export function* networks({ graph }: Ground): Iterable<Finding> {
   const allowed = graph.definition.policy?.network
   if (allowed === undefined) return
   const hosts = new Set(allowed.map(hostOf))
@@ -83,6 +121,31 @@ export function* networks({ graph }: Look): Iterable<Finding> {
       message: `'${task.id}' wants to reach '${short(beyond)}', which the plan's policy.network does not allow`,
       hint: 'a task may narrow the policy, never widen it',
     }
+  }
+}
+
+/** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
+export function recordedKeys({ policy, tasks }: PlanDefinition): readonly ('network' | 'budget')[] {
+  const says = (key: 'network' | 'budget') => isSaid(policy?.[key]) || tasks.some(task => isSaidBy(task, key))
+  return (['network', 'budget'] as const).filter(says)
+}
+
+const isSaidBy = (task: TaskDefinition, key: 'network' | 'budget'): boolean =>
+  isSaid(task[key]) || (task.action.type === 'subplan' && task.action.tasks.some(one => isSaidBy(one, key)))
+
+/** That there is no network is the author's word about the task, and decides what is done after a crash. */
+const isSaid = (value: object | undefined): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0)
+
+export function* recordedOnly({ graph }: Look): Iterable<Finding> {
+  const keys = recordedKeys(graph.definition)
+  if (keys.length === 0) return
+  yield {
+    code: 'not-enforced',
+    severity: 'info',
+    key: 'policy',
+    message: `${keys.map(key => `'${key}'`).join(' and ')} ${keys.length === 1 ? 'is' : 'are'} recorded, not yet enforced`,
+    hint: 'nothing stops a task that goes beyond it',
   }
 }
 

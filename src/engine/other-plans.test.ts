@@ -4,9 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
 import { realRooms, sh } from './going-back.fixture.ts'
+import { writtenByOthers } from './other-plans.ts'
 import { name } from './rooms.fixture.ts'
 import type { Rooms } from './rooms.ts'
-import { writtenByOthers } from './written-by-others.ts'
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {

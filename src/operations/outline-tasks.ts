@@ -1,0 +1,48 @@
+// The tasks of a plan that so far is only an outline: a client of the PlanStore sent steps, and nobody added tasks of its own. Its steps
+// become its tasks, as a revision, before it is started.
+
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Engine, Order, Submitted } from '../engine/engine.ts'
+import type { Diagnostic } from '../format/diagnostic.ts'
+import { tasksFromSteps } from '../format/wire/from-store.ts'
+import { checkPlan } from './check-plan.ts'
+
+export interface OutlineRoom {
+  readonly engine: Pick<Engine, 'ask'>
+  /** Hands the order on in the caller's name; refused when the plan is no longer at this version. */
+  readonly submit: (order: Order, expectedVersion: number) => Promise<Submitted>
+}
+
+export type OutlineTasks =
+  /** It has tasks, or no steps to make some of. */
+  | { readonly status: 'nothing' }
+  | { readonly status: 'made'; readonly accepted: Extract<Submitted, { readonly ok: true }> }
+  /** Its steps cannot be tasks. */
+  | { readonly status: 'faulty'; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | { readonly status: 'gone' }
+
+const TRIES_MAX = 5
+
+export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: string): Promise<OutlineTasks> {
+  for (let tries = 1; ; tries++) {
+    const seen = await engine.ask({ type: 'summary', plan })
+    const current = await engine.ask({ type: 'definition', plan })
+    if (seen === null || current === null) return { status: 'gone' }
+    const { definition } = current
+    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkPlan)
+    if (made === null) return { status: 'nothing' }
+    if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
+    const filled = { ...definition, tasks: made.definition.tasks }
+    const rationale = 'its steps were made into tasks'
+    // Made from what was just read: tasks that came in between would be undone by it.
+    const done = await submit({ type: 'revise', definition: filled, rationale }, seen.version)
+    if (done.ok) return { status: 'made', accepted: done }
+    if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return { status: 'refused', refusal: done.refusal }
+  }
+}
+
+/** Neither tasks, nor steps that could become some. */
+export const isEmptyPlan = (definition: PlanDefinition): boolean =>
+  definition.tasks.length === 0 && tasksFromSteps(definition, checkPlan) === null

@@ -1,0 +1,113 @@
+// A user's journey: real commands in a real shell, written down as a transcript that a person can read. The transcript is
+// compared with the one in `journeys/`; `npx vitest run -u test/e2e/journeys.test.ts` writes it anew. Read what changed before
+// you commit it.
+
+import { spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { MAIN } from './planfold.fixture.ts'
+
+export interface Journey {
+  readonly folder: string
+  /** The environment a command gets: `planfold` is on its path. */
+  readonly env: Readonly<Record<string, string>>
+  /** A paragraph of the transcript. */
+  say(text: string): void
+  /** Runs a line in the shell; it must end with this exit code. What it printed is written down and returned. */
+  run(line: string, expected?: { readonly exit?: number; readonly quiet?: boolean }): Promise<string>
+  /** Writes a file and shows it in the transcript. */
+  file(name: string, text: string): Promise<void>
+  /** Adds a text block, for what does not come from a command. */
+  show(text: string): void
+  read(name: string): Promise<string>
+  /** Replaces what differs from run to run. */
+  hide(value: string, name: string): void
+  /** Compares the transcript with the one that is kept. */
+  end(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function journey(name: string, title: string): Promise<Journey> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'planfold-journey-')))
+  const folder = join(home, 'project')
+  const bin = join(home, 'bin')
+  await mkdir(folder)
+  await mkdir(bin)
+  await writeFile(join(bin, 'planfold'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
+  await chmod(join(bin, 'planfold'), 0o755)
+  await writeFile(
+    join(home, '.gitconfig'),
+    '[user]\n\tname = Ana\n\temail = ana@example.com\n[init]\n\tdefaultBranch = main\n',
+  )
+  const env = {
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: home,
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+    PLANFOLD_AS: 'ana@example.com',
+  }
+  const parts: string[] = [`# ${title}`]
+  const hidden: [string, string][] = [
+    [folder, '~/project'],
+    [home, '~'],
+  ]
+
+  const block = (text: string): void => {
+    parts.push(`\`\`\`text\n${text.trimEnd()}\n\`\`\``)
+  }
+  return {
+    folder,
+    env,
+    say: text => void parts.push(text),
+    run: async (line, { exit = 0, quiet = false } = {}) => {
+      const child = spawn('sh', ['-c', line], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      let printed = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          printed += text
+        })
+      const code = await new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('close', resolve)
+      })
+      expect(code, `$ ${line}\n${printed}`).toBe(exit)
+      if (!quiet) block(`$ ${line}\n${printed}${exit === 0 ? '' : `[exit ${exit}]`}`)
+      return printed
+    },
+    file: async (name, text) => {
+      await writeFile(join(folder, name), text)
+      parts.push(`\`${name}\`:\n\n\`\`\`${name.split('.').at(-1)}\n${text.trimEnd()}\n\`\`\``)
+    },
+    show: block,
+    read: name => readFile(join(folder, name), 'utf8'),
+    hide: (value, name) => void hidden.unshift([value, name]),
+    end: async () => {
+      let text = `${parts.join('\n\n')}\n`
+      for (const [value, name] of hidden) text = text.replaceAll(value, name)
+      await expect(steady(text)).toMatchFileSnapshot(`./journeys/${name}.md`)
+    },
+    remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
+  }
+}
+
+/** Ids, hashes, times and durations differ from run to run; their places stay readable. */
+function steady(text: string): string {
+  return text
+    .replace(/\b(pln|att|prp|req|ask|clm|tok|not)_[0-9a-zA-Z]{6,}/g, '$1_…')
+    .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<plan id>')
+    .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+    .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{12}\b/g, '<hash>')
+    .replace(/\b\d{13}\b/g, '<time>')
+    .replace(/\b\d{8}T\d{9}Z\b/g, '<time>')
+    .replace(/^(?=[a-z]*\d)[0-9a-z]{8} {2}(?=\S)/gm, '<id>      ')
+    .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '<time>')
+    .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
+    .replace(/\b\d+(\.\d+)? ?(ms|s)\b(?! \w+ later)/g, '<duration>')
+    .replace(/ +<duration>/g, ' <duration>')
+    .replace(/(just now|<duration> ago)(?: {2,})?/g, '<some time ago>  ')
+    .replace(/changed +title/g, 'changed  title')
+    .replace(/[ \t]+$/gm, '')
+}
