@@ -16,6 +16,8 @@ interface Word {
   readonly options: readonly Option[]
   /** What each of its arguments names; null for what is no name. */
   readonly kinds: readonly (NameKind | null)[]
+  /** A file may stand where its first name stands. */
+  readonly takesFile: boolean
   readonly choices: readonly string[]
   /** Words of its own, as in `checkpoints diff`. */
   readonly words: readonly Word[]
@@ -45,6 +47,7 @@ function wordOf(program: Command, command: Command): Word {
     options: [...command.options, ...program.options],
     // Where a task follows, the plan may be left out.
     kinds: kinds.map((kind, at) => (kind === 'plan' && kinds[at + 1] === 'task' ? 'meant' : kind)),
+    takesFile: first?.name().includes('file') === true,
     choices: first?.argChoices ?? [],
     words: command.commands.map(inner => wordOf(program, inner)),
   }
@@ -78,7 +81,7 @@ function bash(words: readonly Word[]): string {
     return `    ${pattern}) options="${options.flatMap(flags).join(' ')}"; values="${values.join(' ')}"; kinds=(${[
       ...(kinds.length === 0 && inner !== undefined ? inner.kinds : kinds),
     ]
-      .map(kind => kind ?? '-')
+      .map((kind, at) => (kind === null ? '-' : word.takesFile && at === 0 ? `${kind}+` : kind))
       .join(' ')}); takes=" ${named.join(' ')} " ;;`
   }
   const cases = words.flatMap(word => [
@@ -90,7 +93,7 @@ function bash(words: readonly Word[]): string {
   const nested = words.flatMap(word => word.words.map(inner => `"${word.name} ${inner.name}"`)).join('|')
   return `# planfold completion: eval "$(planfold completion bash)"
 _planfold() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" command="" inner="" options="" values="" takes="" kind="" word skip="" first=""
+  local current="\${COMP_WORDS[COMP_CWORD]}" command="" inner="" options="" values="" takes="" kind="" word skip="" first="" files=yes
   local -a kinds=() args=() place=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     if [[ -n "$skip" ]]; then skip=""; continue; fi
@@ -119,11 +122,16 @@ ${cases.join('\n')}
   if [[ -n "$skip" ]]; then
     kind="\${takes#* $skip:}"; kind="\${kind%% *}"; values=""
   elif [[ "$current" != -* ]]; then kind="\${kinds[\${#args[@]}]:-}"; fi
-  if [[ -n "$kind" && "$kind" != - ]]; then
-    values="$values $(planfold "\${place[@]}" names "$kind" $first 2>/dev/null)"
-  fi
+  case "$kind" in
+    ""|-) ;;
+    *) values="$values $(planfold "\${place[@]}" names "\${kind%+}" $first 2>/dev/null)"
+       case "$kind" in *+) ;; *) files="" ;; esac ;;
+  esac
   if [[ "$current" == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$current"))
-  else COMPREPLY=($(compgen -W "$values" -- "$current") $(compgen -f -- "$current")); fi
+  else
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+    if [[ -n "$files" ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
+  fi
 }
 complete -o filenames -F _planfold planfold`
 }

@@ -23,7 +23,7 @@ export async function consentLines(
   const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
   const lines = await consentWords(told, { paint, all, content, releases })
   const whole = `planfold show ${visible(told.name)} ${visible(told.task)} --all`
-  return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`as ${shown.slice(0, 12)}`)]
+  return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`hash ${shown.slice(0, 12)}`)]
 }
 
 const LINE_MAX = 2_000

@@ -78,7 +78,7 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
     ...(asks.stale ? ['the plan was revised since: it can only be declined'] : []),
     ...changes.slice(0, CHANGES_MAX).map(say),
     ...(changes.length > CHANGES_MAX ? [`… and ${numberOf(changes.length - CHANGES_MAX, 'more change')}`] : []),
-    `as ${asks.hash.slice(0, 12)}`,
+    `hash ${asks.hash.slice(0, 12)}`,
   ]
 }
 

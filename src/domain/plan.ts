@@ -290,7 +290,7 @@ export interface Policy {
   /** So many failures of one capability in a row, and nothing that needs it begins for a while. */
   readonly breaker?: { readonly failures: number; readonly cooldownMs: number }
   /** Caps over the whole plan, whatever its tasks say. */
-  readonly limits?: { readonly attempts?: number; readonly loops?: number }
+  readonly limits?: { readonly attempts?: number; readonly loops?: number; readonly tasks?: number }
   /** How long what was set back can be restored; 30 days when not said. */
   readonly retention?: { readonly restoredMs?: number }
 }

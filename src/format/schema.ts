@@ -99,8 +99,8 @@ const gitUse = z.strictObject({
 })
 
 const policy = z.strictObject({
-  write: value.lines.optional(),
-  network: value.lines.optional(),
+  write: value.scope.optional(),
+  network: value.oneOrLines.optional(),
   budget: budget.optional(),
   checkpoints: z
     .strictObject({
@@ -138,10 +138,10 @@ export const task = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
   inputs: value.jsonObject.optional(),
   outputs: z.record(outputName, output).optional(),
-  write: value.lines.optional().meta({ description: 'Globs of the files the task may write.' }),
-  read: value.lines.optional(),
-  network: value.lines.optional(),
-  env: z.record(envName, z.string()).optional(),
+  write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
+  read: value.scope.optional(),
+  network: value.oneOrLines.optional(),
+  env: z.record(envName, value.scalar).optional(),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
@@ -152,7 +152,7 @@ export const task = z.strictObject({
     .array(criterion)
     .optional()
     .meta({ description: 'Judged when it was accepted: what must then be true of the world.' }),
-  effects: value.lines.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
+  effects: value.scope.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
   failure_modes: z
     .array(failureMode)
     .optional()

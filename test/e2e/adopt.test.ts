@@ -46,6 +46,7 @@ describe('planfold adopt', () => {
     expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
     expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
     expect(asked.stdout).toContain('+by hand')
+    expect(asked.stdout).toContain('diff      what the fork changed since it was made')
     expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
     expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
 
@@ -58,7 +59,30 @@ describe('planfold adopt', () => {
 
     const undone = await here.planfold('undo', 'release')
     expect(undone.stdout).toMatch(/^take the adoption of release-fork back from release /)
+    expect((await here.planfold('log', 'release')).stdout).toContain('undoing the adoption of release-fork')
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
+  })
+
+  it('nothing unadopted is tidied away: prune --archive keeps the fork and the plan it came from until then', async () => {
+    await forked()
+    const prune = async (...more: string[]) => await here.json('prune', '--archive', '--before', '1ms', ...more)
+    const kept = { archived: [], unadopted: ['release-fork'], plans: 0 }
+    expect(await prune('--dry-run')).toMatchObject(kept)
+    expect(await prune()).toMatchObject(kept)
+    const told = await here.planfold('prune', '--archive', '--before', '1ms')
+    expect(told.stdout).toContain(
+      'release-fork is a fork with unadopted work and was not archived: planfold adopt release-fork',
+    )
+    expect(existsSync(join(folder(), 'level-9'))).toBe(true)
+    expect(await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')).toMatchObject({ exit: 0 })
+    const done = (await prune()) as { archived: string[] }
+    expect({ ...done, archived: done.archived.toSorted() }).toMatchObject({
+      archived: ['release', 'release-fork'],
+      unadopted: [],
+    })
+    // What the adoption replaced can still be restored, so the plan it went into stays for a while.
+    expect(await prune()).toMatchObject({ archived: [], plans: 1, held: 1 })
+    expect(await here.read('level-9')).toBe('packed {"level":9}\n')
   })
 
   it('killed at any moment and ordered again, everything is adopted once and nothing is lost', async () => {

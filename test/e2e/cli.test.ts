@@ -24,6 +24,23 @@ tasks:
 const still = (text: string): string => text.replace(/\d\d:\d\d:\d\d/g, 'HH:MM:SS').replace(/\d+\.\d ?s\b/g, '0.0s')
 
 describe('a plan from the command line', () => {
+  it('names commands that can be pasted, also where --dir says where the state is', async () => {
+    await here.write(
+      'plan.yaml',
+      'planfold: 1\nname: asks\ntasks:\n  - { id: review, gate: approval }\n  - { id: fails, needs: [review], run: ["false"], effect: pure }\n',
+    )
+    const paste = (line: string | undefined) => here.planfold(...(line ?? '').trim().split(' ').slice(1))
+    const run = await here.planfold('--dir', 'kept', 'run', 'plan.yaml')
+    const line = run.stdout.split('\n').find(each => each.includes('planfold --dir kept approve asks review'))
+    expect(await paste(line)).toMatchObject({ exit: 0 })
+    const resumed = await paste(/planfold .*resume asks/.exec(run.stdout)?.[0])
+    expect(resumed).toMatchObject({ exit: 1 })
+    expect(resumed.stdout).toContain('planfold --dir kept retry asks fails')
+    const wrong = await here.planfold('--dir', 'kept', 'show', 'asks', 'nobody-is-called-so')
+    expect(wrong.stderr).toContain('planfold --dir kept show asks lists its tasks')
+    expect(await here.json('--dir', 'kept', 'list')).toMatchObject({ items: [{ name: 'asks' }] })
+  })
+
   it('runs to the gate, is approved, worked on by an agent, resumed and completed', async () => {
     await here.write('plan.yaml', PLAN)
     const run = await here.planfold('run', 'plan.yaml')

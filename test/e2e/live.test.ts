@@ -18,6 +18,8 @@ tasks:
   - { id: last, needs: [review], run: ["true"], effect: pure }
 `
 const SHOW_CURSOR = '\u001b[?25h'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the colours and moves of the terminal are taken off.
+const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
 const hasScript = spawnSync('script', ['--version']).status === 0
 if (!hasScript) console.log('skipped: there is no `script` (util-linux) to make a terminal with')
 
@@ -73,6 +75,39 @@ describe.skipIf(!hasScript)('in a terminal', () => {
     expect(await ended).toBe(0)
     expect(shown().lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(shown().indexOf('[a]pprove'))
     expect(await here.json('status', 'asks')).toMatchObject({ status: 'completed' })
+  })
+
+  it('a form is filled in field by field, and the last table stays on the screen', async () => {
+    await here.write(
+      'plan.yaml',
+      `planfold: 1
+name: asks
+tasks:
+  - id: where
+    gate:
+      type: question
+      question: Which region?
+      form:
+        - { name: region, type: choice, choices: [eu, us] }
+        - { name: copies, type: number, default: 2 }
+  - { id: last, needs: [where], run: ["true"], effect: pure }
+`,
+    )
+    const { sees, press, ended, shown } = terminal('run', 'plan.yaml')
+    await sees('[f]ill in')
+    press('f')
+    await sees('region (eu | us)')
+    press('asia\r')
+    await sees('is none of the choices')
+    press('\u007f\u007f\u007f\u007feu\r')
+    await sees('copies (number, 2 when left out)')
+    press('\r')
+    expect(await ended).toBe(0)
+    const last = shown()
+      .slice(shown().lastIndexOf(SHOW_CURSOR) - 2_000)
+      .replace(CONTROLS, '')
+    expect(last).toMatch(/✔ where[^\n]*\r?\n✔ last[^\n]*\r?\n✔ asks completed/)
+    expect(await here.json('show', 'asks', 'where')).toMatchObject({ task: { outputs: { region: 'eu', copies: 2 } } })
   })
 
   it('a rejection wants a reason, which is recorded', async () => {

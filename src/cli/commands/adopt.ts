@@ -112,6 +112,11 @@ async function show(
   choiceOf: Parameters<typeof adoptionLines>[2],
 ): Promise<void> {
   print(context, adoptionLines(context, preview, choiceOf))
+  if (preview.changes.length > 0)
+    print(
+      context,
+      `  ${context.paint.dim('diff'.padEnd(9))} what the fork changed since it was made, whatever stands here by now`,
+    )
   const max = options.patch === true ? Number.POSITIVE_INFINITY : PATCH_LINES_MAX
   let shown = 0
   for (const change of preview.changes) {

@@ -8,7 +8,7 @@ import { escapeForTerminal } from '../../safety/terminal.ts'
 import { answer } from '../answer.ts'
 import { standingShort, standingWords, whyWords } from '../checkpoint-words.ts'
 import { type Context, withState } from '../context.ts'
-import { dateAndTime } from '../elapsed.ts'
+import { ago, dateAndTime } from '../elapsed.ts'
 import { EXIT, notFound } from '../exit.ts'
 import { type MeantPlan, meantPlan } from '../meant.ts'
 import { table } from '../table.ts'
@@ -31,7 +31,7 @@ export async function listCheckpoints(
 }
 
 function listLines(
-  { paint, terminal }: Context,
+  { paint, terminal, now }: Context,
   name: string,
   items: readonly Checkpoint[],
   earlier: number,
@@ -41,7 +41,7 @@ function listLines(
   const rows = items.map(one => [
     { text: one.name, tint: one.why === 'after' ? (text: string) => text : paint.bold },
     String(one.version),
-    dateAndTime(one.at),
+    ago(one.at, now()),
     whyWords(one),
     one.paths === null ? '' : String(one.paths),
     standingShort(one.standing),

@@ -71,6 +71,12 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   expect(told.stdout).toContain('plan paused: what pack wrote was taken back')
 })
 
+test('the place it goes to is said once', async () => {
+  const { stdout } = await place.say(context => rollback(context, 'release', { to: 'build', dryRun: true }))
+  expect(stdout.split('\n')[0]).toMatch(/^roll release back to after build \(entry \d+, .*\)$/)
+  expect(stdout.split('\n')[0]!.match(/entry|after build/g)).toEqual(['after build', 'entry'])
+})
+
 test('visits that were opened by going back count as retries nowhere', async () => {
   await place.say(context => rollback(context, 'release', {}))
   await place.say(context => undo(context, 'release', {}))

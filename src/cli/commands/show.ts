@@ -51,25 +51,29 @@ export async function show(
   })
 }
 
+const NARROW = 100
+
 async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const { paint, terminal } = context
   answer(context, { summary, tasks: cards }, () => {
     if (summary === null) return []
+    const columns = terminal?.columns() ?? null
+    // The title is worth more than the effect, which `show PLAN TASK` tells.
+    const isNarrow = columns !== null && columns < NARROW
     const rows = cards.map(card => [
       { text: card.name, tint: paint.bold },
       { text: card.status, tint: tint(paint, card.status) },
       card.action,
-      card.effect,
+      ...(isNarrow ? [] : [card.effect]),
       card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (visit ${card.visits})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
       brief(card.title ?? ''),
     ])
-    const columns = terminal?.columns() ?? null
     const [head = '', ...lines] = table(
       paint,
-      ['task', 'status', 'action', 'effect', 'attempts', 'took', 'title'],
+      ['task', 'status', 'action', ...(isNarrow ? [] : ['effect']), 'attempts', 'took', 'title'],
       rows,
       columns,
     )

@@ -53,7 +53,9 @@ export async function status(
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const told = summary === null ? null : { ...summary, held }
     const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
-    answer(context, data, () => (summary === null ? [] : [...halting, ...statusLines(context, summary), ...more]))
+    answer(context, data, () =>
+      summary === null ? [] : [...halting, ...statusLines(context, summary, halted !== null), ...more],
+    )
     return EXIT.done
   })
 }
@@ -83,7 +85,7 @@ async function lastEnded(engine: Engine, { now }: Context): Promise<readonly str
     : [`the last was ${brief(last.name)}, ${last.status} ${ago(last.endedAt!, now())}: planfold show ${last.name}`]
 }
 
-function statusLines(context: Context, summary: Held): readonly string[] {
+function statusLines(context: Context, summary: Held, isHalted: boolean): readonly string[] {
   const { paint } = context
   const now = context.now()
   const { holder } = summary
@@ -105,7 +107,7 @@ function statusLines(context: Context, summary: Held): readonly string[] {
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)
-  else if (canMove(summary.status) || summary.rollback !== undefined)
+  else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
     lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
   return lines
 }

@@ -3,7 +3,7 @@
 import type { TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Feedback } from '../judgement-event.ts'
-import type { Bound, Criterion, FailureMode, OutputSource } from '../plan.ts'
+import type { Bound, Criterion, FailureMode, OutputSource, TaskDefinition } from '../plan.ts'
 import type { TaskState } from '../state.ts'
 
 export interface Briefing {
@@ -31,23 +31,30 @@ export interface Briefing {
   readonly outcomes: { readonly [outcome: string]: readonly TaskName[] }
 }
 
+/** An input, or `title`, `description` or `instruction`. */
 export interface UnresolvedInput {
   readonly input: string
   readonly message: string
   readonly hint: string | null
 }
 
+/** Of a task's words, those that look at something recorded, with it put in. */
+export type Texts = Pick<TaskDefinition, 'title' | 'description' | 'instruction'>
+
 export interface GivenInputs {
+  readonly texts?: Texts
   readonly inputs: JsonObject
   readonly unresolved: readonly UnresolvedInput[]
 }
 
-export function briefing({ definition, feedback }: TaskState, { inputs, unresolved }: GivenInputs): Briefing {
+export function briefing({ definition, feedback }: TaskState, given: GivenInputs): Briefing {
+  const { inputs, unresolved } = given
+  const texts = { ...definition, ...given.texts }
   return {
     task: definition.id,
-    title: definition.title ?? null,
-    description: definition.description ?? null,
-    instruction: definition.instruction ?? null,
+    title: texts.title ?? null,
+    description: texts.description ?? null,
+    instruction: texts.instruction ?? null,
     bound: definition.bound ?? null,
     inputs,
     unresolved,

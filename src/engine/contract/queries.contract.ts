@@ -151,4 +151,6 @@ function timeless(value: unknown): unknown {
 }
 
 /** Like this id in all but its last digit, so that it is surely another one. */
-const idOfNobody = (plan: string): PlanId => `${plan.slice(0, -1)}${plan.endsWith('0') ? '1' : '0'}` as PlanId
+/** The last eight digits count the tasks of a plan; the one before them is another plan's. */
+const idOfNobody = (plan: string): PlanId =>
+  `${plan.slice(0, -9)}${plan.at(-9) === 'f' ? 'e' : 'f'}${plan.slice(-8)}` as PlanId

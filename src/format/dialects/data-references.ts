@@ -4,6 +4,7 @@
 
 import { isTaskName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { asLiteral, fromLiteral } from '../template.ts'
 import type { References } from './plan-steps-order.ts'
 import type { Draft, Fields } from './reading.ts'
 import { isList, isMap } from './source.ts'
@@ -19,7 +20,7 @@ export class DataReferences {
     this.#variables = isMap(variables) ? variables : {}
   }
 
-  /** The value with expressions in it. What cannot be followed is told, once for each text. */
+  /** Data, in which nothing is an expression yet, with expressions in it. What cannot be followed is told, once for each text. */
   read(draft: Draft, fields: Fields, step: TaskName, value: Json): Json {
     if (typeof value === 'string') return this.#readText(draft, fields, step, value)
     if (isList(value)) return value.map(item => this.read(draft, fields, step, item))
@@ -30,13 +31,13 @@ export class DataReferences {
   #readText(draft: Draft, fields: Fields, step: TaskName, text: string): Json {
     const variable = /^\$\{([\w./-]{1,120})\}$/.exec(text)?.[1]
     if (variable !== undefined) {
-      if (Object.hasOwn(this.#variables, variable)) return this.#variables[variable] as Json
+      if (Object.hasOwn(this.#variables, variable)) return asLiteral(this.#variables[variable] as Json)
       const from = variable.endsWith(OUTPUT) ? this.#find(step, variable.slice(0, -OUTPUT.length)) : null
       if (from === null) return this.#unknown(draft, fields, text, text)
       return `\${{ ${taskPath(from)}.outputs }}`
     }
     return text.replace(
-      /\{\{\s*([\w./-]{1,100})\.([A-Za-z_]\w{0,99})\s*\}\}/g,
+      /(?<!\$)\{\{\s*([\w./-]{1,100})\.([A-Za-z_]\w{0,99})\s*\}\}/g,
       (written, word: string, key: string) => {
         const from = this.#find(step, word)
         return from === null
@@ -90,16 +91,19 @@ const taskPath = (name: TaskName): string => (/^[A-Za-z_]\w*$/.test(name) ? `tas
 
 const PATH = String.raw`tasks(?:\.([A-Za-z_]\w*)|\['([\w./-]+)'\])\.outputs`
 const WHOLE = new RegExp(String.raw`^\$\{\{ ${PATH} \}\}$`)
-const PART = new RegExp(String.raw`\$\{\{ ${PATH}\.([A-Za-z_]\w*) \}\}`, 'g')
+const PART = new RegExp(String.raw`(?<!\$)\$\{\{ ${PATH}\.([A-Za-z_]\w*) \}\}`, 'g')
 
 /** Inputs as these formats write them: what `read` would make an expression again. Other expressions stay as they are. */
-export function printReferences(value: Json | undefined): Json | undefined {
+export const printReferences = (value: Json | undefined): Json | undefined =>
+  value === undefined ? undefined : fromLiteral(withReferences(value))
+
+function withReferences(value: Json): Json {
   if (typeof value === 'string') {
     const whole = WHOLE.exec(value)
     if (whole !== null) return `\${${whole[1] ?? whole[2]}${OUTPUT}}`
     return value.replace(PART, (_, bare, quoted, key) => `{{${bare ?? quoted}.${key}}}`)
   }
-  if (isList(value)) return value.map(item => printReferences(item) as Json)
+  if (isList(value)) return value.map(withReferences)
   if (!isMap(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, printReferences(item) as Json]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item)]))
 }

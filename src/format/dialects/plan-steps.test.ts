@@ -10,6 +10,7 @@ import type { TaskStatus } from '../../domain/status.ts'
 import { printDiagnostic } from '../diagnostic.ts'
 import { type Parsed, parsePlan } from '../parse.ts'
 import { printYaml } from '../print.ts'
+import { resolve as resolveTemplates } from '../template.ts'
 import { dialectNamed } from './all.ts'
 import { markdownSteps } from './markdown-steps.ts'
 import { planRecord } from './plan-record.ts'
@@ -99,12 +100,12 @@ describe('values from another step', () => {
     expect(parsed.ok).toBe(false)
   })
 
-  test('text that is an expression of ours as it stands is kept, never evaluated', () => {
+  test('text that is an expression of ours as it stands is data, never evaluated', () => {
     const text = {
       steps: [{ id: 'a', description: 'x', tool: 't', params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } }],
     }
     const parsed = good(parsePlan(JSON.stringify(text), { fallbackName: 'x', check: checkGraph }))
-    expect(parsed.definition.tasks[0]).toMatchObject({ extra: { params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } } })
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { p: '$${{ tasks.b.outputs.x }} {{a.b}}' } })
   })
 })
 
@@ -255,8 +256,11 @@ describe('steps of the plan store', () => {
 
   test('an expression in foreign inputs is text, never evaluated', () => {
     const parsed = good(parsePlan('{"steps": [{"action": "a", "inputs": {"x": "${{ secrets.token }}"}}]}', NAMED))
-    expect(parsed.definition.tasks[0]).toMatchObject({ extra: { inputs: { x: '${{ secrets.token }}' } } })
-    expect(parsed.warnings[0]?.message).toMatch(/would be an expression here/)
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { x: '$${{ secrets.token }}' } })
+    expect(resolveTemplates(parsed.definition.tasks[0]!.inputs!, () => ({ ok: false, message: 'evaluated' }))).toEqual({
+      ok: true,
+      value: { x: '${{ secrets.token }}' },
+    })
   })
 })
 

@@ -122,6 +122,38 @@ describe('work that cannot be taken back', () => {
 })
 
 describe('claims', () => {
+  test('the words of a task are told with what earlier tasks left; so is a question', async () => {
+    const found = { id: 'find', run: ['echo', 'src/a.ts'], effect: 'pure', outputs: { file: 'stdout' } }
+    const words = {
+      title: 'Mend ${{ inputs.file }}',
+      description: 'It is ${{ tasks.find.outputs.file }}',
+      instruction: 'open ${{ inputs.file }}, not $${{ github.ref }}',
+      inputs: { file: '${{ tasks.find.outputs.file }}' },
+    }
+    const question = { type: 'question', question: 'Is ${{ tasks.find.outputs.file }} mended?' }
+    const { id } = await make([
+      found,
+      { id: 'mend', needs: ['find'], ...words },
+      { id: 'ask', needs: ['find'], title: 'About ${{ tasks.find.outputs.file }}', gate: question },
+    ])
+    const title = async (): Promise<string | null | undefined> =>
+      (await service.composed.engine.ask({ type: 'task', plan: id, task: 'mend' }))?.title
+    expect(await title()).toBe(words.title)
+    await drive(id)
+    expect(await title()).toBe('Mend src/a.ts')
+    expect((await service.ask('POST', `/plans/${id}/tasks/mend/claim`, {})).body.briefing).toMatchObject({
+      title: 'Mend src/a.ts',
+      description: 'It is src/a.ts',
+      instruction: 'open src/a.ts, not ${{ github.ref }}',
+      unresolved: [],
+    })
+    const inbox = await service.composed.engine.ask({ type: 'inbox' })
+    expect(inbox.items.find(item => item.plan === id && item.task === 'ask')).toMatchObject({
+      title: 'About src/a.ts',
+      asks: { question: 'Is src/a.ts mended?' },
+    })
+  })
+
   test('the next ready task is claimed with its briefing, kept, and reported', async () => {
     const { id, session } = await make([
       {
