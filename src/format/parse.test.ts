@@ -137,6 +137,23 @@ describe('a document becomes a definition', () => {
     ])
   })
 
+  test('a number in the environment is text, and one path alone is a scope', () => {
+    const { definition } = parsed(
+      task('run: [ls]\nenv: { PORT: 8080, DEBUG: true, NAME: x }\nwrite: src\nnetwork: example.com'),
+    )
+    expect(definition.tasks[0]).toMatchObject({
+      env: { PORT: '8080', DEBUG: 'true', NAME: 'x' },
+      // A file or a folder: nobody can see from its name which it is.
+      write: ['src', 'src/**'],
+      network: ['example.com'],
+    })
+    expect(parsed(task('run: [ls]\nwrite: src/*.ts')).definition.tasks[0]?.write).toEqual(['src/*.ts'])
+    expect(parsed(task('run: [ls]\nwrite: dist/')).definition.tasks[0]?.write).toEqual(['dist/'])
+    expect(complaints(task('run: [ls]\nenv: { VERSION: 1.10 }'))).toEqual([
+      '5:21 the number 1.10 would be handed on as 1.1 (put it in quotes: "1.10")',
+    ])
+  })
+
   test('what people are advised to write earns no warning', () => {
     expect(parsed(EXAMPLE).warnings).toEqual([])
     expect(parsed(task('run: [ls]\nnetwork: []\nwrite: [out/**]\nbudget: { attempts: 3 }')).warnings).toEqual([])
@@ -281,7 +298,7 @@ describe('what is wrong is told in place, with what to do', () => {
       '    write: ["${{ inputs.x }}"]',
       '    when: ${{ 1 == 1 }}',
       '    rationale: "$${{ is fine }}"',
-      '    accept: ["${{ prose }}"]',
+      '    accept: ["${{ plan.name }} is good", "as ${{ github.ref }} says"]',
       '',
     ].join('\n')
     expect(complaints(text)).toEqual([
