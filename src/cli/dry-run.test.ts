@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { dryRun } from './dry-run.ts'
+import { EXAMPLE_PLAN } from './example-plan.ts'
 import { newPlace, type Place } from './place.fixture.ts'
 
 let place: Place
@@ -109,6 +110,34 @@ it('tells the same to programs', async () => {
   })
 })
 
+it('shows each edit over what the edits before it would have left', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: p
+tasks:
+  - { id: make, edit: { file: a.txt, create: "one\\n" } }
+  - { id: change, needs: [make], edit: { file: a.txt, find: one, replace: two } }
+  - { id: move, needs: [change], edit: { file: a.txt, move: b.txt } }
+  - { id: clear, needs: [move], edit: { file: b.txt, delete: true } }
+`,
+  )
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'), { json: true })
+  const { data } = JSON.parse(stdout) as { data: { tasks: { task: string; preview: string }[] } }
+  const diffs = Object.fromEntries(
+    data.tasks.map(({ task, preview }) => [task, preview.match(/^[-+][^-+].*$/gm) ?? []]),
+  )
+  expect(diffs).toEqual({ make: ['+one'], change: ['-one', '+two'], move: ['-two', '+two'], clear: ['-two'] })
+  expect(await readdir(place.folder)).toEqual(['plan.yaml'])
+})
+
+it('shows the example of init as it will go', async () => {
+  await place.write('plan.yaml', EXAMPLE_PLAN)
+  const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
+  expect(stdout).toContain('    +++ /dev/null\n    @@ -1,1 +0,0 @@\n    -Hello from Planfold\n')
+  expect(stdout).not.toContain('changes nothing')
+})
+
 it('says when an edit would not fit, and what is not known yet', async () => {
   await place.write(
     'plan.yaml',
@@ -116,7 +145,7 @@ it('says when an edit would not fit, and what is not known yet', async () => {
 name: p
 tasks:
   - { id: a, edit: { file: gone.txt, find: x, replace: y } }
-  - { id: b, needs: [a], run: [echo, "\${{ tasks.a.outputs.x }}"] }
+  - { id: b, needs: [a], run: [echo, "\${{ tasks.a.outputs.files[0] }}"] }
 `,
   )
   const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))

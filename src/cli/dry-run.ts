@@ -15,6 +15,7 @@ import { gatedImpact, isAskedAbout } from '../domain/impact.ts'
 import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
+import { refuseRepository } from './commands/run.ts'
 import { type Context, withState } from './context.ts'
 import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
@@ -67,14 +68,21 @@ export async function dryRun(context: Context, word: string): Promise<number> {
       async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
     )
   }
-  const { definition, told } = await readPlanFile(context, word)
+  const file = await readPlanFile(context, word)
+  const { definition, told } = file
   for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
+  return await withScratchState(context, async composed => {
+    await refuseRepository(composed, file)
+    const { plan } = await submit(composed, null, { type: 'create', definition })
+    return await show(context, composed, plan)
+  })
+}
+
+/** A state folder among the temporary files, thrown away afterwards: the project is only looked at. */
+export async function withScratchState<T>(context: Context, body: (composed: Composed) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'planfold-dry-run-'))
   try {
-    return await withState(context, { create: true, dir }, async composed => {
-      const { plan } = await submit(composed, null, { type: 'create', definition })
-      return await show(context, composed, plan)
-    })
+    return await withState(context, { create: true, dir }, body)
   } finally {
     await rm(dir, { recursive: true, force: true })
   }
@@ -88,8 +96,10 @@ async function show(context: Context, composed: Composed, plan: string): Promise
   const statuses = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card.status]))
   const isDraft = [...statuses.values()].every(status => status === 'pending')
   const would: Would[] = []
-  for (const { task, wave, conditional } of inOrder(definition)) {
-    const preview = await engine.ask({ type: 'preview', plan, task: task.id })
+  const ordered = inOrder(definition)
+  for (const [at, { task, wave, conditional }] of ordered.entries()) {
+    const earlier = earlierEdits(ordered.slice(0, at), task, wave)
+    const preview = await engine.ask({ type: 'preview', plan, task: task.id, earlier })
     would.push({
       task: task.id,
       title: task.title ?? null,
@@ -140,6 +150,30 @@ function inOrder(definition: PlanDefinition): readonly Ordered[] {
     ...done.map(task => ({ task, wave: null, conditional: false })),
   ]
 }
+
+/** The tasks of earlier waves that edit files this one edits too, in their order: it will find what they left. */
+function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: number | null): readonly TaskName[] {
+  const files = new Set(filesOf(task))
+  if (files.size === 0) return []
+  const names: TaskName[] = []
+  for (const other of before.toReversed()) {
+    if (other.wave === null || other.conditional || (wave !== null && other.wave >= wave)) continue
+    const touched = filesOf(other.task)
+    if (!touched.some(file => files.has(file))) continue
+    names.unshift(other.task.id)
+    // What was moved here has a history under its old name.
+    for (const file of touched) files.add(file)
+    if (names.length >= EARLIER_MAX) break
+  }
+  return names
+}
+
+const EARLIER_MAX = 1_000
+
+const filesOf = ({ action }: TaskDefinition): readonly string[] =>
+  action.type === 'edit'
+    ? action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+    : []
 
 function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
   const { type } = task.action

@@ -98,6 +98,20 @@ describe('the graph', () => {
     given().when(create(definition)).thenRefused('unknown-reference')
   })
 
+  it('a plan may say how many tasks it may have, those of groups included', () => {
+    const policy = { limits: { tasks: 2 } }
+    expect(checkGraph(plan('p', task('a'), task('b'), { policy }))).toEqual([])
+    expect(checkGraph(plan('p', task('a'), task('b'), task('c'), { policy }))).toEqual([
+      {
+        code: 'limit',
+        message: 'the plan has 3 tasks, more than 2',
+        hint: 'raise policy.limits.tasks, or do less',
+      },
+    ])
+    const many = plan('p', task('a', { matrix: { os: ['linux', 'mac'] } }), { policy })
+    expect(checkGraph(many).map(({ code }) => code)).toEqual(['limit'])
+  })
+
   it('regression 20: a circle of 20,000 tasks is found, and 20,000 dangling references are listed, before anyone gets impatient', () => {
     expect(checkGraph(chain(TASKS_MAX, [`t${TASKS_MAX - 1}`]))[0]?.path).toHaveLength(TASKS_MAX + 1)
     const long = (at: number) => `${'n'.repeat(90)}-${at}`

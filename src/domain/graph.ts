@@ -1,12 +1,12 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
 // path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
 
+import { tasksHint, tasksMax } from './caps.ts'
 import { compensatorOf } from './compensator.ts'
 import { compensatorFaults } from './compensator-faults.ts'
 import { expandTasks, resolveTarget, type Scope } from './expand.ts'
 import { mergedBy } from './git-action.ts'
 import type { TaskName } from './id.ts'
-import { TASKS_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { remedyIn } from './remedy.ts'
 import { remedyFaults } from './remedy-faults.ts'
@@ -47,12 +47,13 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       },
     ]
   }
-  if (definition.tasks.length > TASKS_MAX) {
+  const max = tasksMax(definition)
+  if (definition.tasks.length > max) {
     return [
       {
         code: 'limit',
-        message: `the plan has ${definition.tasks.length} tasks, more than ${TASKS_MAX}`,
-        hint: 'split it into several plans',
+        message: `the plan has ${definition.tasks.length} tasks, more than ${max}`,
+        hint: tasksHint(definition),
       },
     ]
   }

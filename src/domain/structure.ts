@@ -1,10 +1,11 @@
 // The tasks of a plan as they are written, subplans included, each with the full name it will have; and what is wrong with
 // the structure itself, told before anything is expanded: too deep, too many, or a list inside a list.
 
+import { tasksHint, tasksMax } from './caps.ts'
 import { isMultiplied, isStructured, type Scope } from './expand.ts'
 import type { GraphFault } from './graph.ts'
 import { NAME_MAX, type TaskName } from './id.ts'
-import { ITEMS_MAX, SUBPLAN_DEPTH_MAX, TASKS_MAX } from './limits.ts'
+import { ITEMS_MAX, SUBPLAN_DEPTH_MAX } from './limits.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { combinations } from './rows.ts'
 
@@ -37,11 +38,12 @@ export function structureFaults(definition: PlanDefinition): readonly GraphFault
   if (!definition.tasks.some(isStructured)) return []
   const faults: GraphFault[] = []
   const total = sizeOf(definition.tasks, '', 0, null)
-  if (total > TASKS_MAX && faults.length === 0) {
+  const max = tasksMax(definition)
+  if (total > max && faults.length === 0) {
     faults.push({
       code: 'limit',
-      message: `the plan becomes ${total === Number.POSITIVE_INFINITY ? 'endlessly many' : total} tasks, more than ${TASKS_MAX}`,
-      hint: 'split it into several plans',
+      message: `the plan becomes ${total === Number.POSITIVE_INFINITY ? 'endlessly many' : total} tasks, more than ${max}`,
+      hint: tasksHint(definition),
     })
   }
   return faults

@@ -4,23 +4,26 @@
 import { isNeglected } from '../domain/alarms.ts'
 import { inLine } from '../domain/decisions/starting.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import type { Edit } from '../domain/plan.ts'
 import { isUnsealed } from '../domain/sealed.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
-import { board, card } from '../domain/views/board.ts'
-import { briefing } from '../domain/views/briefing.ts'
+import { board, type Card, card } from '../domain/views/board.ts'
+import { briefing, type EarlierAttempt, trialsIn } from '../domain/views/briefing.ts'
 import { explain } from '../domain/views/explain.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
+import { readOthersChanges } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { entriesAfter } from './journal-changes.ts'
 import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
 import { records } from './record-answers.ts'
-import { resolveAttempt, resolveInputs } from './resolve.ts'
+import { resolveAttempt, resolveBriefing, withTitles } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 import { scopeWaits } from './scope-reservation.ts'
 
@@ -42,17 +45,18 @@ const answerers: Answerer = {
   },
   board: async (rooms, { plan }) => {
     const state = await tendedState(rooms, plan)
-    return state === null ? null : board(state)
+    return state === null ? null : await titled(state, board(state))
   },
   task: async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : card(state, found)
+    return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
   },
   briefing: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : briefing(found, await resolveInputs(state, found))
+    if (state === null || found === undefined) return null
+    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
   },
   removed: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -82,7 +86,7 @@ const answerers: Answerer = {
       return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
     }
     const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
-    return { ready, explained, held }
+    return { ready: await titled(state, ready), explained, held }
   },
   record: async (rooms, { plan, since }) => {
     const state = await tendedState(rooms, plan)
@@ -92,12 +96,16 @@ const answerers: Answerer = {
   },
   records: async (rooms, { plan, tasks }) => {
     const state = await tendedState(rooms, plan)
-    return state === null
-      ? null
-      : records(
-          state,
-          tasks.flatMap(task => taskIn(state, task) ?? []),
-        )
+    if (state === null) return null
+    const found = records(
+      state,
+      tasks.flatMap(task => taskIn(state, task) ?? []),
+    )
+    const cards = await titled(
+      state,
+      found.tasks.map(record => record.card),
+    )
+    return { ...found, tasks: found.tasks.map((record, at) => ({ ...record, card: cards[at]! })) }
   },
   evaluations: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -130,13 +138,14 @@ const answerers: Answerer = {
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
   },
-  preview: async (rooms, { plan, task }) => {
+  preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
     const own = roomsOf(rooms, state)
     // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
-    return await preview(isGone(own) ? rooms : own, state, found)
+    const before = earlier.flatMap(name => taskIn(state, name) ?? [])
+    return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
   },
   replay: async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
@@ -290,7 +299,23 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
   }
 }
 
-async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise<{ readonly text: string } | null> {
+/** The edits of tasks that are still to come, as far as they are known. */
+async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
+  const edits: Edit[] = []
+  for (const task of tasks) {
+    if (task.definition.action.type !== 'edit' || ENDED.has(task.status)) continue
+    const resolved = await resolveAttempt(state, task)
+    if (resolved.ok && resolved.value.action.type === 'edit') edits.push(...resolved.value.action.edits)
+  }
+  return edits
+}
+
+async function preview(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  imagined: readonly Edit[],
+): Promise<{ readonly text: string } | null> {
   const runner = rooms.runners.get(task.definition.action.type)
   if (runner?.preview === undefined) return null
   const resolved = await resolveAttempt(state, task)
@@ -307,6 +332,7 @@ async function preview(rooms: Rooms, state: PlanState, task: TaskState): Promise
       evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
       log: () => {},
       monotonic: rooms.clock.monotonic,
+      imagined,
     },
     new AbortController().signal,
   )
@@ -322,4 +348,27 @@ function environmentLines(env: Attempt['env']): readonly string[] {
     const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
     return `with ${name}=${/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text)}`
   })
+}
+
+const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
+  withTitles(state, cards, ({ name }) => state.tasks.get(name))
+
+const LEFT_MAX = 20
+
+/** Most tasks had no earlier attempt, and then nothing is read. */
+async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
+  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
+  const entries = await entriesAfter(rooms.store, id, 0)
+  const trials = trialsIn(
+    entries.flatMap(({ events }) => events),
+    task.definition.id,
+  )
+  const earlier: EarlierAttempt[] = []
+  for (const { changes, paths, ...trial } of trials) {
+    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
+    const all = known?.map(({ path }) => path) ?? []
+    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
+    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
+  }
+  return earlier
 }

@@ -240,7 +240,15 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
   logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
   /** The diff or command a task would carry out, without doing it. */
-  preview: { ask: { plan: string; task: string }; answer: { readonly text: string } | null }
+  preview: {
+    ask: {
+      plan: string
+      task: string
+      /** Tasks whose edits come before it, and are looked at as if they had been made. */
+      earlier?: readonly string[]
+    }
+    answer: { readonly text: string } | null
+  }
   /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
   replay: { ask: { plan: string }; answer: Replay | null }
   checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Millis, PlanId, Sha256 } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Question } from '../domain/judgement-event.ts'
+import { RESTORED_KEPT_MS } from '../domain/limits.ts'
 import type { PlanState, SetBack } from '../domain/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import { type InboxItem, inboxOf, rollbackItem, type StoppedRollback } from '../domain/views/inbox.ts'
@@ -13,6 +14,7 @@ import { type Entry, type PlanRow, type Store, StoreDamaged } from '../stores/st
 import { inboxId } from './inbox-id.ts'
 import { sweepClaims } from './janitor.ts'
 import { late } from './late.ts'
+import { withTitles } from './resolve.ts'
 import type { Rooms } from './rooms.ts'
 
 export interface InboxEntry extends InboxItem {
@@ -21,7 +23,10 @@ export interface InboxEntry extends InboxItem {
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
-  /** Files of open plans that were set back before tasks were tried again: nothing to decide, only to know. */
+  /**
+   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
+   * are restored or the time is over for which they are kept.
+   */
   readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
   /** Plans whose journal is damaged: what waits there is not known. */
   readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
@@ -55,7 +60,7 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {
     try {
       if (row.status === 'active' || row.status === 'blocked') await (await late.tending()).tend(rooms, row.id)
-      if (OPEN.includes(row.status)) restored.push(...(await restoredIn(store, row)))
+      restored.push(...(await restoredIn(rooms, row)))
       items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
@@ -116,9 +121,15 @@ export function reviews({ clock }: Rooms, state: PlanState): readonly OpenReview
   }))
 }
 
-async function restoredIn(store: Store, { id, name }: PlanRow): Promise<Inbox['restored']> {
+async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow): Promise<Inbox['restored']> {
+  const isOver = OVER.includes(status)
+  // Of the many that have ended, only those in which something was tried again are opened.
+  if (isOver && (await store.metrics(id)).every(({ retries }) => retries === 0)) return []
   const state = await store.state(id)
-  return (state?.restored ?? []).map(one => ({ plan: id, name, ...one }))
+  if (state === null) return []
+  const keptMs = state.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+  const told = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
+  return told.map(one => ({ plan: id, name, ...one }))
 }
 
 async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {
@@ -129,7 +140,8 @@ async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]
   const state = await store.state(row.id)
   if (state === null) return []
   const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
-  return [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
+  const items = [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
+  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
 }
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */

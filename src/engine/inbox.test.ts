@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PlanName } from '../domain/id.ts'
+import { realRooms, sh } from './going-back.fixture.ts'
 import { ME, name, setup, untilStopped } from './rooms.fixture.ts'
 
 const GATE = { id: name('review'), action: { type: 'gate', gate: 'approval' } } as const
@@ -73,6 +76,34 @@ describe('the inbox', () => {
     expect((await engine.ask({ type: 'inbox' })).items).toMatchObject([
       { task: 'call', who: 'bo', asks: { type: 'work' } },
     ])
+  })
+})
+
+describe('files that were set back', () => {
+  it('are named while the plan is open and after it has ended, until they are restored or kept no longer', async () => {
+    const place = await realRooms()
+    onTestFinished(() => place.close())
+    mkdirSync(join(place.root, 'sc'))
+    const setBack = sh('a', 'test -e on-$PLANFOLD_PLAN && exit 0; mkdir on-$PLANFOLD_PLAN; echo half > sc/x; exit 75', {
+      write: ['sc/**'],
+      network: [],
+      retry: { attempts: 2, backoffMs: { min: 1, max: 1 } },
+    })
+    const run = async (plan: string, restoredMs: number) => {
+      const definition = { name: plan as PlanName, tasks: [setBack], policy: { retention: { restoredMs } } }
+      const made = await place.submit({ type: 'create', definition }, null)
+      if (!made.ok) throw new Error(made.refusal.message)
+      await place.submit({ type: 'start' }, plan)
+      await place.worker.drive(made.plan, { stop: new AbortController().signal })
+      expect((await place.engine.ask({ type: 'summary', plan }))?.status).toBe('completed')
+    }
+    await run('kept', 3_600_000)
+    await run('over', 1)
+    const named = async () =>
+      (await place.engine.ask({ type: 'inbox' })).restored.map(({ name, task, paths }) => ({ name, task, paths }))
+    expect(await named()).toEqual([{ name: 'kept', task: 'a', paths: ['sc/x'] }])
+    expect(await place.submit({ type: 'restore', paths: ['sc/x'] }, 'kept')).toMatchObject({ ok: true })
+    expect(await named()).toEqual([])
   })
 })
 

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../domain/limits.ts'
 import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../domain/plan.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
-import type { GivenInputs, UnresolvedInput } from '../domain/views/briefing.ts'
+import type { GivenInputs, Texts, UnresolvedInput } from '../domain/views/briefing.ts'
 import { canonicalJson } from '../format/hash.ts'
 import { type Evaluate, type Resolved, resolve, resolveArgv, resolveScript, resolveText } from '../format/template.ts'
 import type { Attempt } from '../runners/runner.ts'
@@ -119,8 +119,59 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
   return { ok: true, value: { action, env: {} } }
 }
 
-/** Each input on its own, so that one that cannot be resolved hides no other. */
-export async function resolveInputs(state: PlanState, task: TaskState): Promise<GivenInputs> {
+/** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */
+export async function resolveBriefing(state: PlanState, task: TaskState): Promise<GivenInputs> {
+  const given = await resolveInputs(state, task)
+  const { texts, unresolved } = await resolveTexts(state, task, given.inputs)
+  return { ...given, texts, unresolved: [...given.unresolved, ...unresolved] }
+}
+
+const TEXTS = ['title', 'description', 'instruction'] as const
+
+/** The words of a task that look at something recorded. What cannot be resolved stays as it is written, and is told. */
+async function resolveTexts(
+  state: PlanState,
+  task: TaskState,
+  inputs: JsonObject,
+): Promise<{ readonly texts: Texts; readonly unresolved: readonly UnresolvedInput[] }> {
+  const { definition } = task
+  const written = TEXTS.filter(key => mentions(definition[key]))
+  if (written.length === 0) return { texts: {}, unresolved: [] }
+  const evaluate = await evaluator(state, { ...ownContext(task), inputs })
+  const texts: { -readonly [key in keyof Texts]: string } = {}
+  const unresolved: UnresolvedInput[] = []
+  for (const key of written) {
+    const resolved = resolveText(definition[key]!, evaluate)
+    if (resolved.ok) texts[key] = resolved.value
+    else unresolved.push({ input: key, message: resolved.message, hint: resolved.hint ?? null })
+  }
+  return { texts, unresolved }
+}
+
+/** Whatever shows tasks by their titles, with those resolved that can be. Costs nothing where no title looks at anything. */
+export async function withTitles<T extends { readonly title: string | null }>(
+  state: PlanState,
+  shown: readonly T[],
+  taskOf: (one: T) => TaskState | undefined,
+): Promise<readonly T[]> {
+  if (!shown.some(({ title }) => mentions(title))) return shown
+  const titled: T[] = []
+  for (const one of shown) {
+    const task = mentions(one.title) ? taskOf(one) : undefined
+    const title = task === undefined ? undefined : (await resolveBriefing(state, task)).texts?.title
+    titled.push(title === undefined ? one : { ...one, title })
+  }
+  return titled
+}
+
+/** The text of a question, as it is asked. */
+export async function resolveQuestion(state: PlanState, task: TaskState, text: string): Promise<Resolved<string>> {
+  if (!mentions(text)) return { ok: true, value: text }
+  const { inputs } = await resolveInputs(state, task)
+  return resolveText(text, await evaluator(state, { ...ownContext(task), inputs }))
+}
+
+async function resolveInputs(state: PlanState, task: TaskState): Promise<Omit<GivenInputs, 'texts'>> {
   const { definition } = task
   const written = Object.entries(definition.inputs ?? {})
   if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }

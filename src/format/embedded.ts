@@ -1,17 +1,19 @@
 // Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
 // it looks at must exist.
 
+import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/suggest.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Path } from './diagnostic.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
 import { compile } from './expression.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
-import { parseTemplate } from './template.ts'
+import { parseTemplate, templateExpressions } from './template.ts'
 
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(
   plan: PlanDocument,
   /** Tasks that may be named although the document does not have them; null when any name may be one. */
   others: Iterable<string> | null = [],
+  { lenient = false }: { readonly lenient?: boolean } = {},
 ): readonly Complaint[] {
   const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
   const known: Known = { names, suggestions: SUGGESTIONS_MAX }
@@ -19,9 +21,89 @@ export function expressionFaults(
   for (const found of embedded(plan)) {
     if (faults.length >= FAULTS_MAX) break
     const { type, text, path } = found
-    faults.push(...(type === 'expression' ? expression(text, text, 0, path, known) : template(found, known)))
+    if (lenient && TEXTS.has(path.at(-1) ?? '')) continue
+    faults.push(...(type === 'expression' ? bare(text, path, known) : template(found, known)))
   }
+  if (!lenient) for (const fault of misplaced(plan)) if (faults.push(fault) >= FAULTS_MAX) break
   return faults
+}
+
+/** Keys of a task in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
+const TEMPLATE_KEYS = [
+  ...(['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const),
+  ...(['title', 'description', 'instruction'] as const),
+  // Carried out by a later release; a prompt is checked now.
+  ...(['model', 'agent', 'research', 'http', 'db'] as const),
+]
+/** Prose that other formats bring along: what looks like an expression there may be anything. */
+const TEXTS: ReadonlySet<string | number> = new Set(['title', 'description', 'instruction'])
+/** What is kept for others and never looked into. */
+const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
+
+/** `${{` where nothing resolves it: it would be taken word for word. */
+function* misplaced(plan: PlanDocument): Generator<Complaint> {
+  let known: Set<string> | null = null
+  for (const { text, path } of strings(plan, [])) {
+    if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
+    // What is no expression of ours is another tool's, and may be meant word for word.
+    if (!templateExpressions(text).some(({ source }) => compile(source).ok)) continue
+    known ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+    if (known.has(printPath(path))) continue
+    yield {
+      path,
+      message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
+      hint: "it works in title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
+      within: { text: '${{', offset: 0 },
+    }
+  }
+}
+
+/** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
+export const unescaped = (plan: PlanDocument): PlanDocument =>
+  mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
+
+/** The reverse, for a document that is written. */
+export const escaped = (plan: JsonObject): JsonObject =>
+  mapPlain(plan, plan as unknown as PlanDocument, text => text.replaceAll('${{', () => '$${{'))
+
+/** Changes the texts in which nothing is put in; the value itself when none of them holds `${{`. */
+function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => string): T {
+  let live: Set<string> | null = null
+  const map = (item: unknown, path: Path): unknown => {
+    if (typeof item === 'string') {
+      if (!item.includes('${{')) return item
+      live ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+      return live.has(printPath(path)) ? item : change(item)
+    }
+    if (Array.isArray(item)) {
+      const made = item.map((one, index) => map(one, [...path, index]))
+      return made.some((one, index) => one !== item[index]) ? made : item
+    }
+    if (item === null || typeof item !== 'object') return item
+    const entries = Object.entries(item).map(
+      ([key, one]) => [key, DATA_KEYS.has(key) ? one : map(one, [...path, key])] as const,
+    )
+    return entries.some(([key, one]) => one !== (item as Record<string, unknown>)[key])
+      ? Object.fromEntries(entries)
+      : item
+  }
+  return map(value, []) as T
+}
+
+const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
+
+/** Where only an expression can stand, it stands without the braces. */
+function bare(text: string, path: Path, known: Known): readonly Complaint[] {
+  // Inside quotes it is a text like any other.
+  if (!text.includes('${{') || compile(text).ok) return expression(text, text, 0, path, known)
+  return [
+    {
+      path,
+      message: `${named(path)} is an expression already`,
+      hint: "leave out '${{' and '}}'",
+      within: { text: '${{', offset: 0 },
+    },
+  ]
 }
 
 /** More are not told. */
@@ -119,8 +201,8 @@ function* embedded(plan: PlanDocument): Generator<Embedded> {
 function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   const { for_each: each } = task
   const list = typeof each === 'string' ? each : each !== undefined && 'in' in each ? each.in : undefined
-  if (list !== undefined && !list.includes('${{')) yield { type: 'expression', text: list, path: [...path, 'for_each'] }
-  else if (list !== undefined) yield { type: 'template', text: list, path: [...path, 'for_each'] }
+  const at = [...path, 'for_each', ...(typeof each === 'string' ? [] : ['in'])]
+  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
   for (const [index, mode] of (task.failure_modes ?? []).entries()) {
     if (typeof mode.detect !== 'string')
       yield {
@@ -141,9 +223,9 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   yield* criteria(task.postconditions, [...path, 'postconditions'])
   const { gate } = task
   if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
-  for (const key of ['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const) {
-    if (task[key] !== undefined) yield* strings(task[key], [...path, key])
-  }
+  if (typeof gate === 'object' && gate.question !== undefined)
+    yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
+  for (const key of TEMPLATE_KEYS) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
 }
 
 function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {

@@ -137,6 +137,23 @@ describe('a document becomes a definition', () => {
     ])
   })
 
+  test('a number in the environment is text, and one path alone is a scope', () => {
+    const { definition } = parsed(
+      task('run: [ls]\nenv: { PORT: 8080, DEBUG: true, NAME: x }\nwrite: src\nnetwork: example.com'),
+    )
+    expect(definition.tasks[0]).toMatchObject({
+      env: { PORT: '8080', DEBUG: 'true', NAME: 'x' },
+      // A file or a folder: nobody can see from its name which it is.
+      write: ['src', 'src/**'],
+      network: ['example.com'],
+    })
+    expect(parsed(task('run: [ls]\nwrite: src/*.ts')).definition.tasks[0]?.write).toEqual(['src/*.ts'])
+    expect(parsed(task('run: [ls]\nwrite: dist/')).definition.tasks[0]?.write).toEqual(['dist/'])
+    expect(complaints(task('run: [ls]\nenv: { VERSION: 1.10 }'))).toEqual([
+      '5:21 the number 1.10 would be handed on as 1.1 (put it in quotes: "1.10")',
+    ])
+  })
+
   test('what people are advised to write earns no warning', () => {
     expect(parsed(EXAMPLE).warnings).toEqual([])
     expect(parsed(task('run: [ls]\nnetwork: []\nwrite: [out/**]\nbudget: { attempts: 3 }')).warnings).toEqual([])
@@ -257,6 +274,44 @@ describe('what is wrong is told in place, with what to do', () => {
     const [first] = complaints(task('edit: {file: ci.yml, create: "ref: ${{ github.ref }}"}'))
     expect(first).toContain("write '$${{' for the characters themselves")
     expect(parsed(task('edit: {file: ci.yml, create: "ref: $${{ github.ref }}"}')).ok).toBe(true)
+  })
+
+  test('what is recorded can be put into titles, descriptions, instructions and questions', () => {
+    const fine = task(
+      'title: "On ${{ plan.name }}"\ndescription: "${{ inputs.x }}"\ninstruction: "see ${{ tasks.a.status }}"\ninputs: { x: 1 }',
+    )
+    expect(parsed(fine).definition.tasks[0]).toMatchObject({ title: 'On ${{ plan.name }}' })
+    expect(parsed(task('gate: { type: question, question: "Is ${{ plan.name }} good?" }')).ok).toBe(true)
+    expect(complaints(task('title: "On ${{ plan.nme }}"'))).toEqual([
+      expect.stringContaining("the plan has no 'nme' in expressions (did you mean 'name'?"),
+    ])
+  })
+
+  test('where nothing is put in, that is told', () => {
+    const text = [
+      'planfold: 1',
+      'name: p',
+      'goal: "${{ plan.name }}"',
+      'extra: { of: "${{ others }}" }',
+      'tasks:',
+      '  - id: a',
+      '    write: ["${{ inputs.x }}"]',
+      '    when: ${{ 1 == 1 }}',
+      '    rationale: "$${{ is fine }}"',
+      '    accept: ["${{ plan.name }} is good", "as ${{ github.ref }} says"]',
+      '',
+    ].join('\n')
+    expect(complaints(text)).toEqual([
+      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in title, /),
+      expect.stringMatching(/^7:14 nothing is put in for .* in 'write'/),
+      "8:11 'when' is an expression already (leave out '${{' and '}}')",
+      expect.stringMatching(/^10:15 nothing is put in for .* in 'accept'/),
+    ])
+  })
+
+  test("another format's prose may hold anything", () => {
+    const steps = '{"steps": [{"step": 1, "action": "fix", "description": "the ref is ${{ github.ref }}"}]}'
+    expect(parsed(steps).definition.tasks[0]).toMatchObject({ description: 'the ref is ${{ github.ref }}' })
   })
 
   test('a fault found by the domain is told at its task and key', () => {

@@ -11,7 +11,7 @@ import { Source } from './dialects/source.ts'
 import { derived } from './dialects/trace.ts'
 import { whyUnrecognised } from './dialects/unrecognised.ts'
 import type { Document } from './document.ts'
-import { expressionFaults } from './embedded.ts'
+import { expressionFaults, unescaped } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
 import { positionAt } from './place.ts'
 import { rulesBroken } from './rules.ts'
@@ -57,6 +57,8 @@ export interface ParseOptions {
   readonly dialect?: Dialect
   /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
   readonly known?: Iterable<string>
+  /** The text was made by a program, or translated: what only looks like an expression in its prose is no fault. */
+  readonly lenient?: true
   /** Rules of the domain, told at the place of the task they are about. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
@@ -84,7 +86,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   return parseDocument(
     derived(plan, trace, source),
     { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
-    options,
+    { ...options, lenient: true },
   )
 }
 
@@ -138,10 +140,11 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   const faults = [
     ...warnings,
     ...rules,
-    ...expressionFaults(shaped.data, options.known),
+    ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
+  const meant = about.dialect === null ? unescaped(shaped.data) : shaped.data
+  const definition = lowerPlan(meant, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
@@ -168,7 +171,7 @@ function faultsInRest(
     (left.nameless && fault.code === 'unknown-reference') || (left.unrelated && RELATED.has(fault.code ?? ''))
   const checked = (options.check?.(definition) ?? []).filter(fault => !unsure(fault)).slice(0, PLACED_MAX)
   return [
-    ...expressionFaults(left.plan, left.nameless ? null : options.known),
+    ...expressionFaults(left.plan, left.nameless ? null : options.known, options),
     ...(name === null ? [NAMELESS] : []),
     ...checked.map(fault => locateFault(definition, fault)),
   ]

@@ -43,6 +43,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     }
   }
   yield* modes(task.edit, [...path, 'edit'], written)
+  yield* numbersInEnvironment(task, path, written)
   yield* computedFiles(task, path)
   yield* committedPaths(task, path)
   yield* gateRules(task, path)
@@ -143,6 +144,22 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<C
     atKey: true,
     message: `'${key}' only makes sense beside '${other}'`,
     hint: `add '${other}:', or remove '${key}:'`,
+  }
+}
+
+/** A number is handed on as it was typed; where reading it has changed it (`1.10`, `0x10`, `007`), it must be said as text. */
+function* numbersInEnvironment({ env }: Raw, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
+  if (!isMap(env)) return
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'number') continue
+    const at = [...path, 'env', name]
+    const typed = written(at)
+    if (typed === null || typed === String(value)) continue
+    yield {
+      path: at,
+      message: `the number ${typed.slice(0, 60)} would be handed on as ${value}`,
+      hint: `put it in quotes: "${typed.slice(0, 60)}"`,
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import type { TaskName } from '../domain/id.ts'
-import { VISITS_MAX } from '../domain/limits.ts'
+import { TASKS_MAX, VISITS_MAX } from '../domain/limits.ts'
 import type { FailureKind, GatedImpact, GateType, NoticeKind } from '../domain/plan.ts'
 import { command, criterion, outcomeName, type RetryDocument, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
@@ -166,7 +166,11 @@ export const policyKeys = {
     .meta({ description: 'Approvals that open within this time are one review.' }),
   breaker: z.strictObject({ failures: value.count(FEW_MAX), cooldown: value.duration }).optional(),
   limits: z
-    .strictObject({ attempts: value.count(CAP_MAX).optional(), loops: value.count(CAP_MAX).optional() })
+    .strictObject({
+      attempts: value.count(CAP_MAX).optional(),
+      loops: value.count(CAP_MAX).optional(),
+      tasks: value.count(TASKS_MAX).optional(),
+    })
     .optional()
     .meta({ description: 'Caps over the whole plan, whatever its tasks say.' }),
   retention: z

@@ -20,6 +20,12 @@ import { type Read, readDuration, readDurationRange, readMoney } from './units.t
 export const text = z.string()
 export const line = z.string().min(1)
 export const lines = z.array(line)
+/** A list, or one alone. */
+export const oneOrLines = z.union([line.transform(one => [one]), lines])
+/** Patterns of paths. One name alone is a file or a folder with all that lies in it: nobody can see from the name which it is. */
+export const scope = z.union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])
+/** Text, or what YAML takes for something else: the value of an environment variable is text in the end. */
+export const scalar = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)])
 
 export const planName = z.string().transform(named(isPlanName)).meta({
   description: 'Short name, unique in the store.',

@@ -99,8 +99,8 @@ const gitUse = z.strictObject({
 })
 
 const policy = z.strictObject({
-  write: value.lines.optional(),
-  network: value.lines.optional(),
+  write: value.scope.optional(),
+  network: value.oneOrLines.optional(),
   budget: budget.optional(),
   checkpoints: z
     .strictObject({
@@ -138,10 +138,10 @@ export const task = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
   inputs: value.jsonObject.optional(),
   outputs: z.record(outputName, output).optional(),
-  write: value.lines.optional().meta({ description: 'Globs of the files the task may write.' }),
-  read: value.lines.optional(),
-  network: value.lines.optional(),
-  env: z.record(envName, z.string()).optional(),
+  write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
+  read: value.scope.optional(),
+  network: value.oneOrLines.optional(),
+  env: z.record(envName, value.scalar).optional(),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
@@ -152,7 +152,7 @@ export const task = z.strictObject({
     .array(criterion)
     .optional()
     .meta({ description: 'Judged when it was accepted: what must then be true of the world.' }),
-  effects: value.lines.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
+  effects: value.scope.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
   failure_modes: z
     .array(failureMode)
     .optional()
@@ -227,9 +227,13 @@ export const plan = z
         edits: z.enum(['wait', 'set-back']).optional().meta({
           description: "A person's edits before a retry: wait for a decision, or set them back and keep a copy.",
         }),
+        outputs: z.enum(['tell', 'remake']).optional().meta({
+          description:
+            'Declared output files of completed tasks that are gone when the plan is taken up: only tell, or run the tasks again.',
+        }),
       })
       .optional()
-      .meta({ description: 'What to do when a task is tried again.' }),
+      .meta({ description: 'What to do when a task is tried again, and when a plan is taken up again.' }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

@@ -63,6 +63,19 @@ export function templateExpressions(template: string): readonly (Part & { type: 
   return parsed.ok ? parsed.parts.filter(part => part.type === 'expression') : []
 }
 
+/** Data of somebody else, written so that nothing in it is an expression; resolving it gives the data again. */
+export const asLiteral = (value: Json): Json => mapTexts(value, text => text.replaceAll('${{', '$$${{'))
+
+/** What `asLiteral` made, as it was. Expressions stay as they are written. */
+export const fromLiteral = (value: Json): Json => mapTexts(value, text => text.replaceAll('$${{', '$${{'))
+
+function mapTexts(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return value.includes('${{') ? change(value) : value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(item => mapTexts(item, change))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}
+
 /** Resolves every string inside a JSON value. A string that is exactly one expression keeps the type of its value. */
 export function resolve(value: Json, evaluate: Evaluate): Resolved<Json> {
   if (typeof value === 'string') {

@@ -412,6 +412,40 @@ it('files that a task of another plan holds are not written: neither ordered nor
   expect(text('shared')).toContain('two')
 })
 
+it('goes into another plan of the workspace when that is named, and undo of that plan takes it back', async () => {
+  const fork = await forked()
+  const made = await place.submit(
+    { type: 'create', definition: { name: 'other' as PlanName, tasks: [sh('x', 'echo x > x')] } },
+    null,
+  )
+  if (!made.ok) throw new Error(made.refusal.message)
+  const refusal = async (into: string) => {
+    const refused = await place.submit({ type: 'adopt', into }, 'plan-fork')
+    return refused.ok ? null : [refused.refusal.code, refused.refusal.message]
+  }
+  expect(await refusal('nobody')).toEqual(['not-found', "there is no plan 'nobody'"])
+  expect(await refusal('plan-fork')).toEqual(['invalid', 'a fork cannot be adopted into itself'])
+  expect(await refusal('other')).toEqual(['illegal-transition', expect.stringContaining('was not started')])
+  await place.submit({ type: 'start' }, 'other')
+  await driveFork(made.plan)
+  const before = (await eventTypes('plan')).length
+  expect(await adopted(fork, { into: 'other' })).toMatchObject({ status: 'adopted', into: { name: 'other' } })
+  expect([text('shared'), existsSync(path('gone')), text('x')]).toEqual(['1\ntwo\n3\n4\n5\n6\n7\n', false, 'x\n'])
+  expect(existsSync(forkFolder())).toBe(false)
+  expect((await eventTypes('other')).filter(type => type.startsWith('rollback.'))).toEqual([
+    'rollback.started',
+    'rollback.finished',
+  ])
+  expect(await eventTypes('plan')).toHaveLength(before)
+  await place.submit({ type: 'undo' }, 'other')
+  await driveFork(made.plan)
+  expect([text('shared'), text('gone'), text('x')]).toEqual(['1\n2\n3\n4\n5\n6\n7\n', 'one\n', 'x\n'])
+  // Into the plan it came from it was never adopted.
+  expect(await preview()).toMatchObject({ status: 'open', into: { name: 'plan' } })
+  await place.submit({ type: 'archive' }, 'other')
+  expect(await refusal('other')).toEqual(['illegal-transition', expect.stringContaining('is archived')])
+})
+
 it('a plan that commits its work commits what it adopts, and undo takes that back', async () => {
   writeFileSync(path('.gitignore'), '.planfold/\n')
   git(place.root, 'init', '-q')

@@ -4,7 +4,7 @@
 import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
-import type { Action, ActionType, TaskDefinition } from '../domain/plan.ts'
+import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 
 export interface Runner {
@@ -56,6 +56,8 @@ export interface RunnerTools {
   readonly about: string
   /** Evaluates an expression over the plan's outputs; null where expressions make no sense. */
   readonly evaluate: (expression: string) => Evaluated
+  /** For a preview: edits of earlier tasks that are looked at as if they had been made. */
+  readonly imagined?: readonly Edit[]
   /** The repository, as far as a `git` task may touch it; absent where git is not used. */
   readonly git?: GitHand
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */

@@ -258,7 +258,7 @@ function keyOf(route: Loose, header: string | string[] | undefined): string | un
 
 function versionOf(header: string | undefined): number | undefined | Problem {
   if (header === undefined || header.trim() === '*') return undefined
-  const said = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header.trim())
+  const said = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
   if (said !== null) return Number(said[1])
   return problem(422, 'invalid', `If-Match names one version, not ${JSON.stringify(header.slice(0, 60))}`, {
     hint: 'use the ETag of the answer you read',

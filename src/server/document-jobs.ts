@@ -127,7 +127,7 @@ function revise({ text, name, current, standings, mode }: ReviseInput) {
     new Map(read.imported?.map(({ task, status }) => [task, status])),
   )
   // The merged definition is checked like one that somebody wrote.
-  const checked = parsePlan(printJson(definition), { check: checkPlan })
+  const checked = parsePlan(printJson(definition), { check: checkPlan, lenient: true })
   if (!checked.ok) return faulty(checked.diagnostics)
   const diff = semanticDiff(current, definition)
   return { definition, source: read.source, notes, fates, diff, summary: summarise(diff) }

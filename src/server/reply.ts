@@ -1,5 +1,6 @@
 // Writes answers to the socket: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
 
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from './problem.ts'
@@ -18,10 +19,11 @@ const NO_CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 const FIXED: string[] = Object.entries({ ...HEADERS, 'content-security-policy': NO_CONTENT_POLICY }).flat()
 
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): number {
-  const { status, body, version, location, headers, raw } = reply
-  const tag = version === undefined ? undefined : `"${version}"`
-  const isKnown = tag !== undefined && status === 200 && request.headers['if-none-match'] === tag
-  const data = isKnown ? undefined : (raw?.data ?? (body === undefined ? undefined : JSON.stringify(body)))
+  const { status, body, location, headers, raw } = reply
+  const whole = raw?.data ?? (body === undefined ? undefined : JSON.stringify(body))
+  const tag = tagOf(request, reply, whole)
+  const isKnown = tag !== undefined && status === 200 && isAmong(tag, request.headers['if-none-match'])
+  const data = isKnown ? undefined : whole
   const type = raw?.type ?? JSON_TYPE
   if (headers === undefined && data !== undefined) {
     writePlain(response, status, data, { type, tag, location })
@@ -34,6 +36,26 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
     ...headers,
   })
   return isKnown ? 304 : status
+}
+
+/**
+ * The version, by which `If-Match` knows what was seen; and of what is shown to somebody who may ask again, also what is in it: a
+ * body may tell of more than the version counts, for instance of the plans of a goal.
+ */
+function tagOf({ method }: IncomingMessage, reply: Reply, data: Uint8Array | string | undefined): string | undefined {
+  const { version, status, isVersioned = false } = reply
+  if (version === undefined) return undefined
+  const isShown = status === 200 && (method === 'GET' || method === 'HEAD')
+  if (!isShown || isVersioned || data === undefined) return `"${version}"`
+  return `"${version}-${hash('sha256', data, 'base64url').slice(0, 16)}"`
+}
+
+/** `*`, or a list of tags; whether they are weak makes no difference here (RFC 9110, 13.1.2). */
+function isAmong(tag: string, header: string | undefined): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  const tags: readonly string[] = header.match(/"[^"]*"/g) ?? []
+  return tags.includes(tag)
 }
 
 export function sendProblem(

@@ -136,6 +136,33 @@ describe('a plan outside the scope of a token, named in a body or a query', () =
     expect(await versionOf()).toBe(before)
   })
 
+  test('no fork is adopted from it or into it, and none of its files is restored', async () => {
+    const before = await versionOf()
+    const { plan: hidden } = secret
+    const order = async (plan: string, what: object) => {
+      const { status, body } = await ask('POST', '/engine/orders', { plan, order: what })
+      return [status, JSON.stringify({ ...body, detail: '' }).includes(`title of ${MARK}`)]
+    }
+    expect(await order(hidden!, { type: 'adopt' })).toEqual([404, false])
+    expect(await order(hidden!, { type: 'restore', paths: ['x'] })).toEqual([404, false])
+    for (const into of [hidden!, MARK]) expect(await order('shown', { type: 'adopt', into })).toEqual([404, false])
+    for (const query of [
+      { type: 'adoption', plan: hidden },
+      { type: 'adoption', plan: 'shown', into: MARK },
+      { type: 'keptFiles', plan: hidden },
+    ])
+      expect((await ask('POST', '/engine/queries', { query })).body).toEqual({ answer: null })
+    // Of its own plan it is told what is in the way.
+    const own = await ask('POST', '/engine/orders', { plan: 'shown', order: { type: 'adopt' } })
+    expect([own.status, own.body.detail]).toEqual([
+      409,
+      expect.stringContaining("'shown' works in the workspace itself"),
+    ])
+    const nothing = await ask('POST', '/engine/orders', { plan: 'shown', order: { type: 'restore', paths: ['x'] } })
+    expect(nothing.body.detail).toContain("no version of 'x' is kept")
+    expect(await versionOf()).toBe(before)
+  })
+
   test('is in no list, search or inbox', async () => {
     for (const path of [
       `/plans?session_id=${secret.session}`,

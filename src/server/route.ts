@@ -38,7 +38,7 @@ export interface Route<Query, Body> {
       readonly type?: string
       /** Beside the body, when the query asks for it: text of these media types. */
       readonly texts?: readonly string[]
-      /** Has an ETag: the version of what it shows. A GET then honours If-None-Match. */
+      /** Has an ETag: the version of what it shows, and more where the body tells more. A GET then honours If-None-Match. */
       readonly tag?: true
     }
   }
@@ -58,8 +58,10 @@ export interface Reply {
   readonly status: number
   /** Sent as JSON; nothing is sent when absent. */
   readonly body?: unknown
-  /** The entity tag: the version of the plan it shows. */
+  /** Of the plan, session or goal it shows; it begins the entity tag. */
   readonly version?: number
+  /** The version counts everything the body tells, so the tag needs nothing more. */
+  readonly isVersioned?: true
   /** Where to find what was made. */
   readonly location?: string
   readonly headers?: { readonly [name: string]: string }
@@ -96,11 +98,12 @@ export const ok = (body: unknown, version?: number): Reply => ({
   body,
   ...(version === undefined ? {} : { version }),
 })
-/** A body that is JSON text already. */
+/** A body that is JSON text already, and the same whenever it is shown at this version. */
 export const asText = (data: string, version: number): Reply => ({
   status: 200,
   raw: { type: JSON_TYPE, data },
   version,
+  isVersioned: true,
 })
 export const created = (body: unknown, at: string, version?: number): Reply => ({
   status: 201,

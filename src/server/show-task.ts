@@ -4,6 +4,7 @@
 import type { PlanId } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { TaskRecord } from '../engine/engine.ts'
+import { fromLiteral } from '../format/template.ts'
 import { taskWord } from '../format/wire/store-words.ts'
 import type { TaskBody } from '../format/wire/tasks.ts'
 import type { Call } from './call.ts'
@@ -50,7 +51,7 @@ export function taskBody(
     description: definition.description ?? null,
     task_type: card.kind,
     action: card.action,
-    input_data: (definition.inputs ?? input_data ?? {}) as TaskBody['input_data'],
+    input_data: fromLiteral(definition.inputs ?? input_data ?? {}) as TaskBody['input_data'],
     output_data: (output_data ?? card.outputs ?? null) as TaskBody['output_data'],
     status: taskWord(card.status),
     state: card.status,

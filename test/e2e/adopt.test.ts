@@ -63,6 +63,28 @@ describe('planfold adopt', () => {
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
   })
 
+  it('nothing unadopted is tidied away: prune --archive keeps the fork and the plan it came from until then', async () => {
+    await forked()
+    const prune = async (...more: string[]) => await here.json('prune', '--archive', '--before', '1ms', ...more)
+    const kept = { archived: [], unadopted: ['release-fork'], plans: 0 }
+    expect(await prune('--dry-run')).toMatchObject(kept)
+    expect(await prune()).toMatchObject(kept)
+    const told = await here.planfold('prune', '--archive', '--before', '1ms')
+    expect(told.stdout).toContain(
+      'release-fork is a fork with unadopted work and was not archived: planfold adopt release-fork',
+    )
+    expect(existsSync(join(folder(), 'level-9'))).toBe(true)
+    expect(await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')).toMatchObject({ exit: 0 })
+    const done = (await prune()) as { archived: string[] }
+    expect({ ...done, archived: done.archived.toSorted() }).toMatchObject({
+      archived: ['release', 'release-fork'],
+      unadopted: [],
+    })
+    // What the adoption replaced can still be restored, so the plan it went into stays for a while.
+    expect(await prune()).toMatchObject({ archived: [], plans: 1, held: 1 })
+    expect(await here.read('level-9')).toBe('packed {"level":9}\n')
+  })
+
   it('killed at any moment and ordered again, everything is adopted once and nothing is lost', async () => {
     await forked()
     await here.write('mine.txt', 'mine\n')

@@ -211,7 +211,7 @@ function demandSound(definition: PlanDefinition): void {
   const [fault] = checkPlan(definition)
   if (fault !== undefined)
     throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong: ${fault.message}`, fault.hint)
-  const parsed = parsePlan(printJson(definition))
+  const parsed = parsePlan(printJson(definition), { lenient: true })
   if (parsed.ok) return
   const [first] = parsed.diagnostics
   const message = `the revision is wrong${first?.path === undefined ? '' : ` at ${first.path}`}: ${first?.message ?? ''}`

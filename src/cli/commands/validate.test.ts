@@ -5,11 +5,16 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Context } from '../context.ts'
+import type { PlanName, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { type Context, withState } from '../context.ts'
 import { Complaint } from '../exit.ts'
 import { newPlace, type Place } from '../place.fixture.ts'
+import { analyze } from './analyze.ts'
 import { handoff } from './handoff.ts'
+import { importPlan } from './import.ts'
 import { init } from './init.ts'
+import { resume } from './resume.ts'
 import { run } from './run.ts'
 import { validate } from './validate.ts'
 
@@ -21,6 +26,51 @@ afterEach(() => place.remove())
 
 const wrong = (count: number) =>
   `planfold: 1\nname: x\ntasks:\n${Array.from({ length: count }, (_, at) => `  - { id: t${at}, rum: ls }\n`).join('')}`
+
+describe('a plan that cannot work', () => {
+  const PLAN = 'planfold: 1\nname: x\ntasks:\n  - { id: a, run: [touch, began] }\n  - { id: b, run: [ls], cwd: /srv }\n'
+  const FAULT = "5:30: 'b' runs in '/srv', which is no folder inside the workspace"
+
+  it('is refused with the same words by whoever reads it, and nothing of it is done', async () => {
+    await place.write('plan.yaml', PLAN)
+    const ways: readonly ((context: Context) => Promise<number>)[] = [
+      context => run(context, 'plan.yaml', { start: true }),
+      context => run(context, 'plan.yaml', { start: true, dryRun: true }),
+      context => run(context, 'plan.yaml', { start: false }),
+      context => importPlan(context, 'plan.yaml'),
+    ]
+    const said: string[] = []
+    for (const way of ways)
+      await place.say(async context => {
+        await way(context).catch((error: unknown) => said.push((error as Error).message))
+        return 0
+      })
+    expect(said).toEqual(Array(ways.length).fill(`plan.yaml:${FAULT}`))
+    const shown = await place.say(context => analyze(context, 'plan.yaml', {}))
+    expect(shown).toMatchObject({ exit: 2, stdout: expect.stringContaining(FAULT.replace(': ', ': error: ')) })
+    expect(await readdir(place.folder)).toEqual(['plan.yaml'])
+  })
+
+  it('is not started when it is there already', async () => {
+    await place.say(context =>
+      withState(context, { create: true }, async ({ engine, actor }) => {
+        const definition = {
+          name: 'x' as PlanName,
+          tasks: [
+            { id: 'b' as TaskName, cwd: '/srv', action: { type: 'run', command: { argv: ['ls'] } } },
+          ] satisfies PlanDefinition['tasks'],
+        }
+        return (await engine.submit(null, { type: 'create', definition }, actor)).ok ? 0 : 1
+      }),
+    )
+    const said = await place.say(context => run(context, 'x', { start: true }))
+    expect(said).toMatchObject({
+      exit: 'invalid-plan',
+      stderr: expect.stringContaining("plan 'x' cannot work: 'b' runs in"),
+    })
+    expect((await place.say(context => resume(context, 'x', {}))).exit).toBe('invalid-plan')
+  })
+})
 
 describe('the faults of a file', () => {
   const faultsOf = async (count: number) => {

@@ -6,7 +6,7 @@ import type { Ground, Look } from './look.ts'
 import { accepted, rolledBack } from './rules/care.ts'
 import { contracts } from './rules/contract.ts'
 import { gates } from './rules/gates.ts'
-import { graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
+import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
 import { intake } from './rules/intake.ts'
 import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rules/judgement.ts'
 import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rules/scope.ts'
@@ -34,6 +34,8 @@ const RULES: readonly Rule<Look>[] = [
   unreachable,
   loops,
   size,
+  agents,
+  clarity,
   overlaps,
   recordedOnly,
   gatesOff,

@@ -1,11 +1,11 @@
 // Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
 // and which change nothing about the others, are taken this way. Everything else is a revision.
 
+import { tasksHint, tasksMax } from '../caps.ts'
 import type { CommandOf } from '../command.ts'
 import { compensatorOf } from '../compensator.ts'
 import { mergedBy } from '../git-action.ts'
 import { isTaskName } from '../id.ts'
-import { TASKS_MAX } from '../limits.ts'
 import type { Action, TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { scopesOverlap } from '../scope.ts'
@@ -22,12 +22,9 @@ export function add(draft: Draft, { tasks }: CommandOf<'add'>): Refusal | undefi
       'revise the plan with the tasks in it',
     )
   const there = state.definition.tasks.length
-  if (there + tasks.length > TASKS_MAX)
-    return refuse(
-      'limit',
-      `the plan has ${there + tasks.length} tasks, more than ${TASKS_MAX}`,
-      'split it into several plans',
-    )
+  const max = tasksMax(state.definition)
+  if (there + tasks.length > max)
+    return refuse('limit', `the plan has ${there + tasks.length} tasks, more than ${max}`, tasksHint(state.definition))
   const earlier = new Set<string>()
   for (const task of tasks) {
     const refusal = refuseTask(state, task, earlier)

@@ -4,6 +4,7 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { printReferences } from './data-references.ts'
 import type { Dialect, Printed, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsToWrite } from './naming.ts'
@@ -46,7 +47,7 @@ function record(task: TaskDefinition, about: About): JsonObject {
     description: task.description,
     task_type: task.kind,
     llm_prompt: task.instruction,
-    input_data: task.inputs,
+    input_data: printReferences(task.inputs),
     sequence_order: about.number,
     dependencies: about.explicit ? task.needs : undefined,
     priority: task.priority,

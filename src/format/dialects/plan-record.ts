@@ -6,6 +6,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Path } from '../diagnostic.ts'
 import { durationText } from './amounts.ts'
+import { DataReferences } from './data-references.ts'
 import type { Dialect, Reading } from './dialect.ts'
 import { idsFor } from './naming.ts'
 import { printPlanRecord } from './plan-record-print.ts'
@@ -155,10 +156,11 @@ function readRecords(
     return []
   }
   const unsaid = order === 'sequential' ? needsByRank(ranks) : new Map<TaskName, readonly TaskName[]>()
-  return records.map(({ task, at }, index) => {
+  const data = new DataReferences(references)
+  const tasks = records.map(({ task, at }, index) => {
     const id = ids[index] as TaskName
     const fields = draft.fields(task, at, ['tasks', index])
-    readRecord(draft, fields, id, planId)
+    readRecord(draft, fields, id, planId, data)
     if (wordsOf(task) === '' && !isReadable(task.id))
       draft.sketched(['tasks', index], 'the record does not say what the task is', "add an 'id' or a 'description'")
     const number = fields.take('sequence_order')
@@ -173,9 +175,16 @@ function readRecords(
     keepOthers(fields)
     return fields.document()
   })
+  return data.needed(tasks)
 }
 
-function readRecord(draft: Draft, fields: Fields, id: TaskName, planId: Json | undefined): void {
+function readRecord(
+  draft: Draft,
+  fields: Fields,
+  id: TaskName,
+  planId: Json | undefined,
+  references: DataReferences,
+): void {
   const { map } = fields
   fields.put('id', id)
   if (map.id !== id) fields.keep(['id'])
@@ -186,8 +195,8 @@ function readRecord(draft: Draft, fields: Fields, id: TaskName, planId: Json | u
   moveText(fields, ['task_type'], 'kind')
   moveText(fields, ['agent_id', 'assigned_agent'], 'assignee')
   moveText(fields, ['llm_prompt'], 'instruction')
-  moveInputs(draft, fields, 'input_data')
-  moveInputs(draft, fields, 'inputs')
+  moveInputs(draft, fields, 'input_data', { step: id, references })
+  moveInputs(draft, fields, 'inputs', { step: id, references })
   moveIf(fields, 'labels', 'labels', isTexts)
   moveIf(fields, 'priority', 'priority', value => Number.isSafeInteger(value) && Math.abs(value as number) <= 1_000_000)
   moveCriteria(fields, ['acceptance_criteria', 'success_criteria'])

@@ -4,6 +4,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { printDuration } from '../units.ts'
+import { printReferences } from './data-references.ts'
 import type { Dialect, Printed, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsToWrite } from './naming.ts'
@@ -77,7 +78,7 @@ function steps(
       estimated_duration: task.estimateMs === undefined ? undefined : printDuration(task.estimateMs),
       priority: task.priority,
       labels: task.labels,
-      inputs: task.inputs,
+      inputs: printReferences(task.inputs),
       acceptance_criteria: criteriaOf(task),
       actions: action.type === 'subplan' ? steps(action.tasks, 'parallel', `${name}/`, status) : undefined,
       status: taskStatusWord(TASK_WORDS, task, status(name)) ?? undefined,

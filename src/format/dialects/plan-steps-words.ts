@@ -6,6 +6,8 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import { type Known, printCriterion, readCriterion } from '../criteria.ts'
+import { asLiteral } from '../template.ts'
+import type { DataReferences } from './data-references.ts'
 import type { StatusOf } from './dialect.ts'
 import { slug } from './naming.ts'
 import type { Draft, Fields } from './reading.ts'
@@ -127,21 +129,20 @@ export function taskStatusWord(
   return open === 'pending' && word === words.print('pending') ? null : word
 }
 
-/** Inputs, unless they hold what would be taken for an expression of ours: then they are only kept. */
-export function moveInputs(draft: Draft, fields: Fields, from: string): void {
+/**
+ * Inputs are data, whatever they look like: nothing in them is an expression of ours, except references to other steps. Without
+ * `data`, nothing in them refers to anything.
+ */
+export function moveInputs(
+  draft: Draft,
+  fields: Fields,
+  from: string,
+  data: { readonly step: TaskName; readonly references: DataReferences } | null = null,
+): void {
   const value = fields.map[from]
   if (!Object.hasOwn(fields.map, from) || !isMap(value) || fields.said('inputs') !== undefined) return
-  if (!JSON.stringify(value).includes('${{')) {
-    fields.rename(from, 'inputs')
-    return
-  }
-  fields.keep([from])
-  draft.warn(
-    [...fields.to, 'extra', from],
-    `'${from}' holds '\${{', which would be an expression here`,
-    'it is kept as text, and never evaluated',
-  )
-  fields.mark(['extra', from], [from])
+  const literal = asLiteral(fields.take(from) as Json)
+  fields.put('inputs', data === null ? literal : data.references.read(draft, fields, data.step, literal), from)
 }
 
 /** A list of criteria; anything stranger than sentences and maps stays for `extra`. Read the inputs first. */

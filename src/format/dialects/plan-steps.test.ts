@@ -10,6 +10,7 @@ import type { TaskStatus } from '../../domain/status.ts'
 import { printDiagnostic } from '../diagnostic.ts'
 import { type Parsed, parsePlan } from '../parse.ts'
 import { printYaml } from '../print.ts'
+import { resolve as resolveTemplates } from '../template.ts'
 import { dialectNamed } from './all.ts'
 import { markdownSteps } from './markdown-steps.ts'
 import { planRecord } from './plan-record.ts'
@@ -19,6 +20,94 @@ import { todoPlan } from './todo-plan.ts'
 
 const folder = resolve(import.meta.dirname, '../../../test/fixtures/dialects')
 const fixture = (name: string): string => readFileSync(join(folder, name), 'utf8')
+
+describe('values from another step', () => {
+  const inputsOf = (text: object) => {
+    const parsed = good(parsePlan(JSON.stringify(text), { fallbackName: 'fixture', check: checkGraph }))
+    const { definition, dialect, warnings } = parsed
+    const tasks = definition.tasks.map(({ id, inputs, needs = [] }) => ({ id, inputs, needs }))
+    const printed = dialectNamed(dialect!)!.print!(definition, () => 'pending')
+    const again = good(parsePlan(printed.text, { fallbackName: 'fixture', check: checkGraph }))
+    expect(still(again.definition)).toEqual(still(definition))
+    return { tasks, told: warnings.map(one => one.message), lost: printed.lost, printed: printed.text }
+  }
+
+  test('${step_output} and ${variable} of a task planner are expressions and values; a shell keeps its own', () => {
+    const { tasks, told, lost, printed } = inputsOf({
+      context: { variables: { depth: 3 } },
+      steps: [
+        { id: 'find-it', description: 'f', tool: 'search', params: { depth: '${depth}', say: 'cd ${HOME}' } },
+        {
+          id: 'mend',
+          description: 'm',
+          tool: 'edit',
+          params: { hits: '${find-it_output}', who: '${USER}' },
+          dependencies: [],
+        },
+      ],
+    })
+    expect(tasks).toEqual([
+      { id: 'find-it', inputs: { depth: 3, say: 'cd ${HOME}' }, needs: [] },
+      { id: 'mend', inputs: { hits: "${{ tasks['find-it'].outputs }}", who: '${USER}' }, needs: ['find-it'] },
+    ])
+    expect(told).toEqual(["'${USER}' names no other step"])
+    // What a plan was made in is kept, whether or not it is looked at.
+    expect(JSON.parse(printed).context).toEqual({ variables: { depth: 3 } })
+    expect(lost).toEqual([])
+    expect(JSON.parse(printed).steps[1].params).toEqual({ hits: '${find-it_output}', who: '${USER}' })
+  })
+
+  test('{{step.key}} is an expression anywhere in a text, and the step is needed', () => {
+    const { tasks, told, lost, printed } = inputsOf({
+      plan_type: 'parallel',
+      steps: [
+        { step: 1, action: 'count' },
+        { step: 2, action: 'weigh', depends_on: 1 },
+        {
+          step: 3,
+          action: 'tell',
+          inputs: { text: 'all {{count.total}} of {{ 2.kilos }}', odd: ['{{user.name}}', '{{tell.x}}'] },
+        },
+      ],
+    })
+    expect(tasks[2]).toEqual({
+      id: 'tell',
+      inputs: {
+        text: 'all ${{ tasks.count.outputs.total }} of ${{ tasks.weigh.outputs.kilos }}',
+        odd: ['{{user.name}}', '{{tell.x}}'],
+      },
+      needs: ['count', 'weigh'],
+    })
+    expect(told).toEqual(["'{{user.name}}' names no other step"])
+    expect(lost).toEqual([])
+    expect(JSON.parse(printed).steps[2].inputs.text).toBe('all {{count.total}} of {{weigh.kilos}}')
+  })
+
+  test('of a record, too; what comes before anyway is not needed twice, and a circle is refused', () => {
+    const records = [
+      { id: 'a', description: 'first', sequence_order: 1 },
+      { id: 'b', description: 'second', sequence_order: 2 },
+      { id: 'c', description: 'third', sequence_order: 3, input_data: { from: '{{a.result}}' } },
+    ]
+    expect(inputsOf({ tasks: records }).tasks[2]).toEqual({
+      id: 'c',
+      inputs: { from: '${{ tasks.a.outputs.result }}' },
+      needs: ['b'],
+    })
+    const circle = [{ ...records[0], input_data: { from: '{{c.result}}' } }, ...records.slice(1)]
+    const parsed = parsePlan(JSON.stringify({ tasks: circle }), { fallbackName: 'x', check: checkGraph })
+    expect(parsed.ok ? null : parsed.diagnostics[0]!.message).toContain('a')
+    expect(parsed.ok).toBe(false)
+  })
+
+  test('text that is an expression of ours as it stands is data, never evaluated', () => {
+    const text = {
+      steps: [{ id: 'a', description: 'x', tool: 't', params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } }],
+    }
+    const parsed = good(parsePlan(JSON.stringify(text), { fallbackName: 'x', check: checkGraph }))
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { p: '$${{ tasks.b.outputs.x }} {{a.b}}' } })
+  })
+})
 
 describe('examples', () => {
   test.each([
@@ -167,8 +256,11 @@ describe('steps of the plan store', () => {
 
   test('an expression in foreign inputs is text, never evaluated', () => {
     const parsed = good(parsePlan('{"steps": [{"action": "a", "inputs": {"x": "${{ secrets.token }}"}}]}', NAMED))
-    expect(parsed.definition.tasks[0]).toMatchObject({ extra: { inputs: { x: '${{ secrets.token }}' } } })
-    expect(parsed.warnings[0]?.message).toMatch(/would be an expression here/)
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { x: '$${{ secrets.token }}' } })
+    expect(resolveTemplates(parsed.definition.tasks[0]!.inputs!, () => ({ ok: false, message: 'evaluated' }))).toEqual({
+      ok: true,
+      value: { x: '${{ secrets.token }}' },
+    })
   })
 })
 

@@ -6,6 +6,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Path } from '../diagnostic.ts'
 import { durationText } from './amounts.ts'
+import { DataReferences } from './data-references.ts'
 import type { Dialect, Reading } from './dialect.ts'
 import { idsFor } from './naming.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
@@ -118,10 +119,11 @@ export function readSteps(draft: Draft, steps: readonly Json[], level: Level): r
     return []
   }
   const unsaid = level.order === 'sequential' ? needsByRank(ranks) : new Map<TaskName, readonly TaskName[]>()
-  return raw.map((step, index) => {
+  const data = new DataReferences(references)
+  const tasks = raw.map((step, index) => {
     const id = ids[index] as TaskName
     const fields = draft.fields(step, [...level.at, index], [...level.to, index])
-    readStep(draft, fields, id, index, level)
+    readStep(draft, fields, id, index, level, data)
     const said = fields.first(NEEDS_KEYS)
     if (said === null || said.value === null) fields.put('needs', unsaid.get(id))
     else {
@@ -132,9 +134,19 @@ export function readSteps(draft: Draft, steps: readonly Json[], level: Level): r
     keepOthers(fields)
     return fields.document()
   })
+  return data.needed(tasks)
 }
 
-function readStep(draft: Draft, fields: Fields, id: TaskName, index: number, level: Level): void {
+function readStep(
+  draft: Draft,
+  fields: Fields,
+  id: TaskName,
+  index: number,
+  level: Level,
+  references: DataReferences,
+): void {
+  // Inside a group, a word may mean a step of the group or one outside; nobody guesses.
+  const data = level.prefix === '' ? { step: id, references } : null
   const { map } = fields
   fields.put('id', id)
   if (Object.hasOwn(map, 'id') && map.id !== id) fields.keep(['id'])
@@ -148,8 +160,8 @@ function readStep(draft: Draft, fields: Fields, id: TaskName, index: number, lev
   moveText(fields, ['owner'], 'owner')
   moveIf(fields, 'priority', 'priority', value => Number.isSafeInteger(value) && Math.abs(value as number) <= 1_000_000)
   moveIf(fields, 'labels', 'labels', isTexts)
-  moveInputs(draft, fields, 'inputs')
-  moveInputs(draft, fields, 'input_data')
+  moveInputs(draft, fields, 'inputs', data)
+  moveInputs(draft, fields, 'input_data', data)
   moveCriteria(fields, ['acceptance_criteria', 'success_criteria'])
   readDuration(fields)
   readStatus(draft, fields, 'status', `${level.prefix}${id}`, TASK_WORDS)

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
+import { DataReferences, printReferences } from './data-references.ts'
 import type { Dialect, Reading, StatusOf } from './dialect.ts'
 import { printed } from './loss.ts'
 import { idsFor, idsToWrite } from './naming.ts'
@@ -58,11 +59,12 @@ function read(source: Source): Reading {
   const sample = '{"steps": [{"id": "1", "description": "…", "tool": "search"}]}'
   return readListed(source, 'steps', sample, (draft, list, fields) => {
     moveText(fields, ['description'], 'goal')
-    return readSteps(draft, list)
+    const context = fields.map.context
+    return readSteps(draft, list, isMap(context) ? context.variables : undefined)
   })
 }
 
-function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {
+function readSteps(draft: Draft, list: readonly Json[], variables: Json | undefined): readonly JsonObject[] {
   const steps = list.map((step, index) => {
     if (isMap(step)) return step
     draft.refuse({
@@ -79,7 +81,8 @@ function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {
   references.add(ids.map(id => [id, id] as const))
   // Nobody says what it waits for: then the list is the order.
   const unsaid = steps.some(step => isList(step.dependencies)) ? new Map() : needsByRank(ids.map(id => [id]))
-  return steps.map((step, index) => {
+  const data = new DataReferences(references, variables)
+  const tasks = steps.map((step, index) => {
     const id = ids[index] as TaskName
     const fields = draft.fields(step, ['steps', index], ['tasks', index])
     fields.put('id', id)
@@ -87,7 +90,7 @@ function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {
     else fields.take('id')
     moveText(fields, ['title', 'name'], 'title')
     moveText(fields, ['description'], 'description')
-    moveInputs(draft, fields, 'params')
+    moveInputs(draft, fields, 'params', { step: id, references: data })
     moveCriteria(fields, ['acceptance_criteria'])
     if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
     readRetry(fields)
@@ -103,6 +106,7 @@ function readSteps(draft: Draft, list: readonly Json[]): readonly JsonObject[] {
     keepOthers(fields)
     return fields.document()
   })
+  return data.needed(tasks)
 }
 
 /** `max_retries` counts what comes after the first attempt. Zero is what an unset field looks like there, so it says nothing. */
@@ -161,7 +165,7 @@ function writeStep(
     title: task.title,
     description: task.description,
     tool: task.capabilities?.[0],
-    params: task.inputs,
+    params: printReferences(task.inputs),
     dependencies,
     ...writeRetry(retry),
     acceptance_criteria: criteriaOf(task),

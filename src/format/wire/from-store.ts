@@ -13,6 +13,7 @@ import { isMap, Source } from '../dialects/source.ts'
 import { stepList } from '../dialects/step-list.ts'
 import { todoPlan } from '../dialects/todo-plan.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../parse.ts'
+import { asLiteral } from '../template.ts'
 import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'
 import type { NewTask } from './tasks.ts'
 import type { Fault } from './wire.ts'
@@ -152,10 +153,8 @@ export function taskFromStore(
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
   const said = nameSaid(body)
   const isTitle = typeof name === 'string' && said !== name
-  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order
-  if (inputs.extra !== undefined) Object.assign(extra, inputs.extra)
   if (isTitle && title != null) extra.name = name
   for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
   const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
@@ -167,20 +166,15 @@ export function taskFromStore(
   made.action = { type: 'external' }
   if (needs.length > 0) made.needs = needs
   if (priority !== 0) made.priority = priority
-  if (inputs.inputs !== undefined) made.inputs = inputs.inputs.inputs
+  if (input_data != null) made.inputs = inputsOf(input_data as JsonObject)
   if (agent_id != null) made.assignee = agent_id
   if (labels != null) made.labels = labels
   if (Object.keys(extra).length > 0) made.extra = extra
   return made as TaskDefinition
 }
 
-/** Data that looks like an expression of ours is data all the same: it is kept where nobody evaluates it. */
-export function inputsOf(data: JsonObject): {
-  readonly inputs?: { readonly inputs: JsonObject }
-  readonly extra?: JsonObject
-} {
-  return JSON.stringify(data).includes('${{') ? { extra: { input_data: data } } : { inputs: { inputs: data } }
-}
+/** Data that looks like an expression of ours is data all the same: whoever claims the task gets it as it was sent. */
+export const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
 
 function firstWords([first]: readonly Json[]): string | null {
   if (typeof first === 'string') return first

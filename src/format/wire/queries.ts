@@ -12,6 +12,8 @@ const planId = reference.transform(id => id as PlanId)
 const taskName = reference.transform(name => name as TaskName)
 const task = { ...plan, task: reference }
 const count = z.int().min(0)
+/** Of so many tasks the edits may be imagined for one preview. */
+const EARLIER_MAX = 1_000
 const paging = { limit: z.number().exactOptional(), cursor: z.string().max(2_000).exactOptional() }
 const planStatus = z.enum(PLAN_STATUSES)
 const taskStatus = z.enum(TASK_STATUSES)
@@ -54,7 +56,7 @@ export const QUERIES = {
     after: count.exactOptional(),
     limit: count.exactOptional(),
   }),
-  preview: of('preview', task),
+  preview: of('preview', { ...task, earlier: z.array(reference).max(EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),
   checkpoints: of('checkpoints', plan),
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),

@@ -26,8 +26,15 @@ export interface Change {
 }
 
 /** All files the edits touch, in the order they were first touched, also those that stay as they are. */
-export async function draftEdits(edits: readonly Edit[], gate: PathGate, write: Patterns): Promise<readonly Change[]> {
+export async function draftEdits(
+  edits: readonly Edit[],
+  gate: PathGate,
+  write: Patterns,
+  /** Edits of others that are taken for made; one that does not fit is left out. */
+  imagined: readonly Edit[] = [],
+): Promise<readonly Change[]> {
   const draft = new Draft(gate, write)
+  for (const edit of imagined) await draft.imagine(edit)
   for (const edit of edits) await draft.make(edit)
   return draft.changes()
 }
@@ -37,10 +44,23 @@ class Draft {
   readonly #write: Patterns
   readonly #before = new Map<string, FileState | null>()
   readonly #now = new Map<string, FileState | null>()
+  /** Files as earlier tasks would leave them. */
+  readonly #imagined = new Map<string, FileState | null>()
 
   constructor(gate: PathGate, write: Patterns) {
     this.#gate = gate
     this.#write = write
+  }
+
+  async imagine(edit: Edit): Promise<void> {
+    try {
+      await this.make(edit)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+    }
+    for (const [path, now] of this.#now) this.#imagined.set(path, now)
+    this.#before.clear()
+    this.#now.clear()
   }
 
   changes(): readonly Change[] {
@@ -121,6 +141,12 @@ class Draft {
       )
     }
     if (!this.#before.has(path)) {
+      const imagined = this.#imagined.get(path)
+      if (imagined !== undefined) {
+        this.#before.set(path, imagined)
+        this.#now.set(path, imagined)
+        return path
+      }
       const found = given(await this.#gate.read(path, { maxBytes: EDIT_MAX_BYTES }))
       if (found !== null && found.links > 1) {
         refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it to a file of its own first.')

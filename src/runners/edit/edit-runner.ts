@@ -42,7 +42,7 @@ async function drafting<T>(
   if (!gate.ok) return gate
   try {
     return await answering('Editing', async () => {
-      return await use(await draftEdits(editsOf(attempt), gate.value, tools.write), gate.value)
+      return await use(await draftEdits(editsOf(attempt), gate.value, tools.write, tools.imagined), gate.value)
     })
   } finally {
     await gate.value.close()

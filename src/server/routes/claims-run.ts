@@ -2,9 +2,10 @@
 // left to the service. What is not ready says what is missing.
 
 import type { TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
+import { asLiteral } from '../../format/template.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
 import { claimTask } from '../claiming.ts'
 import type { FoundTask } from '../look-up.ts'
@@ -128,7 +129,8 @@ async function withInputs(
   { plan, task }: FoundTask,
   inputs: JsonObject,
 ): Promise<Accepted | Problem | null> {
-  const given = literally(inputs) as JsonObject
+  // What is given to run a task is data, whatever it looks like.
+  const given = asLiteral(inputs) as JsonObject
   const record = await call.rooms.engine.ask({ type: 'records', plan, tasks: [task] })
   const known = record?.tasks[0]?.definition.inputs ?? {}
   const isSame = Object.entries(given).every(([key, value]) => JSON.stringify(known[key]) === JSON.stringify(value))
@@ -140,12 +142,4 @@ async function withInputs(
     { type: 'change', task, set, rationale: `inputs of '${task}', given to run it` },
     'inputs',
   )
-}
-
-/** What is given to run a task is data, whatever it looks like: nothing in it is an expression. */
-function literally(value: Json): Json {
-  if (typeof value === 'string') return value.replaceAll('${{', '$$${{')
-  if (Array.isArray(value)) return (value as readonly Json[]).map(literally)
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, literally(inner)]))
 }

@@ -122,6 +122,38 @@ describe('work that cannot be taken back', () => {
 })
 
 describe('claims', () => {
+  test('the words of a task are told with what earlier tasks left; so is a question', async () => {
+    const found = { id: 'find', run: ['echo', 'src/a.ts'], effect: 'pure', outputs: { file: 'stdout' } }
+    const words = {
+      title: 'Mend ${{ inputs.file }}',
+      description: 'It is ${{ tasks.find.outputs.file }}',
+      instruction: 'open ${{ inputs.file }}, not $${{ github.ref }}',
+      inputs: { file: '${{ tasks.find.outputs.file }}' },
+    }
+    const question = { type: 'question', question: 'Is ${{ tasks.find.outputs.file }} mended?' }
+    const { id } = await make([
+      found,
+      { id: 'mend', needs: ['find'], ...words },
+      { id: 'ask', needs: ['find'], title: 'About ${{ tasks.find.outputs.file }}', gate: question },
+    ])
+    const title = async (): Promise<string | null | undefined> =>
+      (await service.composed.engine.ask({ type: 'task', plan: id, task: 'mend' }))?.title
+    expect(await title()).toBe(words.title)
+    await drive(id)
+    expect(await title()).toBe('Mend src/a.ts')
+    expect((await service.ask('POST', `/plans/${id}/tasks/mend/claim`, {})).body.briefing).toMatchObject({
+      title: 'Mend src/a.ts',
+      description: 'It is src/a.ts',
+      instruction: 'open src/a.ts, not ${{ github.ref }}',
+      unresolved: [],
+    })
+    const inbox = await service.composed.engine.ask({ type: 'inbox' })
+    expect(inbox.items.find(item => item.plan === id && item.task === 'ask')).toMatchObject({
+      title: 'About src/a.ts',
+      asks: { question: 'Is src/a.ts mended?' },
+    })
+  })
+
   test('the next ready task is claimed with its briefing, kept, and reported', async () => {
     const { id, session } = await make([
       {
@@ -200,10 +232,48 @@ describe('claims', () => {
     expect(status).toBe(422)
     expect(body).toMatchObject({
       type: 'urn:planfold:problem:not-accepted',
-      task: { state: 'failed' },
-      verdicts: [{ holds: false }],
-      hint: expect.any(String),
+      task: { state: 'running' },
+      verdicts: [{ holds: false, evidence: 'outputs.n is 1' }],
+      claim_kept: true,
+      hint: expect.stringContaining('still yours'),
     })
+    // The claim it has from then on is reported again, also by its name alone.
+    const again = await service.ask('POST', `/tasks/${id}:a/report`, {
+      status: 'done',
+      outputs: { n: 4 },
+      token: body.token,
+    })
+    expect(again).toMatchObject({ status: 200, body: { task: { state: 'completed' } } })
+  })
+
+  test('the next who claims it is told why earlier attempts came to nothing, and where it may write', async () => {
+    const { id } = await make([
+      {
+        id: 'a',
+        instruction: 'x',
+        write: ['out/**'],
+        retry: { attempts: 3, backoff: '1ms..1ms' },
+        accept: [{ expect: 'outputs.n > 3' }],
+      },
+    ])
+    const first = await service.ask('POST', `/tasks/${id}:a/claim`)
+    const { token } = first.body
+    expect(first.body.briefing).toMatchObject({ write: ['out/**'], earlier: [] })
+    await service.ask('POST', `/tasks/${id}:a/report`, { status: 'done', outputs: { n: 1 }, token })
+    const error = { message: 'I cannot', retryable: true }
+    await service.ask('POST', `/tasks/${id}:a/report`, { status: 'failed', error, token })
+    const claim = () => service.ask('POST', `/tasks/${id}:a/claim`, {}, { 'x-who': 'agent-2' })
+    await expect.poll(async () => (await claim()).status, { interval: 5, timeout: 10_000 }).toBe(200)
+    const told = (await service.composed.engine.ask({ type: 'briefing', plan: id, task: 'a' }))!
+    expect(told.earlier).toMatchObject([
+      {
+        attempt: 1,
+        how: 'refused',
+        why: "not accepted: 'outputs.n > 3' does not hold (outputs.n is 1)",
+        unmet: [{ criterion: 'outputs.n > 3', evidence: 'outputs.n is 1' }],
+      },
+      { attempt: 1, how: 'failed', why: 'I cannot' },
+    ])
   })
 
   test('of many at once, each task is claimed by one', async () => {

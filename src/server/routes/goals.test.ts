@@ -29,6 +29,40 @@ async function plan(goal_id: string, total: number, done: number): Promise<Body>
   return body
 }
 
+describe('a goal that is asked for again', () => {
+  test('is never told to be as it was when anything it shows has moved', async () => {
+    const { id } = await goal()
+    const tags = new Set<string>()
+    const moved = async (): Promise<void> => {
+      const { status, headers } = await ask('GET', `/goals/${id}`)
+      const tag = headers.get('etag')!
+      expect([status, tags.has(tag)]).toEqual([200, false])
+      tags.add(tag)
+      for (const said of [tag, `W/${tag}`, `"x", W/"y", ${tag}`, [...tags].join(','), '*'])
+        expect((await ask('GET', `/goals/${id}`, undefined, { 'if-none-match': said })).status).toBe(304)
+      for (const said of ['"x"', tag.replaceAll('"', ''), `"${1}"`, ''])
+        expect((await ask('GET', `/goals/${id}`, undefined, { 'if-none-match': said })).status).toBe(200)
+    }
+    await moved()
+    const made = await plan(id, 2, 0)
+    await moved()
+    await ask('PATCH', `/tasks/${made.name}:t0`, { status: 'completed' })
+    await moved()
+    const child = await goal({ parent_id: id, title: 'smaller' })
+    await moved()
+    await plan(child.id, 1, 1)
+    await moved()
+    await ask('PATCH', `/goals/${child.id}`, { title: 'smallest' })
+    await moved()
+    const { headers, body } = await ask('GET', `/goals/${id}`)
+    // With what it was shown by it can be changed, as long as it is the same goal.
+    const seen = { 'if-match': headers.get('etag')! }
+    expect((await ask('PATCH', `/goals/${id}`, { priority: 7 }, seen)).status).toBe(200)
+    expect((await ask('PATCH', `/goals/${id}`, { priority: 8 }, seen)).status).toBe(409)
+    expect(body.version).toBe(1)
+  })
+})
+
 describe('a goal', () => {
   test('is set, shown and listed', async () => {
     const { status, headers, body } = await ask('POST', '/goals', {

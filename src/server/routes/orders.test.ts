@@ -134,7 +134,8 @@ describe('a whole body that is sent back', () => {
       const got = await ask('GET', `/tasks/${id}:${name}`)
       const put = await ask('PATCH', `/tasks/${id}:${name}`, got.body, { 'x-who': who })
       expect([name, put.status, put.body]).toEqual([name, 200, got.body])
-      expect(put.headers.get('etag')).toBe(got.headers.get('etag'))
+      // The same version; of what is shown, the tag tells more.
+      expect(put.headers.get('etag')).toBe(got.headers.get('etag')!.replace(/-[^"]*/, ''))
     }
     for (const name of ['a', 'b', 'c']) await same(name)
     await ask('PATCH', `/tasks/${id}:a`, { status: 'running', note: 'x' }, { 'x-who': 'ana' })

@@ -307,7 +307,7 @@ describe('whoever was told that it is done (P56)', () => {
       let last = 0
       while (!isOver) {
         const { headers } = await service.ask('GET', `/plan/${plan}`)
-        const version = Number(headers.get('etag')!.replaceAll('"', ''))
+        const version = Number.parseInt(headers.get('etag')!.slice(1), 10)
         expect(version).toBeGreaterThanOrEqual(last)
         last = version
       }
@@ -317,7 +317,8 @@ describe('whoever was told that it is done (P56)', () => {
       const { body, headers } = await service.ask('POST', `/plan/${plan}/${verb}`, {})
       const seen = await service.ask('GET', `/plan/${plan}`)
       expect(seen.body).toMatchObject({ state: n % 2 === 0 ? 'paused' : 'active', version: body.version })
-      expect(headers.get('etag')).toBe(seen.headers.get('etag'))
+      expect(seen.headers.get('etag')).toMatch(new RegExp(`^"${body.version}(-|")`))
+      expect(headers.get('etag')).toBe(`"${body.version}"`)
     }
     isOver = true
     await Promise.all(readers)

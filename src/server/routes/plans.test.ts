@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Actor } from '../../domain/id.ts'
+import type { Actor, PlanName, TaskName } from '../../domain/id.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -33,6 +33,41 @@ tasks:
   - id: second
     needs: [first]
 `
+
+describe('a plan that cannot work', () => {
+  const tasks = [
+    { id: 'a', run: ['ls'], env: { PATH: '.' } },
+    { id: 'b', run: ['ls'], cwd: '/srv', needs: ['gone'] },
+  ]
+
+  test('is not made, and everything that is wrong with it is told at once', async () => {
+    const { status, body } = await ask('POST', '/plans', { planfold: 1, name: 'faulty', tasks })
+    expect({ status, type: body.type }).toEqual({ status: 422, type: 'urn:planfold:problem:invalid-plan' })
+    expect(body.faults.map(({ path }: { path: string }) => path)).toEqual([
+      'tasks[0].env.PATH',
+      'tasks[1].cwd',
+      'tasks[1].needs[0]',
+    ])
+    expect((await ask('GET', '/plans/faulty')).status).toBe(404)
+  })
+
+  test('is not started when it is there already', async () => {
+    const definition = {
+      name: 'stored-faulty' as PlanName,
+      tasks: [{ id: 'b' as TaskName, cwd: '/srv', action: { type: 'run' as const, command: { argv: ['ls'] } } }],
+    }
+    await service.composed.engine.submit(null, { type: 'create', definition }, 'me' as Actor)
+    for (const started of [
+      await ask('PATCH', '/plans/stored-faulty', { status: 'active' }),
+      await ask('POST', '/plans/stored-faulty/execute', {}),
+    ])
+      expect({ status: started.status, faults: started.body.faults }).toMatchObject({
+        status: 422,
+        faults: [{ path: 'tasks.b.cwd', message: expect.stringContaining('no folder inside the workspace') }],
+      })
+    expect((await ask('GET', '/plans/stored-faulty')).body.state).toBe('draft')
+  })
+})
 
 describe('a plan of the PlanStore', () => {
   test('is a draft without tasks, with its steps word for word', async () => {
@@ -307,6 +342,34 @@ describe('a document', () => {
       const { status, body: told } = await ask('POST', '/plans', body)
       expect({ status, path: told.faults?.[0]?.path }, JSON.stringify(told)).toEqual({ status: 422, path: 'id' })
     }
+  })
+
+  test('what agents report of their work is recognised in the numbers of the plan (seed 004)', async () => {
+    const { body } = await ask('POST', '/plans', { goal_id: GOAL, name: 'reported', plan_type: 'parallel' })
+    const outputs = [
+      { files_modified: ['a.ts', 'b.ts'], tests_added: 5, coverage: 0.8, note: 'kept' },
+      { files_modified: ['b.ts', 7], artifacts: ['out.json', { path: 'report.md' }], metrics: { lines_changed: 42 } },
+      { coverage: 0.85, tests_added: 'many', files_modified: 'c.ts' },
+      { tests_added: 1 },
+    ]
+    const reported = async () => (await ask('GET', '/plans/reported/metrics')).body.reported
+    const ids: string[] = []
+    for (const at of outputs.keys())
+      ids.push((await ask('POST', '/tasks', { plan_id: body.id, name: `t${at}` })).body.id)
+    expect(await reported()).toBeNull()
+    for (const [at, output_data] of outputs.entries()) {
+      // What a task that failed says about itself does not count.
+      const status = at === 3 ? 'failed' : 'completed'
+      const done = await ask('PATCH', `/tasks/${ids[at]}`, { status, output_data, error: 'x' })
+      expect(done.body.output_data).toEqual(output_data)
+    }
+    expect(await reported()).toEqual({
+      files_modified: ['a.ts', 'b.ts'],
+      tests_added: 5,
+      lines_changed: 42,
+      coverage: 0.85,
+      artifacts: ['out.json', 'report.md'],
+    })
   })
 
   test('may be printed in another format', async () => {

@@ -206,7 +206,7 @@ describe('plans of a session', () => {
       document: { planfold: 1, name: 'bad', tasks: [{ id: 'a', needs: ['b'] }] },
     })
     expect(status).toBe(422)
-    expect(body.faults[0]).toMatchObject({ path: 'tasks[0].needs', line: expect.any(Number) })
+    expect(body.faults[0]).toMatchObject({ path: 'tasks[0].needs[0]', line: expect.any(Number) })
     expect((await service.ask('GET', '/session/s3/plans')).status).toBe(404)
     expect((await service.ask('POST', '/session/s3/plan', {})).body.faults[0].path).toBe('description')
     expect((await service.ask('POST', '/session/s3/plan', { description: 'x', x: 1 })).body.faults[0].path).toBe('x')

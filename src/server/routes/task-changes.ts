@@ -189,12 +189,12 @@ async function changesOf(
   const { needs, faults } = await needsMeant(call, plan, depends_on ?? dependencies, 'depends_on')
   if (faults.length > 0) return unfit('body', faults)
   const isNeeding = depends_on !== undefined || dependencies !== undefined
-  const inputs = input_data == null ? {} : inputsOf(input_data as JsonObject)
   const { sequence_order } = fields
   const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = {
     ...given({ sequence_order }),
-    ...(input_data === undefined ? {} : { input_data: inputs.extra?.input_data ?? null }),
+    // Where an earlier release kept data that looked like an expression.
+    ...(input_data === undefined ? {} : { input_data: null }),
     ...takenFrom(definition.extra, others),
   } as JsonObject
   const before = definition.extra ?? {}
@@ -203,7 +203,7 @@ async function changesOf(
     ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
     ...given({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
-    ...(input_data === undefined ? {} : { inputs: inputs.inputs?.inputs ?? null }),
+    ...(input_data === undefined ? {} : { inputs: input_data === null ? null : inputsOf(input_data as JsonObject) }),
   }
   return { set, extra: isOther ? extra : {} }
 }

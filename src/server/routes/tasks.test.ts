@@ -117,6 +117,16 @@ describe('a task', () => {
     })
   })
 
+  test('whoever claims a task gets the data of a client as it was sent', async () => {
+    const sent = { text: '${{ tasks.nobody.outputs.x }}', twice: ['$${{ a }}', { deep: 'plain ${{' }], other: 1 }
+    const one = await task(await plan(), { input_data: sent })
+    expect(one.input_data).toEqual(sent)
+    const { body } = await patch(one, { status: 'running' })
+    expect(body).toMatchObject({ status: 'running', input_data: sent })
+    const found = await service.composed.engine.ask({ type: 'briefing', plan: one.plan_id, task: one.name })
+    expect(found).toMatchObject({ inputs: sent, unresolved: [] })
+  })
+
   test('an id that a client chose is its name, or refused; it is never put aside', async () => {
     const of = await plan()
     const kept = await ask('POST', '/tasks', { plan_id: of.id, id: 'weigh', name: 'Weigh the parcels' })

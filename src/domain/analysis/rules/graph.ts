@@ -2,7 +2,6 @@
 // end by default, and plans too long to read without milestones.
 
 import { checkGraph } from '../../graph.ts'
-import type { TaskName } from '../../id.ts'
 import { VISITS_DEFAULT } from '../../limits.ts'
 import { suggest } from '../../suggest.ts'
 import { circles } from '../circles.ts'
@@ -12,6 +11,9 @@ import { isFailureMode, outcomes } from '../outcomes.ts'
 import { isUndoing } from '../work-graph.ts'
 
 export const TOP_LEVEL_MAX = 7
+export const TOP_LEVEL_MIN = 3
+/** Fewer words are a name, not a description. */
+const CLEAR_WORDS_MIN = 2
 /** One finding for each of so many names is more than anyone reads. */
 const NAMES_MAX = 3
 
@@ -53,7 +55,8 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
 
 export function* impossibleOutcomes({ graph, options: { decided } }: Ground): Iterable<Finding> {
   for (const task of graph.tasks) {
-    if (task.on === undefined) continue
+    // The edges of a task that finds its items belong to the children it will have.
+    if (task.on === undefined || task.action.type === 'items') continue
     const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
     const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
     for (const outcome of Object.keys(task.on)) {
@@ -108,6 +111,14 @@ export function* loops({ graph }: Look): Iterable<Finding> {
 export function* size({ graph, options }: Look): Iterable<Finding> {
   const max = options.topLevelMax ?? TOP_LEVEL_MAX
   const { tasks } = graph.definition
+  if (tasks.length > 0 && graph.tasks.length < TOP_LEVEL_MIN)
+    yield {
+      code: 'too-few-tasks',
+      severity: 'info',
+      key: 'tasks',
+      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} little for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} steps are usual`,
+      hint: 'split the work where somebody would want to see how far it is, or look at what came out',
+    }
   if (tasks.length <= max || tasks.some(task => task.milestone !== undefined)) return
   yield {
     code: 'too-many-tasks',
@@ -118,7 +129,42 @@ export function* size({ graph, options }: Look): Iterable<Finding> {
   }
 }
 
-function some(names: readonly TaskName[]): string {
+/** A plan that several agents share needs them to talk to each other; most plans are better for one. */
+export function* agents({ graph }: Look): Iterable<Finding> {
+  const assigned = graph.tasks.filter(({ action, assignee }) => action.type === 'external' && assignee !== undefined)
+  const names = [...new Set(assigned.map(({ assignee }) => assignee!))]
+  if (names.length < 2) return
+  yield {
+    code: 'several-agents',
+    severity: 'warning',
+    key: 'tasks',
+    message: `${names.length} agents share this plan: ${some(names)}`,
+    hint: 'one agent for each plan is easier to follow; give the others plans of their own, or leave the names out',
+  }
+}
+
+/** Whoever claims a task knows only what it says. */
+export function* clarity({ graph }: Look): Iterable<Finding> {
+  for (const { id, action, title, description, instruction } of graph.tasks) {
+    if (action.type !== 'external') continue
+    const said = [title, description, instruction].filter(text => text !== undefined).join(' ')
+    if (
+      said.trim().split(/\s+/).length >= CLEAR_WORDS_MIN ||
+      (said === '' && id.split(/[-_./]/).length > CLEAR_WORDS_MIN)
+    )
+      continue
+    yield {
+      code: 'unclear-task',
+      severity: 'warning',
+      task: id,
+      key: title === undefined ? 'id' : 'title',
+      message: `'${id}' does not say what is to be done${said === '' ? '' : ` beyond '${said.slice(0, 40)}'`}`,
+      hint: "add 'description:' or 'instruction:' with what to do and what shall come out",
+    }
+  }
+}
+
+function some(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).map(name => `'${name}'`)
   return shown.join(', ') + (names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '')
 }

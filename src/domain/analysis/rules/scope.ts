@@ -126,13 +126,16 @@ export function* networks({ graph }: Ground): Iterable<Finding> {
 
 /** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
 export function recordedKeys({ policy, tasks }: PlanDefinition): readonly ('network' | 'budget')[] {
-  const says = (key: 'network' | 'budget') =>
-    policy?.[key] !== undefined || tasks.some(task => task[key] !== undefined || within(task, key))
+  const says = (key: 'network' | 'budget') => isSaid(policy?.[key]) || tasks.some(task => isSaidBy(task, key))
   return (['network', 'budget'] as const).filter(says)
 }
 
-const within = ({ action }: TaskDefinition, key: 'network' | 'budget'): boolean =>
-  action.type === 'subplan' && action.tasks.some(task => task[key] !== undefined || within(task, key))
+const isSaidBy = (task: TaskDefinition, key: 'network' | 'budget'): boolean =>
+  isSaid(task[key]) || (task.action.type === 'subplan' && task.action.tasks.some(one => isSaidBy(one, key)))
+
+/** That there is no network is the author's word about the task, and decides what is done after a crash. */
+const isSaid = (value: object | undefined): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0)
 
 export function* recordedOnly({ graph }: Look): Iterable<Finding> {
   const keys = recordedKeys(graph.definition)
