@@ -15,6 +15,7 @@ import { gatedImpact, isAskedAbout } from '../domain/impact.ts'
 import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
+import { refuseRepository } from './commands/run.ts'
 import { type Context, withState } from './context.ts'
 import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
@@ -67,14 +68,21 @@ export async function dryRun(context: Context, word: string): Promise<number> {
       async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
     )
   }
-  const { definition, told } = await readPlanFile(context, word)
+  const file = await readPlanFile(context, word)
+  const { definition, told } = file
   for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
+  return await withScratchState(context, async composed => {
+    await refuseRepository(composed, file)
+    const { plan } = await submit(composed, null, { type: 'create', definition })
+    return await show(context, composed, plan)
+  })
+}
+
+/** A state folder among the temporary files, thrown away afterwards: the project is only looked at. */
+export async function withScratchState<T>(context: Context, body: (composed: Composed) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'planfold-dry-run-'))
   try {
-    return await withState(context, { create: true, dir }, async composed => {
-      const { plan } = await submit(composed, null, { type: 'create', definition })
-      return await show(context, composed, plan)
-    })
+    return await withState(context, { create: true, dir }, body)
   } finally {
     await rm(dir, { recursive: true, force: true })
   }

@@ -11,7 +11,7 @@ import { Source } from './dialects/source.ts'
 import { derived } from './dialects/trace.ts'
 import { whyUnrecognised } from './dialects/unrecognised.ts'
 import type { Document } from './document.ts'
-import { expressionFaults } from './embedded.ts'
+import { expressionFaults, unescaped } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
 import { positionAt } from './place.ts'
 import { rulesBroken } from './rules.ts'
@@ -143,7 +143,8 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
+  const meant = about.dialect === null ? unescaped(shaped.data) : shaped.data
+  const definition = lowerPlan(meant, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])

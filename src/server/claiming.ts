@@ -4,6 +4,7 @@
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Card } from '../domain/views/board.ts'
 import { plansWithWork } from '../operations/claim-task.ts'
+import { STOP_AND_WAIT } from './hint-words.ts'
 import { findPlan, isInScope } from './look-up.ts'
 import { onWire } from './on-wire.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from './ordering.ts'
@@ -70,9 +71,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   if (within !== null && isProblem(within)) return within
   const halt = await call.rooms.engine.killSwitch.halted()
   if (halt !== null)
-    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
-      hint: 'to lift that: DELETE /halt',
-    })
+    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, { hint: STOP_AND_WAIT })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null

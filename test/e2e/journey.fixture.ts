@@ -1,5 +1,5 @@
 // A user's journey: real commands in a real shell, written down as a transcript that a person can read. The transcript is
-// compared with the one in `journeys/`; `npx vitest run -u test/e2e/journeys.test.ts` writes it anew. Read what changed before
+// compared with the one in `journeys/`; `npx vitest run test/e2e/journeys.test.ts -u` writes it anew. Read what changed before
 // you commit it.
 
 import { spawn } from 'node:child_process'

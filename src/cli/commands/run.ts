@@ -54,7 +54,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   }
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
-    if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
+    await refuseRepository(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
@@ -69,14 +69,15 @@ export async function run(context: Context, word: string, options: RunOptions): 
 }
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
-async function refuseUnknownBase({ engine, git }: Composed, file: PlanFile): Promise<void> {
+export async function refuseRepository({ engine, git }: Composed, file: PlanFile): Promise<void> {
+  const { gitFaults, usesGit } = await import('../../operations/check-git-base.ts')
+  if (!usesGit(file.definition)) return
   if ((await engine.ask({ type: 'summary', plan: file.definition.name })) !== null) return
-  const { gitBaseFault } = await import('../../operations/check-git-base.ts')
-  const fault = await gitBaseFault(git, file.definition)
-  if (fault === null) return
-  const at = file.locate(fault)
-  const message = `${at.file}:${at.line}:${at.column}: ${at.message}`
-  throw new Complaint(EXIT.usage, 'invalid-plan', message, at.hint, [at])
+  const told = (await gitFaults(git, file.definition)).map(file.locate)
+  const [first] = told
+  if (first === undefined) return
+  const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
+  throw new Complaint(EXIT.usage, 'invalid-plan', message, first.hint, told)
 }
 
 /** What in the environment is not followed. */

@@ -21,7 +21,9 @@ export async function validate(context: Context, files: readonly string[]): Prom
   let cut = false
   for (const file of files) {
     try {
-      good.push(await readPlanFile(context, file))
+      const read = await readPlanFile(context, file)
+      await askRepository(context, read)
+      good.push(read)
     } catch (error) {
       if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
       wrong.push(...error.diagnostics)
@@ -55,6 +57,15 @@ export async function validate(context: Context, files: readonly string[]): Prom
   if (!context.settings.json && !context.settings.quiet)
     for (const each of good) print(context, described(context, each))
   return EXIT.done
+}
+
+/** Of a plan that uses git, whether the repository here is fit for it. */
+async function askRepository(context: Context, file: PlanFile): Promise<void> {
+  const { usesGit } = await import('../../operations/check-git-base.ts')
+  if (!usesGit(file.definition)) return
+  const { withScratchState } = await import('../dry-run.ts')
+  const { refuseRepository } = await import('./run.ts')
+  await withScratchState(context, composed => refuseRepository(composed, file))
 }
 
 function tasksOf(definition: PlanDefinition) {
