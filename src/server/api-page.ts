@@ -2,6 +2,7 @@
 // can be read offline and nothing can run in it.
 
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { schemaTree } from './api-page-schema.ts'
 import { type Html, html, sentence } from './html.ts'
 import type { OpenApi, Operation, Parameter, Response } from './openapi.ts'
@@ -14,9 +15,21 @@ export interface Page {
   readonly policy: string
 }
 
-export function apiPage(document: OpenApi): Page {
+/** Block by block, so that others are answered meanwhile. */
+export async function apiPage(document: OpenApi): Promise<Page> {
   const nouns = document.tags.map(({ name }) => name)
-  const operations = operationsOf(document)
+  const operations: { readonly tags: readonly string[]; readonly block: Html }[] = []
+  for (const each of operationsOf(document)) {
+    operations.push({ tags: each.operation.tags, block: operationBlock(document, each) })
+    await setImmediate()
+  }
+  const schemas: Html[] = []
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {})) {
+    schemas.push(
+      html`<details id="schema-${name}"><summary><code>${name}</code></summary><div>${schemaTree(schema as never)}</div></details>`,
+    )
+    await setImmediate()
+  }
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Planfold: routes</title>
 <style>${{ html: STYLE }}</style></head><body>
@@ -26,13 +39,10 @@ export function apiPage(document: OpenApi): Page {
 <main>${nouns.map(
     noun =>
       html`<section id="${noun}"><h2>${noun}</h2>${operations
-        .filter(({ operation }) => operation.tags.includes(noun))
-        .map(each => operationBlock(document, each))}</section>`,
+        .filter(({ tags }) => tags.includes(noun))
+        .map(({ block }) => block)}</section>`,
   )}
-<section id="schemas"><h2>schemas</h2>${Object.entries(document.components.schemas ?? {}).map(
-    ([name, schema]) =>
-      html`<details id="schema-${name}"><summary><code>${name}</code></summary><div>${schemaTree(schema as never)}</div></details>`,
-  )}</section></main></body></html>
+<section id="schemas"><h2>schemas</h2>${schemas}</section></main></body></html>
 `
   return { text: page.html, policy: POLICY }
 }

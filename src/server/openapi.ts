@@ -1,6 +1,7 @@
 // The table of routes as an OpenAPI 3.1 document. Everything in it comes from the values that also route, check and guard, so that
 // it cannot say anything else than what is done.
 
+import { setImmediate } from 'node:timers/promises'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { openComponents } from './openapi-components.ts'
 import { PROBLEM, PROBLEM_RESPONSES } from './openapi-problems.ts'
@@ -51,12 +52,31 @@ const ABOUT = [
   'Errors are problem documents (RFC 9457) with a `hint`. Lists are `{items, next}`; hand `next` back as `cursor`.',
 ].join(' ')
 
-export function openApi(routes: readonly AnyRoute[], { version }: { readonly version: string }): OpenApi {
+interface About {
+  readonly version: string
+}
+
+export function openApi(routes: readonly AnyRoute[], about: About): OpenApi {
+  const making = makeOpenApi(routes, about)
+  for (let step = making.next(); ; step = making.next()) if (step.done === true) return step.value
+}
+
+/** The same route by route: all of it takes half a second, which nobody else should wait for. */
+export async function openApiSlowly(routes: readonly AnyRoute[], about: About): Promise<OpenApi> {
+  const making = makeOpenApi(routes, about)
+  for (let step = making.next(); ; step = making.next()) {
+    if (step.done === true) return step.value
+    await setImmediate()
+  }
+}
+
+function* makeOpenApi(routes: readonly AnyRoute[], { version }: About): Generator<void, OpenApi> {
   const components = openComponents()
   const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes as readonly unknown[] as readonly Loose[]) {
     const path = templateOf(route.path)
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) }
+    yield
   }
   return {
     openapi: '3.1.0',

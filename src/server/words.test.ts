@@ -41,8 +41,12 @@ describe('a number of a query', () => {
   })
   test('a limit is kept to: 600 are shown where 1000 were asked for, and 100 where nothing was', async () => {
     const { body: plan } = await ask('POST', '/plans', document({ name: 'long' }))
-    const many = Array.from({ length: 599 }, (_, at) => ({ plan_id: plan.id, name: `t${at}`, description: 'x' }))
-    expect((await ask('POST', '/tasks', many)).status).toBe(201)
+    // In bodies short enough to be read where they are.
+    for (let from = 0; from < 599; from += 100) {
+      const length = Math.min(100, 599 - from)
+      const some = Array.from({ length }, (_, at) => ({ plan_id: plan.id, name: `t${from + at}` }))
+      expect((await ask('POST', '/tasks', some)).status).toBe(201)
+    }
     const shown = async (query: string): Promise<number> =>
       (await ask('GET', `/tasks?plan_id=${plan.id}${query}`)).body.items.length
     expect([await shown('&limit=1000'), await shown('')]).toEqual([600, 100])
