@@ -2,7 +2,7 @@
 // ended already. Tables of another planner become as many plans as they hold. A journal is history, not a plan: it is refused.
 
 import type { Composed } from '../../compose.ts'
-import { isPlanName, type PlanName } from '../../domain/id.ts'
+import { isPlanName, type PlanId, type PlanName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/number-of.ts'
 import { suggest } from '../../domain/suggest.ts'
 import { allTasks } from '../../domain/task-graph.ts'
@@ -34,6 +34,7 @@ export async function importPlan(context: Context, word: string, options: Import
     const made = await make(composed, file, options)
     const { dialect, ended } = file.told
     if (dialect !== null) remark(context, `read as ${dialect}: ${tasks(file)}`)
+    await goOnWithWork(context, composed, file, made)
     answer(
       context,
       { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
@@ -44,6 +45,25 @@ export async function importPlan(context: Context, word: string, options: Import
     )
     return EXIT.done
   })
+}
+
+/** What somebody was working on stays in progress when the plan is started; in a draft nothing is. */
+async function goOnWithWork(context: Context, composed: Composed, file: PlanFile, made: Made): Promise<void> {
+  const { underWay } = file.told
+  if (underWay.size === 0) return
+  if (made.status === 'draft') {
+    const names = [...underWay].slice(0, 5).join(', ')
+    const more = underWay.size > 5 ? ', …' : ''
+    remark(
+      context,
+      `in progress when it was written: ${names}${more}; once it is started, claim it again: planfold claim ${made.name} TASK`,
+    )
+    return
+  }
+  const { takeUpWork } = await import('../../operations/take-up-work.ts')
+  const { claimed, left } = await takeUpWork(composed, made.plan as PlanId, underWay)
+  if (claimed.length > 0) remark(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
+  for (const { task, why } of left) remark(context, `${task} was in progress when it was written: ${why}`)
 }
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
