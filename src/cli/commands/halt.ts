@@ -30,7 +30,8 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
       words(halted),
-      paused.length === 0 ? 'no plan was open' : `paused: ${paused.join(', ')}`,
+      ...(paused.length === 0 ? [] : [`paused: ${paused.join(', ')}`]),
+      ...(paused.length + already.length + left.length === 0 ? ['no plan was open'] : []),
       ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
       ...left.map(({ name, why }) => `${name} could not be paused: ${escapeForTerminal(why)}`),
     ])
