@@ -11,9 +11,8 @@ export default defineConfig({
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts'],
-          // Only ends what hangs: how long something takes on a busy machine is no property of the code.
           testTimeout: 120_000,
-          hookTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -22,7 +21,7 @@ export default defineConfig({
           globalSetup: 'test/temporary-folder.ts',
           sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
         },

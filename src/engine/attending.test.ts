@@ -62,7 +62,7 @@ function attended(script?: Script, options: Partial<AttendOptions> = {}) {
   /** The attendant has gone round so often since. */
   const rounds = async (count = 4) => {
     const until = roundsGone + count
-    await expect.poll(() => roundsGone, { interval: 5, timeout: 5_000 }).toBeGreaterThanOrEqual(until)
+    await expect.poll(() => roundsGone, { interval: 5, timeout: 30_000 }).toBeGreaterThanOrEqual(until)
   }
   return { ...room, hand, stop, begin, drives, driven, troubles, status, row, rounds, another, most: () => most }
 }
@@ -162,7 +162,7 @@ describe('what is driven', () => {
     const plan = await room.another('p', { id: name('g'), action: gate })
     const attending = room.begin()
     await expect.poll(() => room.row(plan)).toBe('blocked')
-    await expect.poll(() => room.row(plan), { timeout: 3_000 }).toBe('failed')
+    await expect.poll(() => room.row(plan), { timeout: 30_000 }).toBe('failed')
     room.stop.abort()
     await attending
     // Asked when it was started, it is driven only when its time is over.
@@ -185,7 +185,7 @@ describe('who else is there', () => {
     })
     const began = systemClock.monotonic()
     await other.update(made.plan, { type: 'start', rules: 3 }, { actor: ME })
-    await expect.poll(() => room.row(made.plan), { timeout: 3_000 }).toBe('completed')
+    await expect.poll(() => room.row(made.plan), { timeout: 30_000 }).toBe('completed')
     expect(systemClock.monotonic() - began).toBeGreaterThan(150)
     room.stop.abort()
     await attending

@@ -48,10 +48,11 @@ describe('a file is bound however it is named', () => {
 
   it.each(['a', 'a.', 'a b', "'", '://', 'a@a.', '=', '1.'])('in little time: a long argument of %j', text => {
     const long = text.repeat(100_000 / text.length)
-    const from = performance.now()
+    const from = process.cpuUsage()
     hostsIn([long])
     namedFiles('/nowhere', '.', ['sh', long])
-    expect(performance.now() - from).toBeLessThan(2_000)
+    // Time on a core, not on the wall: others may be at work here.
+    expect(process.cpuUsage(from).user / 1_000).toBeLessThan(2_000)
   })
 })
 

@@ -150,7 +150,5 @@ function timeless(value: unknown): unknown {
   )
 }
 
-/** Like this id in all but its last digit, so that it is surely another one. */
-/** The last eight digits count the tasks of a plan; the one before them is another plan's. */
-const idOfNobody = (plan: string): PlanId =>
-  `${plan.slice(0, -9)}${plan.at(-9) === 'f' ? 'e' : 'f'}${plan.slice(-8)}` as PlanId
+/** Another digit before the eight that number its tasks, so that it is surely the id of another plan. */
+const idOfNobody = (plan: string): PlanId => `${plan.slice(0, -9)}${plan.at(-9) === 'f' ? '0' : 'f'}00000000` as PlanId
