@@ -16,13 +16,14 @@ import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domai
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
 import { refuseRepository } from './commands/run.ts'
+import type { SetOptions } from './commands/template-values.ts'
 import { type Context, withState } from './context.ts'
 import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
 import { gateWords } from './gate-words.ts'
 import { meantPlan } from './meant.ts'
 import { submit } from './order.ts'
-import { isFile, readPlanFile } from './plan-file.ts'
+import { isFile } from './plan-file.ts'
 
 /** One task, as it would go. */
 export interface Would {
@@ -60,7 +61,7 @@ export interface Would {
   readonly effects: readonly string[] | null
 }
 
-export async function dryRun(context: Context, word: string): Promise<number> {
+export async function dryRun(context: Context, word: string, set: SetOptions = {}): Promise<number> {
   if (!(await isFile(context, word))) {
     return await withState(
       context,
@@ -68,7 +69,7 @@ export async function dryRun(context: Context, word: string): Promise<number> {
       async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
     )
   }
-  const file = await readPlanFile(context, word)
+  const file = await (await import('./commands/template-new.ts')).readFilledIn(context, word, set)
   const { definition, told } = file
   for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
   return await withScratchState(context, async composed => {

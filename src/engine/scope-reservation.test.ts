@@ -129,10 +129,10 @@ describe('files reserved across plans', () => {
     const waiting = [await begin('q', [scoped('b', 'echo q > sc/q')]), await begin('r', [scoped('c', 'echo r > sc/r')])]
     await until(() => waiting.every(plan => rests.includes(plan)))
     const other = await begin('other', [scoped('d', 'echo o > o', ['o'])])
-    await expect.poll(() => status(other), { timeout: 30_000 }).toBe('completed')
+    await expect.poll(() => status(other), { timeout: 15_000 }).toBe('completed')
     expect(await status(p)).toBe('active')
     release('go')
-    for (const plan of [p, ...waiting]) await expect.poll(() => status(plan), { timeout: 30_000 }).toBe('completed')
+    for (const plan of [p, ...waiting]) await expect.poll(() => status(plan), { timeout: 15_000 }).toBe('completed')
     // It is not driven over and over while it waits.
     expect(rests.length).toBeLessThan(8)
     stop.abort()
@@ -254,6 +254,5 @@ describe('files reserved across plans', () => {
 })
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let look = 0; look < 500 && !holds(); look++) await new Promise(resolve => setTimeout(resolve, 10))
-  expect(holds()).toBe(true)
+  await expect.poll(holds, { interval: 10, timeout: 15_000 }).toBe(true)
 }

@@ -3,7 +3,9 @@
 
 import type { Composed } from '../../compose.ts'
 import { isPlanName, type PlanId, type PlanName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { suggest } from '../../domain/suggest.ts'
+import { allTasks } from '../../domain/task-graph.ts'
 import type { Dialect } from '../../format/dialects/dialect.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -35,7 +37,7 @@ export async function importPlan(context: Context, word: string, options: Import
     await goOnWithWork(context, composed, file, made)
     answer(
       context,
-      { ...made, dialect: dialect ?? 'planfold', tasks: file.definition.tasks.length, ended: ended.size },
+      { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
       () =>
         made.status === 'draft'
           ? `${made.name} is a draft; start it with: planfold run ${made.name}`
@@ -116,9 +118,8 @@ export async function tellWarnings(context: Context, warnings: readonly FileDiag
 }
 
 export function tasks({ definition, told }: PlanFile): string {
-  const count = definition.tasks.length
   const ended = told.ended.size === 0 ? '' : `, ${told.ended.size} of them ended before`
-  return `${count} ${count === 1 ? 'task' : 'tasks'}${ended}`
+  return `${numberOf(allTasks(definition).length, 'task')}${ended}`
 }
 
 function refuseJournal(word: string, text: string): void {

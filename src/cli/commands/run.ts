@@ -6,15 +6,16 @@ import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
-import { Complaint, EXIT, refused } from '../exit.ts'
+import { Complaint, EXIT, refused, usage } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
 import { isFile, type PlanFile } from '../plan-file.ts'
 import { stoppedRollback } from '../rollback-words.ts'
 import { thrownShort } from '../shortage-words.ts'
+import type { SetOptions } from './template-values.ts'
 
-export interface RunOptions {
+export interface RunOptions extends SetOptions {
   /** Run an ended plan afresh although something in it happened that may not happen twice. */
   readonly again?: boolean
   /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
@@ -28,8 +29,13 @@ export interface RunOptions {
 }
 
 export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
-  if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word)
+  if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word, options)
   if (!(await isFile(context, word))) {
+    if ((options.set ?? options.setFile) !== undefined)
+      throw usage(
+        `'${word}' is a plan that is there already: its parameters were set when it was made`,
+        'name the file of its template',
+      )
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await meantPlan(composed.engine, word)
@@ -41,8 +47,9 @@ export async function run(context: Context, word: string, options: RunOptions): 
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
-  const { readPlanFile, refuseSketch } = await import('../plan-file.ts')
-  const file = await readPlanFile(context, word)
+  const { refuseSketch } = await import('../plan-file.ts')
+  const { readFilledIn } = await import('./template-new.ts')
+  const file = await readFilledIn(context, word, options)
   refuseSketch(file)
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../diagnostics.ts')
