@@ -190,7 +190,10 @@ plan:
     const go = (set?: string[]) =>
       place.say(context => run(context, 'greet.yaml', { start: true, ...(set === undefined ? {} : { set }) }))
     const first = await go()
-    expect(first, first.stderr).toMatchObject({ exit: 'parameters', stderr: expect.stringContaining('1 parameter is missing') })
+    expect(first, first.stderr).toMatchObject({
+      exit: 'parameters',
+      stderr: expect.stringContaining('1 parameter is missing'),
+    })
     expect((await go(['whom=you'])).exit).toBe('parameters')
     expect((await go(['who=world'])).exit).toBe(0)
     expect(await place.read('hello.txt')).toBe('world')

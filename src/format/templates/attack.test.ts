@@ -130,7 +130,7 @@ describe.each(STOCK)('the stock template %s', name => {
         }
         plans++
         expect(made.definition.tasks).toHaveLength(TASKS[name]!(made.values))
-        const again = parsePlan(printYaml(made.definition), { check: checkGraph })
+        const again = parsePlan(printYaml(made.definition), { check: checkGraph, lenient: true })
         expect(again.ok && again.definition).toEqual(made.definition)
         expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
       }),
@@ -194,7 +194,7 @@ describe('a value', () => {
         const [a, b] = made.definition.tasks
         expect(made.definition.title).toBe(`${x}|`)
         expect(made.definition.extra).toMatchObject({ deep: [{ x }] })
-        expect(a!.description).toBe(`a${x}b${x}c`)
+        expect(live(a!.description!)).toBe(`a${x}b${x}c`)
         expect(live(a!.action as unknown as Json)).toEqual({
           type: 'run',
           command: { argv: ['echo', x, `$${x}e${x}{{ 'f' }}`, ...words] },

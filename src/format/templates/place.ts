@@ -20,6 +20,7 @@ export type Place =
   | 'tasks'
   | 'task'
   | 'undo'
+  | 'gate'
   | 'criteria'
   | 'criterion'
   | 'modes'
@@ -48,18 +49,24 @@ const STEPS: { readonly [place in Place]: Step } = {
       edit: 'live',
       git: 'argument',
       inputs: 'live',
+      title: 'argument',
+      description: 'argument',
+      instruction: 'argument',
+      gate: 'gate',
       when: 'expression',
       expect: 'expression',
       decide: 'expression',
       for_each: 'each',
       accept: 'criteria',
       preconditions: 'criteria',
+      postconditions: 'criteria',
       failure_modes: 'modes',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),
     },
   },
   undo: { keys: { run: 'command', stdin: 'argument', edit: 'live' } },
+  gate: { keys: { question: 'argument', checks: 'criteria' } },
   criteria: { items: 'criterion' },
   criterion: { keys: { check: 'command', expect: 'expression' } },
   modes: { items: 'mode' },
