@@ -94,8 +94,8 @@ const named = (path: Path): string => `'${String(path.findLast(step => typeof st
 
 /** Where only an expression can stand, it stands without the braces. */
 function bare(text: string, path: Path, known: Known): readonly Complaint[] {
-  // Inside quotes it is a text like any other.
-  if (!text.includes('${{') || compile(text).ok) return expression(text, text, 0, path, known)
+  const faults = expression(text, text, 0, path, known)
+  if (faults.length === 0 || !text.trimStart().startsWith('${{')) return faults
   return [
     {
       path,

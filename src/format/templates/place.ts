@@ -20,13 +20,13 @@ export type Place =
   | 'tasks'
   | 'task'
   | 'undo'
+  | 'gate'
   | 'criteria'
   | 'criterion'
   | 'modes'
   | 'mode'
   | 'detect'
   | 'each'
-  | 'gate'
 
 type Step = { readonly items?: Place; readonly keys?: { readonly [key: string]: Place } }
 
