@@ -15,13 +15,15 @@ import { gatedImpact, isAskedAbout } from '../domain/impact.ts'
 import type { Criterion, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { allTasks } from '../domain/task-graph.ts'
 import { answer, remark } from './answer.ts'
+import { refuseRepository } from './commands/run.ts'
+import type { SetOptions } from './commands/template-values.ts'
 import { type Context, withState } from './context.ts'
 import { dryRunLines } from './dry-run-lines.ts'
 import { EXIT } from './exit.ts'
 import { gateWords } from './gate-words.ts'
 import { meantPlan } from './meant.ts'
 import { submit } from './order.ts'
-import { isFile, readPlanFile } from './plan-file.ts'
+import { isFile } from './plan-file.ts'
 
 /** One task, as it would go. */
 export interface Would {
@@ -59,7 +61,7 @@ export interface Would {
   readonly effects: readonly string[] | null
 }
 
-export async function dryRun(context: Context, word: string): Promise<number> {
+export async function dryRun(context: Context, word: string, set: SetOptions = {}): Promise<number> {
   if (!(await isFile(context, word))) {
     return await withState(
       context,
@@ -67,14 +69,21 @@ export async function dryRun(context: Context, word: string): Promise<number> {
       async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
     )
   }
-  const { definition, told } = await readPlanFile(context, word)
+  const file = await (await import('./commands/template-new.ts')).readFilledIn(context, word, set)
+  const { definition, told } = file
   for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
+  return await withScratchState(context, async composed => {
+    await refuseRepository(composed, file)
+    const { plan } = await submit(composed, null, { type: 'create', definition })
+    return await show(context, composed, plan)
+  })
+}
+
+/** A state folder among the temporary files, thrown away afterwards: the project is only looked at. */
+export async function withScratchState<T>(context: Context, body: (composed: Composed) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'planfold-dry-run-'))
   try {
-    return await withState(context, { create: true, dir }, async composed => {
-      const { plan } = await submit(composed, null, { type: 'create', definition })
-      return await show(context, composed, plan)
-    })
+    return await withState(context, { create: true, dir }, body)
   } finally {
     await rm(dir, { recursive: true, force: true })
   }

@@ -310,6 +310,7 @@ const VALUED: { readonly [program: string]: readonly string[] } = {
   npm: ['-w', '--workspace', '--prefix', '-C'],
   pnpm: ['-C', '--dir', '--filter', '-F'],
   yarn: ['--cwd'],
+  bun: ['--cwd', '--filter', '-F'],
   make: ['-C', '-f', '-j', '-I', '-o', '-W', '--directory', '--file', '--jobs'],
   gmake: ['-C', '-f', '-j', '--directory', '--file'],
 }
@@ -382,12 +383,15 @@ function targetOf(program: string, texts: readonly string[]): readonly string[] 
     case 'nox':
       return names
     case 'npm':
-    case 'pnpm':
-    case 'bun':
     case 'deno':
       return names[0] === 'run' || names[0] === 'run-script' || names[0] === 'task' ? names.slice(1, 2) : []
-    case 'yarn':
-      return names[0] === 'run' ? names.slice(1, 2) : names.slice(0, 1)
+    // These run a script by its name alone, too.
+    case 'pnpm':
+    case 'bun':
+    case 'yarn': {
+      const own = names[0] === 'workspace' ? names.slice(2) : names
+      return own[0] === 'run' || own[0] === 'run-script' ? own.slice(1, 2) : own.slice(0, 1)
+    }
     case 'composer':
     case 'cargo':
     case 'poetry':

@@ -3,7 +3,7 @@
 
 import { asksOf } from '../domain/decisions/gate-opening.ts'
 import type { GateQuestion } from '../domain/event.ts'
-import type { Failure } from '../domain/result.ts'
+import type { Failure, Verdict } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { judgeGate } from './gate-checks.ts'
 import { late } from './late.ts'
@@ -18,12 +18,14 @@ export async function makeQuestion(
   state: PlanState,
   task: TaskState,
   signal: AbortSignal,
+  /** What is to be judged beside its checks. */
+  prose: readonly Verdict[] = [],
 ): Promise<GateMade> {
   const { action } = task.definition
   if (action.type !== 'gate') throw new Error(`bug: '${task.definition.id}' is no gate`)
   const judged = await judgeGate(rooms, state, task, signal)
   if (judged === null || 'failure' in judged) return judged
-  const { evidence } = judged
+  const evidence = [...prose, ...judged.evidence]
   const asks = asksOf(action)
   const said = asks.type === 'question' ? await resolveQuestion(state, task, asks.question) : null
   if (said?.ok === false) {

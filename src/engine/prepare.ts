@@ -8,7 +8,7 @@ import { needsConsent } from '../domain/decisions/consenting.ts'
 import { capturesScope } from '../domain/decisions/starting.ts'
 import { scopeOf, worksApart } from '../domain/effect.ts'
 import type { TaskName } from '../domain/id.ts'
-import type { Failure, Prepared } from '../domain/result.ts'
+import type { Failure, Prepared, Verdict } from '../domain/result.ts'
 import { type Shortage, shortageIn } from '../domain/shortage.ts'
 import type { PlanState, TaskState } from '../domain/state.ts'
 import { editedSinceEnd } from './change-time.ts'
@@ -102,7 +102,9 @@ async function made(
   signal: AbortSignal,
 ): Promise<Pick<Preparation, 'prepared' | 'restored' | 'earlier' | 'expanded' | 'gate' | 'waits'>> {
   const { when } = task.definition
+  const isGate = task.definition.action.type === 'gate' && state.rules > 2
   let judged: Prepared = {}
+  let prose: readonly Verdict[] = []
   if (when !== undefined && task.prepared?.when === undefined) {
     const verdict = truth((await evaluator(state, ownContext(task)))(when), when)
     if ('message' in verdict)
@@ -130,11 +132,14 @@ async function made(
     judged = { ...judged, preconditions: met.verdicts }
     // Somebody is asked first; until they answer, the files are nobody's.
     const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
-    if (asks) return { prepared: judged, restored: null }
+    if (asks && !isGate) return { prepared: judged, restored: null }
+    // A gate asks somebody anyhow: what only a person can judge is part of its own question, and they are asked once.
+    if (asks) judged = { ...judged, preconditions: met.verdicts.filter(({ holds }) => holds !== null) }
+    prose = asks ? met.verdicts.filter(({ holds }) => holds === null) : []
   }
-  if (task.definition.action.type === 'gate' && state.rules > 2) {
+  if (isGate) {
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
-    const made = await makeQuestion(rooms, state, task, signal)
+    const made = await makeQuestion(rooms, state, task, signal, prose)
     if (made === null) return { prepared: judged, restored: null }
     if ('failure' in made) return { prepared: made, restored: null }
     return { prepared: judged, gate: { from: state.hash, ...made }, restored: null }

@@ -3,6 +3,7 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Card } from '../domain/views/board.ts'
+import { plansWithWork } from '../operations/claim-task.ts'
 import { STOP_AND_WAIT } from './hint-words.ts'
 import { findPlan, isInScope } from './look-up.ts'
 import { onWire } from './on-wire.ts'
@@ -74,7 +75,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null
-  for (const plan of within === null ? await plansWithWork(call) : [within.plan]) {
+  for (const plan of within === null ? await plansWithWork(call.rooms.engine) : [within.plan]) {
     for (const card of await readyIn(call, plan, ask)) {
       const claimed = await claimTask(call, plan, card.name, ask)
       if (!isProblem(claimed)) return claimed
@@ -86,26 +87,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   return last?.problem.detail.includes('Idempotency-Key') === true ? last : null
 }
 
-const ROWS_MAX = 5_000
 const PAGE = 500
-
-/** Plans in which something is ready, the oldest first. */
-async function plansWithWork(call: Asking): Promise<readonly PlanId[]> {
-  const found = new Set<PlanId>()
-  let cursor: string | undefined
-  for (let rows = 0; rows < ROWS_MAX; rows += PAGE) {
-    const page = await call.rooms.engine.ask({
-      type: 'tasks',
-      status: 'ready',
-      limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    for (const { plan } of page.items) found.add(plan)
-    if (page.next === null) break
-    cursor = page.next
-  }
-  return [...found].sort()
-}
 
 async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readonly Card[]> {
   const { engine } = call.rooms

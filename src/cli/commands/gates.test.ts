@@ -36,6 +36,23 @@ const begin = async () => {
   await says(context => run(context, 'plan.yaml', { start: true }))
 }
 
+describe('what only a person can judge', () => {
+  it('is part of the one question a gate asks, whether it is a check or a precondition', async () => {
+    await place.write(
+      'plan.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: g, gate: { type: approval, checks: [It reads well] }, preconditions: [{ expect: 1 < 2 }, Sources are good] }
+`,
+    )
+    const asked = await says(context => run(context, 'plan.yaml', { start: true }))
+    expect(asked.stdout).toMatch(/g asks for approval\n +\? Sources are good: yours to judge\n +\? It reads well/)
+    const said = await says(context => approve(context, 'p', 'g', { message: 'they are' }))
+    expect(said.stdout).toContain('plan completed')
+  })
+})
+
 describe('a decision', () => {
   it('is taken by its option, once, and leads there', async () => {
     await begin()

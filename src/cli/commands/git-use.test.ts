@@ -13,6 +13,7 @@ import { resume } from './resume.ts'
 import { type RollbackOptions, rollback } from './rollback.ts'
 import { run } from './run.ts'
 import { undo } from './undo.ts'
+import { validate } from './validate.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -271,5 +272,41 @@ tasks:
     expect(said.exit).toBe(0)
     expect(git('diff-tree', '-r', '--name-only', 'main', 'plan/work')).toBe('sub/one.txt')
     expect(git('status', '--porcelain')).toBe('?? sub/plan.yaml')
+  })
+})
+
+describe('what the repository is not fit for', () => {
+  const PLAN = (use: string) =>
+    `planfold: 1\nname: work\ngit: ${use}\ntasks:\n  - { id: a, edit: { file: x.txt, create: x } }\n`
+  const ways = [
+    ['validate', () => place.say(context => validate(context, ['plan.yaml']))],
+    ['run', () => place.say(context => run(context, 'plan.yaml', { start: true }))],
+    ['a dry run', () => place.say(context => run(context, 'plan.yaml', { start: true, dryRun: true }))],
+  ] as const
+
+  test.each(ways)('%s: a base that is not there is told, and nothing is left behind', async (_, way) => {
+    busy()
+    await place.write('plan.yaml', PLAN('{ commits: task, base: no-such-branch }'))
+    const before = fs.readdirSync(place.folder)
+    expect(await way()).toMatchObject({ exit: 'invalid-plan' })
+    expect(fs.readdirSync(place.folder).filter(name => name !== '.planfold')).toEqual(before)
+  })
+
+  test.each(ways)('%s: a `.git` file that nothing confirms is told before anything runs', async (_, way) => {
+    const other = await newPlace()
+    try {
+      shell(other.folder, other.folder, 'init', '--quiet', '--initial-branch=main')
+      shell(other.folder, other.folder, 'commit', '--quiet', '--allow-empty', '-m', 'one')
+      put('.git', `gitdir: ${join(other.folder, '.git')}\n`)
+      await place.write('plan.yaml', PLAN('{ commits: task }'))
+      const said = await way()
+      expect(said.exit).toBe('invalid-plan')
+      expect(fs.existsSync(join(place.folder, 'x.txt'))).toBe(false)
+      // Whoever says that it is theirs is believed.
+      const environment = { PLANFOLD_GIT_DIR: join(other.folder, '.git') }
+      expect((await place.say(context => validate(context, ['plan.yaml']), { environment })).exit).toBe(0)
+    } finally {
+      await other.remove()
+    }
   })
 })

@@ -6,15 +6,16 @@ import { PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { drive } from '../drive.ts'
-import { Complaint, EXIT, refused } from '../exit.ts'
+import { Complaint, EXIT, refused, usage } from '../exit.ts'
 import { meantPlan } from '../meant.ts'
 import type { MirrorOption } from '../mirror.ts'
 import { submit } from '../order.ts'
 import { isFile, type PlanFile } from '../plan-file.ts'
 import { stoppedRollback } from '../rollback-words.ts'
 import { thrownShort } from '../shortage-words.ts'
+import type { SetOptions } from './template-values.ts'
 
-export interface RunOptions {
+export interface RunOptions extends SetOptions {
   /** Run an ended plan afresh although something in it happened that may not happen twice. */
   readonly again?: boolean
   /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
@@ -28,8 +29,13 @@ export interface RunOptions {
 }
 
 export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
-  if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word)
+  if (options.dryRun === true) return await (await import('../dry-run.ts')).dryRun(context, word, options)
   if (!(await isFile(context, word))) {
+    if ((options.set ?? options.setFile) !== undefined)
+      throw usage(
+        `'${word}' is a plan that is there already: its parameters were set when it was made`,
+        'name the file of its template',
+      )
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await meantPlan(composed.engine, word)
@@ -41,8 +47,9 @@ export async function run(context: Context, word: string, options: RunOptions): 
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
-  const { readPlanFile, refuseSketch } = await import('../plan-file.ts')
-  const file = await readPlanFile(context, word)
+  const { refuseSketch } = await import('../plan-file.ts')
+  const { readFilledIn } = await import('./template-new.ts')
+  const file = await readFilledIn(context, word, options)
   refuseSketch(file)
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../diagnostics.ts')
@@ -54,7 +61,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   }
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
-    if (file.definition.git?.base !== undefined) await refuseUnknownBase(composed, file)
+    await refuseRepository(composed, file)
     const { takeUp } = await import('../take-up.ts')
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
@@ -69,14 +76,15 @@ export async function run(context: Context, word: string, options: RunOptions): 
 }
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
-async function refuseUnknownBase({ engine, git }: Composed, file: PlanFile): Promise<void> {
+export async function refuseRepository({ engine, git }: Composed, file: PlanFile): Promise<void> {
+  const { gitFaults, usesGit } = await import('../../operations/check-git-base.ts')
+  if (!usesGit(file.definition)) return
   if ((await engine.ask({ type: 'summary', plan: file.definition.name })) !== null) return
-  const { gitBaseFault } = await import('../../operations/check-git-base.ts')
-  const fault = await gitBaseFault(git, file.definition)
-  if (fault === null) return
-  const at = file.locate(fault)
-  const message = `${at.file}:${at.line}:${at.column}: ${at.message}`
-  throw new Complaint(EXIT.usage, 'invalid-plan', message, at.hint, [at])
+  const told = (await gitFaults(git, file.definition)).map(file.locate)
+  const [first] = told
+  if (first === undefined) return
+  const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
+  throw new Complaint(EXIT.usage, 'invalid-plan', message, first.hint, told)
 }
 
 /** What in the environment is not followed. */

@@ -13,6 +13,7 @@ import { envelope, print, remark } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { printDiagnostics } from '../diagnostics.ts'
 import { Complaint, EXIT, usage } from '../exit.ts'
+import { type PlanFile, parsePlanText, readPlanFile, readText } from '../plan-file.ts'
 import { faulty, findTemplate } from './template-shelf.ts'
 import { exampleCommand, readSettings, type SetOptions } from './template-values.ts'
 
@@ -38,6 +39,34 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const { printYaml } = await import('../../format/print.ts')
   const warnings = notes.map(({ source: _, ...warning }) => warning)
   return await hand(context, { definition: made.definition, text: printYaml(made.definition), warnings }, options)
+}
+
+/** A plan document as it is, or the plan that a template becomes with these values: `run FILE --set name=value`. */
+export async function readFilledIn(context: Context, path: string, options: SetOptions): Promise<PlanFile> {
+  const isSet = (options.set?.length ?? 0) + (options.setFile?.length ?? 0) > 0
+  if (path === '-' && !isSet) return await readPlanFile(context, path)
+  const text = await readText(context, path)
+  if (!/^\uFEFF?[ \t]*(?:\{[ \t]*)?"?planfold-template"?[ \t]*:/m.test(text)) {
+    if (!isSet) return await readPlanFile(context, path)
+    throw usage(
+      `${path} is a plan without parameters, so nothing can be set in it`,
+      'parameters are declared by a template (planfold-template: 1); `planfold template show NAME` shows one',
+    )
+  }
+  const { readTemplate } = await import('../../format/templates/document.ts')
+  const read = readTemplate(text)
+  if (!read.ok) throw faulty(path, text, read.diagnostics)
+  const { template } = read
+  const { instantiate } = await import('../../format/templates/instantiate.ts')
+  const { checkPlan } = await import('../../operations/check-plan.ts')
+  const made = instantiate(template, await readSettings(context, template.parameters, options), { check: checkPlan })
+  if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems, `planfold run ${path}`)
+  if (!made.ok) throw faulty(path, text, made.diagnostics)
+  const { printYaml } = await import('../../format/print.ts')
+  const file = await parsePlanText(path, printYaml(made.definition))
+  // Lines of the text that was made mean nothing to whoever wrote the template.
+  const locate: PlanFile['locate'] = fault => ({ ...file.locate(fault), file: path, line: 1, column: 1, source: '' })
+  return { ...file, warnings: faulty(path, text, made.warnings).diagnostics, locate }
 }
 
 interface Made {
@@ -94,9 +123,9 @@ async function write(path: string, shown: string, text: string, { force }: NewOp
 }
 
 /** Everything at once: people read a list, programs the message; both get a command that would do. */
-function missing(context: Context, template: Template, problems: readonly Problem[]): Complaint {
+function missing(context: Context, template: Template, problems: readonly Problem[], command?: string): Complaint {
   const { paint } = context
-  const example = exampleCommand(template.name, template.parameters)
+  const example = exampleCommand(template.name, template.parameters, command)
   if (!context.settings.json) {
     for (const { type, parameter, message, hint } of problems) {
       const declared = template.parameters.find(({ name }) => name === parameter)

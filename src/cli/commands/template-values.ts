@@ -47,13 +47,14 @@ export function halves(word: string, option: string): readonly [name: string, va
 }
 
 /** The least that makes a plan, as a command to type. */
-export function exampleCommand(name: string, parameters: readonly Parameter[]): string {
+export function exampleCommand(name: string, parameters: readonly Parameter[], command?: string): string {
   const words = parameters
     .filter(({ required }) => required)
     .map(parameter => {
       const example = exampleOf(parameter)
       return `--set ${shellWord(`${parameter.name}=${typeof example === 'string' ? example : JSON.stringify(example)}`)}`
     })
+  if (command !== undefined) return [command, ...words].join(' ')
   return ['planfold template new', name, ...words, '--out plan.yaml'].join(' ')
 }
 

@@ -173,3 +173,35 @@ it('init says nothing when it is to be quiet', async () => {
   expect(existsSync(join(place.folder, 'plan.yaml'))).toBe(true)
   expect((await place.say(quiet, { json: true })).stdout).toContain('"plan":null')
 })
+
+describe('run --set', () => {
+  const TEMPLATE = `planfold-template: 1
+name: greet
+parameters:
+  who: { about: whom to greet, required: true }
+plan:
+  name: greet-one
+  tasks:
+    - { id: hello, edit: { file: hello.txt, create: << params.who >> } }
+`
+
+  it('runs a template with its parameters set; missing ones and strange ones are told', async () => {
+    await place.write('greet.yaml', TEMPLATE)
+    const go = (set?: string[]) =>
+      place.say(context => run(context, 'greet.yaml', { start: true, ...(set === undefined ? {} : { set }) }))
+    const first = await go()
+    expect(first, first.stderr).toMatchObject({
+      exit: 'parameters',
+      stderr: expect.stringContaining('1 parameter is missing'),
+    })
+    expect((await go(['whom=you'])).exit).toBe('parameters')
+    expect((await go(['who=world'])).exit).toBe(0)
+    expect(await place.read('hello.txt')).toBe('world')
+  })
+
+  it('is refused for a plan without parameters', async () => {
+    await place.write('plan.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a, run: [ls], effect: pure }]\n')
+    const said = await place.say(context => run(context, 'plan.yaml', { start: true, set: ['x=1'] }))
+    expect(said).toMatchObject({ exit: 'usage', stderr: expect.stringContaining('a plan without parameters') })
+  })
+})

@@ -4,6 +4,7 @@
 import { recordedKeys } from '../../domain/analysis/rules/scope.ts'
 import { effectOf } from '../../domain/effect.ts'
 import { expandTasks } from '../../domain/expand.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { DIAGNOSTICS_MAX } from '../../format/diagnostic.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -21,7 +22,9 @@ export async function validate(context: Context, files: readonly string[]): Prom
   let cut = false
   for (const file of files) {
     try {
-      good.push(await readPlanFile(context, file))
+      const read = await readPlanFile(context, file)
+      await askRepository(context, read)
+      good.push(read)
     } catch (error) {
       if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
       wrong.push(...error.diagnostics)
@@ -57,6 +60,15 @@ export async function validate(context: Context, files: readonly string[]): Prom
   return EXIT.done
 }
 
+/** Of a plan that uses git, whether the repository here is fit for it. */
+async function askRepository(context: Context, file: PlanFile): Promise<void> {
+  const { usesGit } = await import('../../operations/check-git-base.ts')
+  if (!usesGit(file.definition)) return
+  const { withScratchState } = await import('../dry-run.ts')
+  const { refuseRepository } = await import('./run.ts')
+  await withScratchState(context, composed => refuseRepository(composed, file))
+}
+
 function tasksOf(definition: PlanDefinition) {
   return expandTasks(definition).map(task => ({
     name: task.id,
@@ -86,7 +98,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   const recorded = recordedKeys(definition)
   return [
     ...printDiagnostics(paint, warnings),
-    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}${readAs}`,
+    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${numberOf(tasks.length, 'task')}${definition.done?.length ? ' and a definition of done' : ''}${readAs}`,
     ...table(paint, ['task', 'action', 'effect', 'needs'], rows, columns).map(line => `  ${line}`),
     ...(tasks.length > TASKS_SHOWN_MAX ? [paint.dim(`  … and ${tasks.length - TASKS_SHOWN_MAX} more`)] : []),
     ...(criteria.length === 0

@@ -7,6 +7,7 @@ import type { PauseOptions } from '../commands/pause.ts'
 import type { ResumeOptions } from '../commands/resume.ts'
 import type { RunOptions } from '../commands/run.ts'
 import type { Act } from '../program.ts'
+import { several } from './values.ts'
 
 const GROUP = 'Make and drive plans:'
 
@@ -35,6 +36,8 @@ export function addDriving(program: Command, act: Act): void {
     .option('--again', 'run an ended plan afresh, even what may not happen twice')
     .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
     .option('--keep-done', 'going on with a failed plan, leave that done')
+    .option('--set <key=value>', 'a parameter, when the file is a template; repeat for more', several)
+    .option('--set-file <key=path>', 'a parameter from a file', several)
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')

@@ -36,6 +36,14 @@ describe('a gate that is reached', () => {
     expect(journal.status('g')).toBe('ready')
   })
 
+  it('is not decided without a reason, also not by a program that minds no types', () => {
+    const journal = startedNow(plan('p', gate('g')))
+    asks(journal, 'g')
+    for (const rationale of [undefined, null, 5] as never[])
+      expect(refusal(journal, decided('g', 'approved', { rationale }))).toMatchObject({ code: 'invalid' })
+    expect(journal.status('g')).toBe('waiting')
+  })
+
   it('blocks only what needs it: other branches run on', () => {
     const journal = startedNow(
       plan('p', gate('g'), task('after', { needs: ['g'] }), task('a'), task('b', { needs: ['a'] })),

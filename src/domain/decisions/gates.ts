@@ -103,6 +103,9 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
     )
   if (command.hash !== undefined && command.hash !== gate.hash)
     return refuse('conflict', `'${id}' asks about something else by now`, 'look at it again, then decide')
+  // Programs that embed the engine are not held to its types.
+  if (typeof command.rationale !== 'string')
+    return refuse('invalid', `the decision about '${id}' has no reason`, "add 'rationale' with one, or an empty text")
   if (command.rationale.length > RATIONALE_MAX)
     return refuse('limit', `the reason is longer than ${RATIONALE_MAX} characters`, 'say it shorter, or name a file')
   return (

@@ -91,6 +91,12 @@ export function judge(draft: Draft, command: CommandOf<'judge'>): Refusal | unde
     return refuse('not-found', `no proposal '${id}' waits for a decision`, 'see `planfold proposals`')
   if (proposal.hash !== hash)
     return refuse('conflict', 'the proposal is not the one that was seen', 'look at it again, then decide')
+  if (typeof rationale !== 'string')
+    return refuse(
+      'invalid',
+      'the decision about the proposal has no reason',
+      "add 'rationale' with one, or an empty text",
+    )
   const role = state.definition.policy?.gates?.approvers?.role
   if (role !== undefined && !hasRole(state, by, role))
     return refuse(

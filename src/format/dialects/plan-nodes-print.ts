@@ -11,6 +11,7 @@ import type { StatusOf } from './dialect.ts'
 import { callsOf, knownOf } from './plan-nodes-criteria.ts'
 import { printOutputs } from './plan-nodes-outputs.ts'
 import { isGateKind, NODE_KEYS, NODE_STATUS, SAME_KEYS } from './plan-nodes-task.ts'
+import { withoutImplied } from './plan-nodes-wildcards.ts'
 import { alternatives, writtenIds } from './reading.ts'
 import { isList, isMap } from './source.ts'
 import { endedStatus } from './status-words.ts'
@@ -44,7 +45,12 @@ export function printNode(task: TaskDefinition, here: PrintAround): JsonObject {
   const after = task.accept?.map(criterion => printCriterion(criterion, { ...known, judged: 'after' }))
   const impliedList = here.implied?.(task) ?? null
   const same = Object.fromEntries(SAME_KEYS.filter(key => document[key] !== undefined).map(key => [key, document[key]]))
-  if (impliedList !== null && document.for_each === impliedList) delete same.for_each
+  if (impliedList !== null && document.for_each === impliedList) {
+    delete same.for_each
+    const inputs = withoutImplied(task.inputs ?? {})
+    if (inputs === undefined) delete same.inputs
+    else same.inputs = inputs
+  }
   return said({
     id: idOf(task.id),
     title: document.title,

@@ -33,7 +33,8 @@ export function expandWildcards(
     }
     const output = (artifacts.get(source)?.[0]?.name as string | undefined) ?? 'items'
     const { matrix: _, ...rest } = task
-    expanded[index] = { ...rest, for_each: listExpression(source, output) }
+    const inputs = isMap(rest.inputs) ? rest.inputs : {}
+    expanded[index] = { ...rest, for_each: listExpression(source, output), inputs: { ...IMPLIED_INPUT, ...inputs } }
     const at = byName.get(source) as number
     const finder = expanded[at] as JsonObject
     const outputs = isMap(finder.outputs) ? finder.outputs : {}
@@ -41,6 +42,15 @@ export function expandWildcards(
       expanded[at] = { ...finder, outputs: { ...outputs, [output]: { report: true } } }
   }
   return expanded
+}
+
+/** Each child is handed what it was made for. */
+const IMPLIED_INPUT = { item: '${{ item }}' }
+
+/** The inputs without what only the wildcard said. */
+export function withoutImplied(inputs: JsonObject): JsonObject | undefined {
+  const rest = Object.entries(inputs).filter(([key, value]) => key !== 'item' || value !== IMPLIED_INPUT.item)
+  return rest.length === 0 ? undefined : Object.fromEntries(rest)
 }
 
 function listExpression(task: string, output: string): string {

@@ -116,6 +116,11 @@ describe('a plan of nodes', () => {
       undefined,
       "tasks['find'].outputs.items",
     ])
+    const { definition } = good(
+      parsePlan('plan_id: x\nnodes: [{id: find}, {id: dig-*, needs: find, inputs: {depth: 2}}]', { check: checkGraph }),
+    )
+    expect(definition.tasks[1]?.inputs).toEqual({ item: '${{ item }}', depth: 2 })
+    expect(dialectNamed('plan-nodes')!.print!(definition, () => 'pending').text).not.toContain('item:')
     expect(good(parsePlan('plan_id: x\nnodes: [{id: dig-*}]')).sketch).toEqual(["nothing says what 'dig-*' goes over"])
   })
 
@@ -209,7 +214,7 @@ test('a broken text is refused or read, never thrown at anybody', () => {
     }),
     { numRuns: 300 },
   )
-}, 60_000)
+}, 120_000)
 
 function good(parsed: Parsed): Extract<Parsed, { ok: true }> & { readonly definition: PlanDefinition } {
   if (!parsed.ok) throw new Error(parsed.diagnostics.map(one => printDiagnostic(one)).join('\n'))

@@ -194,7 +194,7 @@ describe('a value', () => {
         const [a, b] = made.definition.tasks
         expect(made.definition.title).toBe(`${x}|`)
         expect(made.definition.extra).toMatchObject({ deep: [{ x }] })
-        expect(a!.description).toBe(`a${x}b${x}c`)
+        expect(live(a!.description!)).toBe(`a${x}b${x}c`)
         expect(live(a!.action as unknown as Json)).toEqual({
           type: 'run',
           command: { argv: ['echo', x, `$${x}e${x}{{ 'f' }}`, ...words] },

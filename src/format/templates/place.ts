@@ -26,6 +26,7 @@ export type Place =
   | 'mode'
   | 'detect'
   | 'each'
+  | 'gate'
 
 type Step = { readonly items?: Place; readonly keys?: { readonly [key: string]: Place } }
 
@@ -36,9 +37,14 @@ const STEPS: { readonly [place in Place]: Step } = {
   expression: {},
   command: { items: 'argument' },
   plan: { keys: { done: 'criteria', tasks: 'tasks' } },
+  gate: { keys: { question: 'argument', checks: 'criteria' } },
   tasks: { items: 'task' },
   task: {
     keys: {
+      title: 'argument',
+      description: 'argument',
+      instruction: 'argument',
+      gate: 'gate',
       run: 'command',
       probe: 'command',
       compensate: 'undo',
@@ -54,6 +60,7 @@ const STEPS: { readonly [place in Place]: Step } = {
       for_each: 'each',
       accept: 'criteria',
       preconditions: 'criteria',
+      postconditions: 'criteria',
       failure_modes: 'modes',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),

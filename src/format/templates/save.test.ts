@@ -82,7 +82,7 @@ describe('a plan saved as a template', () => {
     const made = instantiate(template, { service: 'mail ${{ x }}' }, { name: 'next' })
     if (!made.ok) throw new Error(JSON.stringify([made.problems, made.diagnostics]))
     const [build] = raisePlan(made.definition).tasks as readonly JsonObject[]
-    expect(build).toMatchObject({ title: 'Build mail ${{ x }}, not notes-api2', run: ['make', 'mail $${{ x }}'] })
+    expect(build).toMatchObject({ title: 'Build mail $${{ x }}, not notes-api2', run: ['make', 'mail $${{ x }}'] })
   })
 
   test('holds nothing of the run it was saved from', () => {

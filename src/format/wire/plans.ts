@@ -253,6 +253,18 @@ export const planMetrics = wire(
     progress,
     ...numbers,
     elapsed_ms: z.number().nullable(),
+    reported: z
+      .strictObject({
+        files_modified: z.array(z.string()),
+        tests_added: z.number(),
+        lines_changed: z.number(),
+        coverage: z.number().nullable().meta({ description: 'As it was said last.' }),
+        artifacts: z.array(z.string()),
+      })
+      .nullable()
+      .meta({
+        description: 'What completed tasks say in their `output_data`. Said, not measured; null when none says any.',
+      }),
     kinds: z.array(z.strictObject({ kind: z.string().nullable(), ...numbers })),
   }),
   'PlanMetrics',

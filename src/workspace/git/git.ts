@@ -33,6 +33,8 @@ export interface Git {
   describe(): Promise<GitAnswer<GitDescription>>
   /** The little that a checkpoint needs, with one process; null, and none, where there is no repository. */
   standing(): Promise<GitAnswer<GitStanding | null>>
+  /** Is the repository that of this folder? Whatever writes into it is refused when it is not, and whoever plans to can ask before. */
+  mayWrite(): Promise<GitAnswer<null>>
   /** Makes the branch of a plan or of one of its tasks at `base`, without moving HEAD; finds it again when this plan made it. */
   ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
   /** One commit on one of our branches, built in an index of its own. */

@@ -40,6 +40,7 @@ export function openGit(options: RepositoryOptions): Git {
   return {
     describe: () => ask(describe),
     standing: () => answered(standing),
+    mayWrite: () => write(async () => null),
     ensureBranch: request => write(repository => ensureBranch(repository, request)),
     commitPaths: request => write(repository => commitPaths(repository, request)),
     createTag: request => write(repository => createTag(repository, request)),
