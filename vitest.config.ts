@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-// Three projects, one after the other: quick tests, those that start real processes, those that kill them.
+// Three projects, one after the other: quick tests, those that start real processes, those that kill them. The limits of time only
+// end what hangs: a test that is right on an idle machine is right on a busy one.
 export default defineConfig({
   test: {
     projects: [
@@ -11,8 +12,9 @@ export default defineConfig({
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts'],
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {
@@ -21,8 +23,9 @@ export default defineConfig({
           globalSetup: 'test/temporary-folder.ts',
           sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
           maxWorkers: 2,
         },
       },

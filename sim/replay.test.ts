@@ -12,7 +12,7 @@ import { failureText, run } from './run.ts'
 /** More with `REPLAY_SEEDS=20000`; `sim.test.ts` counts on two hundred. */
 const SEEDS = Number(process.env.REPLAY_SEEDS ?? 200)
 
-test(`${SEEDS} simulated lives are the same again`, { timeout: 60_000 + SEEDS * 200 }, async () => {
+test(`${SEEDS} simulated lives are the same again`, { timeout: 300_000 + SEEDS * 2_000 }, async () => {
   const sum = { entries: 0, reenacted: 0, owners: 0, attempts: 0, retold: 0 }
   for (let at = 1; at <= SEEDS; at++) {
     const seed = `0x${at.toString(16)}`

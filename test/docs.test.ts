@@ -180,7 +180,28 @@ describe('nothing is left unsaid', () => {
   test('the map of requirements has every number once', () => {
     const numbers = [...read('docs/requirements-map.md').matchAll(/^\| (\d+) \|/gm)].map(match => Number(match[1]))
     const upTo = (n: number) => Array.from({ length: n }, (_, at) => at + 1)
-    expect(numbers).toEqual([...upTo(168), ...upTo(38)])
+    expect(numbers).toEqual([...upTo(174), ...upTo(38)])
+  })
+
+  test('the head of the map counts what its rows say', () => {
+    const [items] = read('docs/requirements-map.md').split('## Regression tests') as [string, string]
+    const rows = [...items.matchAll(/^\| \d+ \|.*$/gm)].map(([row]) => row)
+    const states = rows.map(row => /^\| \d+ \| .+? \| (done|part|later) \| .*\|$/.exec(row)?.[1])
+    const counted = (state: string) => states.filter(one => one === state).length
+    const head = `${counted('done')} done, ${counted('part')} in part, ${counted('later')} later.`
+    expect(rows.filter((_, at) => states[at] === undefined)).toEqual([])
+    expect(items.match(/^\d+ done, .*$/m)?.[0]).toBe(head)
+    expect(items).toContain(`All ${rows.length} items`)
+  })
+
+  test('what is called done or in part is shown by something', () => {
+    const rows = [...read('docs/requirements-map.md').matchAll(/^\| (\d+) \| .*? \| (?:done|part) \| (.*) \|$/gm)]
+    expect(rows.length).toBeGreaterThan(100)
+    expect(
+      rows
+        .filter(([, , shown]) => !/`(src|test|sim|docs|bench)\/|\]\(|npm run|planfold /.test(shown!))
+        .map(row => row[0]),
+    ).toEqual([])
   })
 
   test('a regression test that is called done bears its number', () => {

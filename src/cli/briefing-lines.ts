@@ -4,7 +4,7 @@
 import { effectsText } from '../domain/criterion-text.ts'
 import type { Json } from '../domain/json.ts'
 import type { Criterion, OutputSource } from '../domain/plan.ts'
-import type { Briefing } from '../domain/views/briefing.ts'
+import type { Briefing, EarlierAttempt } from '../domain/views/briefing.ts'
 import { escapeForTerminal } from '../safety/terminal.ts'
 import type { Paint } from './paint.ts'
 
@@ -36,9 +36,11 @@ function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
         ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hint})`}`] as const,
     ),
     ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
+    ...briefing.earlier.flatMap(earlierRows),
     ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
     ...briefing.accept.map(one => ['accept', criterionText(one)] as const),
     ...briefing.postconditions.map(one => ['after', criterionText(one)] as const),
+    ...(briefing.write === null ? [] : [['write', `only in ${briefing.write.join(', ') || 'nothing'}`] as const]),
     ...(briefing.effects === null ? [] : [['effects', effectsText(briefing.effects)] as const]),
     ...Object.entries(outputs).map(([name, source]) => ['output', `${name}${sourceText(source)}`] as const),
     ...failureModes.map(({ name, detect, recover, advice }) => {
@@ -47,6 +49,32 @@ function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
     }),
     ...Object.entries(outcomes).map(([outcome, to]) => ['outcome', `${outcome} leads to ${to.join(', ')}`] as const),
   ]
+}
+
+/** Why an earlier attempt came to nothing, and what it left. */
+function earlierRows({
+  visit,
+  attempt,
+  by,
+  how,
+  why,
+  unmet,
+  left,
+}: EarlierAttempt): readonly (readonly [string, string])[] {
+  const who = by === null ? '' : ` of ${by}`
+  const which = `${how === 'refused' ? 'a report in attempt' : 'attempt'} ${attempt}${visit === 1 ? '' : ` of visit ${visit}`}${who}`
+  // The first one that did not hold is what it failed for.
+  const others = unmet
+    .slice(1)
+    .map(({ criterion, evidence }) => `${criterion}${evidence === null ? '' : ` (${evidence})`}`)
+  const lines = [
+    `${which} ${how === 'refused' ? 'was refused' : `was ${how}`.replace('was failed', 'failed')}: ${why}`,
+    ...others.map(one => `also not met: ${one}`),
+    ...(left === null || left.paths.length === 0
+      ? []
+      : [`it left ${left.paths.join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`]),
+  ]
+  return [['earlier', shown(lines.join('\n'))]]
 }
 
 function shown(value: Json): string {

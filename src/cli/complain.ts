@@ -19,7 +19,9 @@ export async function complain(context: Context, error: unknown): Promise<number
 /** With a hint that can be pasted. */
 function inPlace(context: Context, complaint: Complaint): Complaint {
   const { exit, code, message, hint, diagnostics, details } = complaint
-  return hint === null ? complaint : new Complaint(exit, code, message, withDir(context, hint), diagnostics, details)
+  return hint === null
+    ? complaint
+    : new Complaint(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
 }
 
 function lines({ paint }: Context, { message, hint, diagnostics }: Complaint): readonly string[] {

@@ -6,7 +6,7 @@ import { remark } from './answer.ts'
 import type { Context } from './context.ts'
 
 const EVERY_MS = 900
-const ENTRIES_MIN = 1_000
+const ENTRIES_MIN = 256
 
 export class FileProgressLines {
   readonly #show: (line: string | null) => void

@@ -39,8 +39,8 @@ export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<vo
 const TELL_MAX_MS = 15_000
 
 /** What happened, as sentences. */
-export function toldAs(context: Context, { plan, name, version, events }: Accepted): void {
-  answer(context, { plan, name, version, events }, () =>
+export function toldAs(context: Context, { plan, name, version, events, claim }: Accepted): void {
+  answer(context, { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }, () =>
     events.length === 0
       ? 'nothing changed: it is so already'
       : toldOf(events).map(event => escapeForTerminal(sentence(event, name))),

@@ -59,13 +59,13 @@ export async function parsePlanText(
   })
   const located = locator(text, place)
   if (parsed.ok) {
-    const { definition, warnings, locate, dialect, sketch, ended } = parsed
+    const { definition, warnings, locate, dialect, sketch, ended, underWay } = parsed
     return {
       path,
       text,
       definition,
       warnings: warnings.map(located),
-      told: { dialect, sketch, ended },
+      told: { dialect, sketch, ended, underWay },
       locate: fault => located(locate(fault)),
     }
   }

@@ -23,25 +23,20 @@ export async function readPlanFolder(
   const { backlogMd } = await import('../format/dialects/backlog-md.ts')
   const { bundle, bundleFault, unbundle } = await import('../format/dialects/backlog-md-files.ts')
   const { Source } = await import('../format/dialects/source.ts')
-  const home = await tasksFolder(context, folder)
-  const names = (await readdir(resolve(context.cwd, home))).filter(name => /\.md$/i.test(name))
-  if (names.length > FILES_MAX) throw usage(`'${home}' holds more than ${FILES_MAX} files`, 'import a part of it')
-  names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  const files: { name: string; text: string }[] = []
-  const leftOut: string[] = []
-  let size = 0
-  for (const name of names) {
-    const text = await readText(context, join(home, name))
-    size += text.length
-    if (size > DOCUMENT_MAX_BYTES) throw usage(`the files of '${home}' are too large together`, 'import a part of them')
-    if (backlogMd.recognises(new Source(text))) files.push({ name, text })
-    else leftOut.push(name)
+  const isTask = (text: string): boolean => backlogMd.recognises(new Source(text))
+  let found: TaskFiles | null = null
+  for (const home of HOMES.map(below => join(folder, below))) {
+    const here = await taskFiles(context, home, isTask)
+    if (here === null || here.files.length === 0) continue
+    found = here
+    break
   }
-  if (files.length === 0)
+  if (found === null)
     throw usage(
       `there is no task of Backlog.md in '${folder}'`,
-      "a task is a file '*.md' with id, title and status in its front matter",
+      `a task is a file '*.md' with id, title and status in its front matter, there or in ${HOMES.slice(1).join(', ')}`,
     )
+  const { home, files, leftOut } = found
   const fault = bundleFault(files)
   if (fault !== null) throw usage(`${fault} (in '${home}')`, 'correct the file and try again')
   const text = bundle(files)
@@ -59,10 +54,33 @@ export async function readPlanFolder(
   return { file, leftOut }
 }
 
-/** `backlog/` holds its tasks in `tasks/`. */
-async function tasksFolder(context: Context, folder: string): Promise<string> {
-  const names = await readdir(resolve(context.cwd, folder))
-  return names.includes('tasks') && !names.some(name => /\.md$/i.test(name)) ? join(folder, 'tasks') : folder
+/** Where the tasks of a folder lie: in it, when it is theirs; else where Backlog.md keeps them below its own folder, or the project's. */
+const HOMES = ['.', 'tasks', 'backlog/tasks', '.backlog/tasks']
+
+interface TaskFiles {
+  readonly home: string
+  readonly files: readonly { readonly name: string; readonly text: string }[]
+  readonly leftOut: readonly string[]
+}
+
+/** Null when there is no such folder. */
+async function taskFiles(context: Context, home: string, isTask: (text: string) => boolean): Promise<TaskFiles | null> {
+  const all = await readdir(resolve(context.cwd, home)).catch(() => null)
+  if (all === null) return null
+  const names = all.filter(name => /\.md$/i.test(name))
+  if (names.length > FILES_MAX) throw usage(`'${home}' holds more than ${FILES_MAX} files`, 'import a part of it')
+  names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const files: { name: string; text: string }[] = []
+  const leftOut: string[] = []
+  let size = 0
+  for (const name of names) {
+    const text = await readText(context, join(home, name))
+    size += text.length
+    if (size > DOCUMENT_MAX_BYTES) throw usage(`the files of '${home}' are too large together`, 'import a part of them')
+    if (isTask(text)) files.push({ name, text })
+    else leftOut.push(name)
+  }
+  return { home, files, leftOut }
 }
 
 /** `shop/backlog/tasks` is the backlog. */

@@ -22,7 +22,8 @@ export {
 export type * from './bodies.ts'
 export { type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
 export type { Plain } from './plain.ts'
-export { RemoteEngine } from './remote-engine.ts'
+export type { RemoteRefusal } from './refusals.ts'
+export { RemoteEngine, type RemoteSubmitted } from './remote-engine.ts'
 export type {
   Answered,
   ClaimWanted,
@@ -34,7 +35,7 @@ export type {
   RemoteTasks,
   TasksWanted,
 } from './remote-nouns.ts'
-export { RemoteTrouble, type TroubleKind } from './trouble.ts'
+export { type RemoteFault, RemoteTrouble, type TroubleKind } from './trouble.ts'
 
 export interface ConnectOptions {
   /** Where `planfold serve` answers, e.g. `http://127.0.0.1:8011`. */

@@ -13,7 +13,7 @@ export interface Subscription {
   /** Begin behind this id; without one, with what happens from now on. */
   readonly after?: string
   readonly fetch?: typeof globalThis.fetch
-  /** Waits grow up to this between tries that fail. */
+  /** Waits grow up to this between tries that fail, but are never shorter than the service asks for with `retry:`. */
   readonly retryMaxMs?: number
   /** Longer silence than this means that nobody is there; the service is never silent for more than 15 s. */
   readonly silentMs?: number
@@ -32,6 +32,9 @@ export type Heard =
 
 const RETRY_MS = 1_000
 const RETRY_MAX_MS = 30_000
+const RETRY_LEAST_MS = 1
+/** Whatever it is told: a timer cannot wait much longer than three weeks, and would fire at once. */
+const WAIT_MAX_MS = 24 * 60 * 60_000
 const SILENT_MS = 45_000
 /** Worth another try, though the service answered. */
 const PASSING = new Set([408, 425, 429])
@@ -40,7 +43,8 @@ const PASSING = new Set([408, 425, 429])
 export async function* subscribe(options: Subscription): AsyncGenerator<Heard, void, undefined> {
   const { signal = new AbortController().signal, random = () => 0.5, retryMaxMs = RETRY_MAX_MS } = options
   let id = options.after ?? ''
-  let hintMs = RETRY_MS
+  /** What the service said last. */
+  let hintMs: number | null = null
   for (let failures = 0; !signal.aborted; ) {
     let why: unknown = null
     let waitMs = 0
@@ -77,11 +81,25 @@ export async function* subscribe(options: Subscription): AsyncGenerator<Heard, v
       connection.close()
     }
     if (signal.aborted) return
-    const grown = Math.min(retryMaxMs, hintMs * 2 ** Math.min(failures, 10))
-    waitMs = Math.min(retryMaxMs, Math.max(waitMs, failures === 0 ? hintMs : grown)) * (0.5 + random())
+    const ownMs = waitBefore({ hintMs, failures, retryMaxMs, chance: random() })
+    waitMs = Math.min(WAIT_MAX_MS, Math.max(waitMs, ownMs))
     options.onCut?.(why, waitMs)
     await pause(waitMs, signal)
   }
+}
+
+/** Never sooner than the service said in `retry:`, however short the waits of this side are to be; longer with every failure. */
+function waitBefore(given: {
+  readonly hintMs: number | null
+  readonly failures: number
+  readonly retryMaxMs: number
+  readonly chance: number
+}): number {
+  const { hintMs, failures, retryMaxMs, chance } = given
+  // One that says 0 may be asked again at once, but not when it does not answer.
+  const firstMs = hintMs ?? RETRY_MS
+  const grown = failures === 0 ? firstMs : Math.max(firstMs, RETRY_LEAST_MS) * 2 ** Math.min(failures, 10)
+  return Math.max(hintMs ?? 0, Math.min(retryMaxMs, grown) * (0.5 + chance))
 }
 
 interface Opened {
@@ -141,6 +159,7 @@ function connect(
 const isPassing = (status: number): boolean => status >= 500 || PASSING.has(status)
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
   await new Promise<void>(resolve => {
     const done = () => {
       clearTimeout(timer)

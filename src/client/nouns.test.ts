@@ -136,6 +136,25 @@ describe('the door takes plain text where it has names', () => {
     })
   })
 
+  test('a refusal tells everything that is wrong, by noun and through the door', async () => {
+    const tasks = [
+      { id: 'a', needs: 'nobody', timeout: 'soon' },
+      { id: 'b', retry: { attempts: 'many' } },
+      { run: 'x' },
+    ]
+    const byNoun = await client.plans.create({ name: 'wrong', tasks } as never)
+    if (byNoun.ok) throw new Error('made')
+    const paths = (byNoun.refusal.faults ?? []).map(({ path }) => path)
+    expect(paths.length).toBeGreaterThanOrEqual(3)
+    expect(byNoun.refusal.faults).toContainEqual(expect.objectContaining({ message: expect.any(String) }))
+    const through = await client.submit('x', { type: 'skip', task: '', reason: 7 } as never)
+    if (through.ok) throw new Error('skipped')
+    expect(through.refusal.faults?.map(({ path }) => path).sort()).toEqual(['order.reason', 'order.task'])
+    const listed = await client.plans.list({ limit: 0, status: 'unheard' })
+    if (listed.ok) throw new Error('listed')
+    expect(listed.refusal.faults?.map(({ path }) => path).sort()).toEqual(['limit', 'status'])
+  })
+
   test('a refusal speaks of what a client has, and of the plan that is missing', async () => {
     const unknown = await client.submit('nobody', { type: 'start' })
     expect(unknown).toMatchObject({ refusal: { code: 'not-found', hint: expect.stringContaining('GET /plans') } })

@@ -1,10 +1,15 @@
 // Refusals travel as problem documents and are refusals again here.
 
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
-import type { RemoteProblem } from './trouble.ts'
+import type { RemoteFault, RemoteProblem } from './trouble.ts'
+
+/** A refusal, and everything that was wrong with what was sent: the message tells of the first. */
+export interface RemoteRefusal extends Refusal {
+  readonly faults?: readonly RemoteFault[]
+}
 
 /** Null for a problem that is none of the domain's. */
-export function refusalIn({ code, detail, hint, allowed }: RemoteProblem): Refusal | null {
+export function refusalIn({ code, detail, hint, allowed, faults }: RemoteProblem): RemoteRefusal | null {
   const known = ALSO[code] ?? code
   if (!isCode(known)) return null
   return {
@@ -12,6 +17,7 @@ export function refusalIn({ code, detail, hint, allowed }: RemoteProblem): Refus
     message: detail,
     ...(hint === undefined ? {} : { hint }),
     ...(allowed === undefined ? {} : { allowed }),
+    ...(faults === undefined ? {} : { faults }),
   }
 }
 

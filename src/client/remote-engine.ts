@@ -17,12 +17,17 @@ import type { Entry, Position } from '../stores/store.ts'
 import { bytesFrom } from './base64.ts'
 import { pack } from './packing.ts'
 import type { Plain } from './plain.ts'
-import { refusalIn } from './refusals.ts'
+import { type RemoteRefusal, refusalIn } from './refusals.ts'
 import { remoteEntries } from './remote-entries.ts'
 import { type RemoteGates, type RemotePlans, type RemoteTasks, remoteNouns } from './remote-nouns.ts'
 import { remoteStreams } from './remote-streams.ts'
 import { type Connection, type Reply, type Request, send } from './transport.ts'
 import { troubleOf } from './trouble.ts'
+
+/** What was refused says everything that was wrong with it. */
+export type RemoteSubmitted =
+  | Extract<Submitted, { readonly ok: true }>
+  | { readonly ok: false; readonly refusal: RemoteRefusal }
 
 export class RemoteEngine implements Engine {
   readonly #connection: Connection
@@ -62,7 +67,7 @@ export class RemoteEngine implements Engine {
     order: Plain<Order>,
     _actor?: string,
     options: SubmitOptions = {},
-  ): Promise<Submitted> {
+  ): Promise<RemoteSubmitted> {
     const { expectedVersion, once = this.#connection.newKey() } = options
     const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
     // What is sent is checked where it arrives, names and all.

@@ -1,14 +1,15 @@
 // The usual calls of the service by their nouns, each one request: for whoever has documents and plain text, and wants to know
 // nothing of the Engine door behind them.
 
-import type { Refusal } from '../domain/refusal.ts'
 import type * as body from './bodies.ts'
-import { refusalIn } from './refusals.ts'
+import { type RemoteRefusal, refusalIn } from './refusals.ts'
 import type { Reply, Request } from './transport.ts'
 import { troubleOf } from './trouble.ts'
 
 /** A refusal is a value, as everywhere; what is thrown is trouble with the service or the store. */
-export type Answered<T> = { readonly ok: true; readonly body: T } | { readonly ok: false; readonly refusal: Refusal }
+export type Answered<T> =
+  | { readonly ok: true; readonly body: T }
+  | { readonly ok: false; readonly refusal: RemoteRefusal }
 
 /** `once`: a key of your own; the same request under the same key happens once. Every write has one by itself. */
 export interface Keyed {

@@ -94,13 +94,9 @@ function parsed(text: string): unknown {
 
 function settle(tried: Tried, url: string): Reply {
   if (tried.status === null)
-    throw new RemoteTrouble(
-      'unreachable',
-      `${url} does not answer`,
-      'is `planfold serve` running there?',
-      null,
-      tried.cause,
-    )
+    throw new RemoteTrouble('unreachable', `${url} does not answer`, 'is `planfold serve` running there?', null, {
+      cause: tried.cause,
+    })
   const { status, body } = tried
   const problem = status >= 400 ? problemIn(status, body) : null
   if (problem !== null) return { ok: false, problem }

@@ -21,12 +21,21 @@ export class RemoteTrouble extends Error {
   readonly hint: string
   /** Of the answer; null when there was none. */
   readonly status: number | null
+  /** Everything that is wrong with what was sent, place by place. */
+  readonly faults: readonly RemoteFault[]
 
-  constructor(kind: TroubleKind, message: string, hint: string, status: number | null = null, cause?: unknown) {
+  constructor(
+    kind: TroubleKind,
+    message: string,
+    hint: string,
+    status: number | null = null,
+    { cause, faults = [] }: { readonly cause?: unknown; readonly faults?: readonly RemoteFault[] | undefined } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.kind = kind
     this.hint = hint
     this.status = status
+    this.faults = faults
   }
 }
 
@@ -37,6 +46,14 @@ export interface RemoteProblem {
   readonly detail: string
   readonly hint?: string
   readonly allowed?: readonly string[]
+  /** Everything that is wrong with what was sent, place by place. */
+  readonly faults?: readonly RemoteFault[]
+}
+
+export interface RemoteFault {
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
 }
 
 const PREFIX = 'urn:planfold:problem:'
@@ -44,7 +61,7 @@ const PREFIX = 'urn:planfold:problem:'
 /** Null for what is no problem document of ours. */
 export function problemIn(status: number, body: unknown): RemoteProblem | null {
   if (typeof body !== 'object' || body === null) return null
-  const { type, detail, hint, allowed } = body as { readonly [key: string]: unknown }
+  const { type, detail, hint, allowed, faults } = body as { readonly [key: string]: unknown }
   if (typeof type !== 'string' || !type.startsWith(PREFIX)) return null
   return {
     code: type.slice(PREFIX.length),
@@ -52,10 +69,17 @@ export function problemIn(status: number, body: unknown): RemoteProblem | null {
     detail: typeof detail === 'string' ? detail : 'it said no',
     ...(typeof hint === 'string' ? { hint } : {}),
     ...(Array.isArray(allowed) ? { allowed: allowed.map(String) } : {}),
+    ...(Array.isArray(faults) && faults.length > 0 ? { faults: faults.map(faultIn) } : {}),
   }
 }
 
-export function troubleOf({ code, status, detail, hint }: RemoteProblem): Error {
+function faultIn(fault: unknown): RemoteFault {
+  const { path, message, hint } = (fault ?? {}) as { readonly [key: string]: unknown }
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+  return { path: text(path), message: text(message), ...(typeof hint === 'string' ? { hint } : {}) }
+}
+
+export function troubleOf({ code, status, detail, hint, faults }: RemoteProblem): Error {
   switch (code) {
     case 'bad-cursor':
       return new BadCursor(detail)
@@ -71,7 +95,7 @@ export function troubleOf({ code, status, detail, hint }: RemoteProblem): Error 
       return new StoreDamaged(detail)
     default: {
       const kind = status === 401 ? 'not-signed-in' : status === 403 ? 'not-allowed' : 'refused'
-      return new RemoteTrouble(kind, detail, hint ?? HINTS[kind], status)
+      return new RemoteTrouble(kind, detail, hint ?? HINTS[kind], status, { faults })
     }
   }
 }

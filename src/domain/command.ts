@@ -8,7 +8,7 @@ import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from 
 import type { Json, JsonObject } from './json.ts'
 import type { Proposal, Question } from './judgement-event.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
-import type { Failure, Found, Prepared, Result, Standing, Verdict } from './result.ts'
+import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
 export type Command =
@@ -74,8 +74,16 @@ export type Command =
   | { readonly type: 'resume' }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
-  /** `lastSign`: the last moment at which processes of the plan are known to have lived. */
-  | { readonly type: 'recover'; readonly reason: string; readonly lastSign?: Millis }
+  /**
+   * `lastSign`: the last moment at which processes of the plan are known to have lived. `lost`: declared outputs that are not as they
+   * were left; absent when all are, and nobody was told otherwise before.
+   */
+  | {
+      readonly type: 'recover'
+      readonly reason: string
+      readonly lastSign?: Millis
+      readonly lost?: readonly LostOutput[]
+    }
   | Turn
   | {
       readonly type: 'claim'
@@ -97,6 +105,8 @@ export type Command =
       readonly held?: true
       readonly by: string
       readonly result: Result
+      /** It was reported as done, and judged not to be: the attempt goes on until its limit. Absent in journals from before that. */
+      readonly unaccepted?: true
       /** As with a claim, when nobody has claimed it. */
       readonly consent?: Found
     }

@@ -9,7 +9,7 @@ import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { Feedback, JudgementEvent } from './judgement-event.ts'
 import type { Action, Approvers, CompensatingTask, Field, GateType, Impact, Option, PlanDefinition } from './plan.ts'
-import type { Evidence, Failed, Failure, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
+import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
@@ -130,6 +130,15 @@ export type Event =
       readonly goneBack?: number
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
+  /** Reported as done and not accepted: whoever has claimed it keeps it and goes on with the same attempt. */
+  | {
+      readonly type: 'report.refused'
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly failure: Failure
+      readonly verdicts: readonly Verdict[]
+    }
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
   | ({ readonly type: 'gate.opened'; readonly task: TaskName } & GateQuestion)
   | {
@@ -219,6 +228,8 @@ export type Event =
   | ({ readonly type: 'rollback.finished' } & Omit<RollbackOutcome, 'failure' | 'conflicts'>)
   /** It could not be done. No file was changed; what was compensated before stays so. */
   | ({ readonly type: 'rollback.stopped' } & RollbackOutcome & { readonly failure: Failure })
+  /** Which declared outputs of completed tasks are not as they were left; none when all are so again. */
+  | { readonly type: 'outputs.checked'; readonly lost: readonly LostOutput[] }
   | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName }
 
 export type EventType = Event['type']

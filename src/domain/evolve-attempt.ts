@@ -11,13 +11,20 @@ import { setStatus } from './task-graph.ts'
 import { complete, end } from './visit.ts'
 
 type AttemptEvent = EventOf<
-  'attempt.started' | 'attempt.succeeded' | 'attempt.failed' | 'attempt.lost' | 'attempt.parked' | 'retry.scheduled'
+  | 'attempt.started'
+  | 'attempt.succeeded'
+  | 'attempt.failed'
+  | 'attempt.lost'
+  | 'attempt.parked'
+  | 'retry.scheduled'
+  | 'report.refused'
 >
 
 export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptEvent, now: Millis): void {
   switch (event.type) {
     case 'attempt.started':
       task.attempt = event.attempt
+      task.refused = 0
       task.startedAt = now
       if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
       if (state.rules > 2) state.attempts++
@@ -78,6 +85,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
     case 'attempt.parked':
       task.gate = { asks: { type: 'unknown-outcome', evidence: event.evidence }, since: now, hash: null }
       setStatus(state, task, 'waiting')
+      return
+    case 'report.refused':
+      task.refused++
+      task.reason = event.failure.message
       return
     case 'retry.scheduled':
       task.retryAt = event.at

@@ -189,6 +189,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'attempt.lost':
     case 'attempt.parked':
     case 'retry.scheduled':
+    case 'report.refused':
       evolveAttempt(state, taskOf(state, event.task), event, now)
       return
     case 'gate.opened':
@@ -271,6 +272,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         const paths = one.paths.filter(path => !event.files.includes(path))
         return paths.length + one.more === 0 ? [] : [{ ...one, paths }]
       })
+      return
+    case 'outputs.checked':
+      state.lostOutputs = event.lost
       return
     case 'note.added':
       return

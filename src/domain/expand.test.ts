@@ -219,6 +219,7 @@ describe('checking a structured plan', () => {
         hint: "let the task around it need 'o'",
         task: 'g/a',
         key: 'needs',
+        at: [0],
       },
     ])
     expect(codes(plan('p', task('g', { action: steps(task('a', { on: { failure: 'nowhere' } })) })))).toEqual([

@@ -19,7 +19,8 @@ import { openNeeds } from './task-graph.ts'
 
 /** More of them on request: `PLANFOLD_RUNS=20000`. */
 const RUNS = Number(process.env.PLANFOLD_RUNS ?? 80)
-const TIMEOUT_MS = 20_000 + RUNS * 20
+/** Only what hangs is ended by it: how long a run takes depends on who else is at work. */
+const TIMEOUT_MS = 120_000 + RUNS * 1_000
 
 describe('every step of every run', () => {
   it(

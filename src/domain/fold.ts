@@ -57,6 +57,7 @@ export function newState(): PlanState {
     rollsBack: false,
     setBack: false,
     restored: [],
+    lostOutputs: [],
     startedEntry: 0,
     stampedEntry: 0,
     counts: newCounts(),
@@ -120,6 +121,7 @@ const LATER_KEYS = [
   'annotations',
   'restored',
   'shortage',
+  'lostOutputs',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -153,6 +155,7 @@ const TASK_KEYS = [
   'addedAt',
   'annotations',
   'evaluations',
+  'refused',
 ] as const satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

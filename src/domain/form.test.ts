@@ -80,9 +80,9 @@ describe('a form', () => {
       expect(isPattern(good), good).toBe(true)
     for (const bad of ['(a+)+', '(a|a)*', '(.*)*x', '(a)\\1', '(?=a)', '[', 'a*a*a*a*a*', '(?:a{1,9}){9}'])
       expect(isPattern(bad), bad).toBe(false)
-    const started = performance.now()
+    const started = process.cpuUsage()
     const field: Field = { name: 'a', type: 'text', pattern: '.*a.*a.*b' }
     expect(fillIn([field], { a: 'a'.repeat(200) }).ok).toBe(false)
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(1_000)
   })
 })

@@ -744,6 +744,60 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     })
     return journal
   },
+  'fix-and-go-on': () => {
+    const definition = plan(
+      'fix-and-go-on',
+      external('write', { accept: [{ type: 'expect', expression: 'outputs.tests >= 10' }] }),
+      task('test', { needs: ['write'] }),
+      task('ship', { needs: ['test'] }),
+    )
+    const journal = begin(definition, { rules: 4 })
+    const write = { task: name('write'), token: 't-1', by: 'ana' }
+    journal.must({ type: 'claim', ...write })
+    const verdicts = [{ criterion: 'outputs.tests >= 10', holds: false, evidence: 'outputs.tests is 3' }]
+    const message = "not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)"
+    journal.must({
+      type: 'report',
+      ...write,
+      held: true,
+      unaccepted: true,
+      result: { ...failed({ message, retryable: true }), verdicts },
+    })
+    journal.must({ type: 'report', ...write, held: true, result: succeeded({ outputs: { tests: 12 } }) })
+    journal.turn()
+    journal.fail('test')
+    const mended = task('test', { needs: ['write'], action: { type: 'run', command: { argv: ['make', 'test'] } } })
+    const next = { ...definition, tasks: definition.tasks.with(1, mended) }
+    const goOn = { type: 'revise', rationale: 'run plan.yaml', goOn: 'refuse' } as const
+    journal.must({ ...goOn, definition: next, hash: numberedSha(2) })
+    journal.turn()
+    journal.fail('test')
+    journal.must({ ...goOn, definition: next, hash: numberedSha(2) })
+    journal.turn()
+    journal.succeed('test')
+    journal.succeed('ship')
+    return journal
+  },
+  'lost-output': () => {
+    const outputs = { report: { from: 'file', file: 'report.json' } } as const
+    const scope = { write: ['report.json'], network: [], outputs }
+    const definition = plan('lost-output', task('make', scope), task('use', { needs: ['make'] }), {
+      recovery: { outputs: 'remake' },
+    })
+    const journal = begin(definition, { rules: 4 })
+    journal.prepare('make', { preimage: numberedSha(7) })
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    const lost = { task: name('make'), visit: 1, output: 'report', file: 'report.json' } as const
+    journal.settle('use', interrupted())
+    journal.must({ type: 'decide', task: name('use'), verdict: 'again', rationale: 'it did not happen' })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [{ ...lost, what: 'changed' }] })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [{ ...lost, what: 'missing' }] })
+    journal.prepare('make', { preimage: numberedSha(7) })
+    journal.succeed('make', { outputs: { report: { tests: 4 } } })
+    journal.must({ type: 'recover', reason: 'stopped', lost: [] })
+    journal.succeed('use')
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -816,6 +870,8 @@ describe('the golden journals', () => {
       'attempt.failed': true,
       'attempt.lost': true,
       'attempt.parked': true,
+      'report.refused': true,
+      'outputs.checked': true,
       'retry.scheduled': true,
       'gate.opened': true,
       'gate.decided': true,

@@ -20,6 +20,8 @@ export const DOCUMENT_MAX_BYTES = 5 * 1024 * 1024
 export const DEPTH_MAX = 64
 export const CLAIM_LEASE_DEFAULT_MS = 10 * 60_000
 export const CLAIM_LEASE_MAX_MS = 24 * 60 * 60_000
+/** So many reports of one attempt may be refused because a criterion does not hold; the last one fails the attempt. */
+export const REPORTS_MAX = 10
 /** How many numbered names are tried when a plan's name is taken. */
 export const NAME_TRIES_MAX = 1_000
 /** How many tasks one `for_each` or `matrix` may become. */

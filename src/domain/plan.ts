@@ -19,8 +19,12 @@ export interface PlanDefinition {
   readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
   /** Whom to tell, and how, when something waits for a person or has ended. */
   readonly notify?: readonly Notify[]
-  /** A person's edits in files that a retry would set back: wait for a decision (when absent), or set them back, keeping a copy. */
-  readonly recovery?: { readonly edits?: 'wait' | 'set-back' }
+  /**
+   * `edits`: a person's edits in files that a retry would set back: wait for a decision (when absent), or set them back, keeping a
+   * copy. `outputs`: files that completed tasks declared and that are gone when the plan is taken up: tell (when absent), or make them
+   * again.
+   */
+  readonly recovery?: { readonly edits?: 'wait' | 'set-back'; readonly outputs?: 'tell' | 'remake' }
   /** What the plan does in the repository around it; absent: nothing. */
   readonly git?: GitUse
   readonly tasks: readonly TaskDefinition[]

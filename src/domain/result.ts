@@ -2,7 +2,7 @@
 
 import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
 import type { GitOperation } from './git-operation.ts'
-import type { Millis, PlanId, Sha256 } from './id.ts'
+import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
 import type { ShortageKind } from './shortage.ts'
@@ -41,6 +41,15 @@ export interface Failed {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly git?: readonly GitOperation[]
+}
+
+/** A file that a completed task declared as an output, and that is not there any more, or not as it was left. */
+export interface LostOutput {
+  readonly task: TaskName
+  readonly visit: number
+  readonly output: string
+  readonly file: string
+  readonly what: 'missing' | 'changed'
 }
 
 /** What a visit of a task changed in the workspace, seen by looking before and after. */

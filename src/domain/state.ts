@@ -9,7 +9,7 @@ import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { Consent, Feedback, Proposal, Question, Vote } from './judgement-event.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
-import type { Prepared, Result } from './result.ts'
+import type { LostOutput, Prepared, Result } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { PlanStatus, TaskStatus } from './status.ts'
 
@@ -92,6 +92,8 @@ export interface PlanState {
   setBack: boolean
   /** What was set back before tasks were tried again; the last twenty times, ten paths each. */
   restored: readonly SetBack[]
+  /** Declared outputs that were found missing or changed when the plan was taken up last. */
+  lostOutputs: readonly LostOutput[]
   /** The entry in which it was started; before it, none of its tasks had begun. */
   startedEntry: number
   /** The entry in which its definition took effect. */
@@ -164,6 +166,8 @@ export interface TaskState {
   failures: number
   /** Attempts of this visit whose outcome nobody knows. */
   lost: number
+  /** Reports of this attempt that were not accepted. */
+  refused: number
   readiedAt: Millis | null
   startedAt: Millis | null
   endedAt: Millis | null

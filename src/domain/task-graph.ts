@@ -49,6 +49,7 @@ export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Mi
     attempt: 0,
     failures: 0,
     lost: 0,
+    refused: 0,
     readiedAt: null,
     startedAt: null,
     endedAt: null,

@@ -48,6 +48,7 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.attempt = 0
   task.failures = 0
   task.lost = 0
+  task.refused = 0
   task.startedAt = null
   task.endedAt = null
   task.retryAt = null

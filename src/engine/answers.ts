@@ -10,14 +10,16 @@ import type { PlanState, TaskState } from '../domain/state.ts'
 import { ENDED } from '../domain/status.ts'
 import { isClaimable } from '../domain/task-graph.ts'
 import { board, type Card, card } from '../domain/views/board.ts'
-import { briefing } from '../domain/views/briefing.ts'
+import { briefing, type EarlierAttempt, trialsIn } from '../domain/views/briefing.ts'
 import { explain } from '../domain/views/explain.ts'
 import type { Removed } from '../domain/views/removed.ts'
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
+import { readOthersChanges } from './footprint.ts'
 import { sweepClaims } from './janitor.ts'
+import { entriesAfter } from './journal-changes.ts'
 import { late } from './late.ts'
 import { isGone, roomsOf } from './places.ts'
 import { records } from './record-answers.ts'
@@ -53,7 +55,8 @@ const answerers: Answerer = {
   briefing: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : briefing(found, await resolveBriefing(state, found))
+    if (state === null || found === undefined) return null
+    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
   },
   removed: async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -349,3 +352,23 @@ function environmentLines(env: Attempt['env']): readonly string[] {
 
 const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
   withTitles(state, cards, ({ name }) => state.tasks.get(name))
+
+const LEFT_MAX = 20
+
+/** Most tasks had no earlier attempt, and then nothing is read. */
+async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
+  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
+  const entries = await entriesAfter(rooms.store, id, 0)
+  const trials = trialsIn(
+    entries.flatMap(({ events }) => events),
+    task.definition.id,
+  )
+  const earlier: EarlierAttempt[] = []
+  for (const { changes, paths, ...trial } of trials) {
+    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
+    const all = known?.map(({ path }) => path) ?? []
+    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
+    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
+  }
+  return earlier
+}

@@ -15,7 +15,7 @@ async function lapsed() {
   const claimed = await made.engine.submit(id, { type: 'claim', leaseMs: 1 }, ME)
   const { token } = (claimed as { readonly claim: { readonly token: string } }).claim
   const { claims } = made.rooms.store
-  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 5_000 }).toHaveLength(1)
+  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
   const report = (of: PlanId) =>
     made.engine.submit(of, { type: 'report', task: name('a'), token, result: { status: 'succeeded' } }, ME)
   return { ...made, id, token, claims, report }

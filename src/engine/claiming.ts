@@ -55,7 +55,7 @@ export async function claim(
     plan,
     {
       type: 'claim',
-      token: Buffer.from(rooms.random(16)).toString('base64url'),
+      token: newToken(rooms),
       by: writing.actor,
       ...(task === undefined ? {} : { task }),
       ...(order.alone === true ? { alone: true } : {}),
@@ -174,8 +174,36 @@ export async function report(
   const task = state?.tasks.get(order.task)
   const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
   const consent = found === null || found === 'asked' ? {} : { consent: found }
-  return await write(rooms, plan, { ...order, ...held, ...consent, by: writing.actor, result }, writing)
+  const unaccepted = isUnaccepted(order, result) ? { unaccepted: true as const } : {}
+  // Who reports without a claim and is refused has one from then on.
+  const isFree = unaccepted.unaccepted === true && order.token === undefined && task?.claim === null
+  const token = isFree ? { token: newToken(rooms) } : {}
+  const command = { ...order, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
+  const done = await write(rooms, plan, command, writing)
+  return done.ok && done.events.some(({ type }) => type === 'report.refused')
+    ? await stillClaimed(rooms, order, done)
+    : done
 }
+
+/** A report is a sign of life: the claim that stays begins its lease anew. */
+async function stillClaimed(
+  rooms: Rooms,
+  { task }: OrderOf<'report'>,
+  done: Extract<Submitted, { readonly ok: true }>,
+): Promise<Submitted> {
+  const token = (await rooms.store.state(done.plan))?.tasks.get(task)?.claim?.token
+  if (token === undefined) return done
+  const expiresInMs = await rooms.store.claims.touch(done.plan, task, token)
+  return expiresInMs === null ? done : { ...done, claim: { task, token, expiresInMs } }
+}
+
+/** Said to be done, and judged not to be. A failure mode that was recognised leads where the plan says. */
+function isUnaccepted(order: OrderOf<'report'>, result: Result): boolean {
+  if (order.result.status !== 'succeeded' || result.status !== 'failed' || result.mode !== undefined) return false
+  return result.verdicts?.some(({ holds }) => holds === false) === true
+}
+
+const newToken = (rooms: Rooms): string => Buffer.from(rooms.random(16)).toString('base64url')
 
 /** Judged like an attempt of ours, and what was written since the claim is seen. */
 async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>): Promise<Result> {

@@ -5,12 +5,13 @@ import { isWatched } from '../domain/effect.ts'
 import { DONE_TASK } from '../domain/graph.ts'
 import type { Millis, PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/number-of.ts'
-import type { GitStanding, Standing } from '../domain/result.ts'
+import type { GitStanding, LostOutput, Standing } from '../domain/result.ts'
 import type { PlanState } from '../domain/state.ts'
 import { gitOperationsSince } from '../domain/views/git-operations.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Change, TreeEntry } from '../workspace/workspace.ts'
 import { gitStanding, MissingChanges, readChanges, standingNow } from './footprint.ts'
+import { lostOutputs } from './lost-outputs.ts'
 import { isGone, roomsOf } from './places.ts'
 import type { Rooms } from './rooms.ts'
 import { changesOf, composeSince, entriesAfter, isSame, scopesIn } from './written.ts'
@@ -31,6 +32,8 @@ export interface Drift {
   /** Why not all of them; null when all were. */
   readonly lacks: string | null
   readonly unmet: readonly UnmetCriterion[]
+  /** Declared outputs of completed tasks that are gone, or not as they were left. */
+  readonly outputs: readonly LostOutput[]
 }
 
 type Where = Pick<GitStanding, 'head' | 'branch'>
@@ -89,6 +92,7 @@ export async function drift(
     commit: await movedCommit(rooms, standing, () => (wanted ? since : entriesAfter(rooms.store, state.id, version))),
     ...found,
     unmet: unmetOf(state),
+    outputs: wanted ? await lostOutputs(rooms, state) : [],
   }
 }
 

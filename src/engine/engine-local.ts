@@ -89,7 +89,7 @@ export class EngineLocal implements EngineInProcess {
     const rooms = this.#rooms
     const by: string = writing.actor
     const begins = BEGINS.has(order.type) || (order.type === 'revise' && order.goOn !== undefined)
-    const halted = begins ? refuseHalted(rooms) : null
+    const halted = begins ? refuseHalted(rooms, order.type) : null
     if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
       case 'start': {

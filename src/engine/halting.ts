@@ -6,7 +6,7 @@ import type { Actor, Millis, PlanId } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Store } from '../stores/store.ts'
-import type { KillSwitch } from './engine.ts'
+import type { KillSwitch, Order } from './engine.ts'
 import type { Rooms } from './rooms.ts'
 
 /** Who stopped everything, when and why. */
@@ -39,15 +39,15 @@ export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
   }
 }
 
-/** Refuses what would make work begin. */
-export function refuseHalted(rooms: Rooms): Refusal | null {
+/** Refuses what would make work begin. Whoever asks for work to do, as agents do, is not told how to lift it: people decide that. */
+export function refuseHalted(rooms: Rooms, order: Order['type']): Refusal | null {
   const halt = haltOf(rooms)
   if (halt === null) return null
-  return refuse(
-    'not-ready',
-    `everything was halted by ${halt.by}: ${halt.reason}`,
-    'to lift that: planfold halt --lift',
-  )
+  const hint =
+    order === 'claim'
+      ? 'stop working; somebody who may will lift it, and then you can claim again'
+      : 'to lift that: planfold halt --lift'
+  return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
 }
 
 export const killSwitch = (rooms: Rooms): KillSwitch => ({

@@ -4,6 +4,7 @@ import type { commit } from './committing.ts'
 import type { ScopeWait } from './engine.ts'
 import type { rollBack } from './going-back.ts'
 import { late } from './late.ts'
+import type { lostOutputs } from './lost-outputs.ts'
 import { type Notices, Notifier, type NotifierOptions } from './notifying.ts'
 import { perform } from './perform.ts'
 import { prepare } from './prepare.ts'
@@ -21,6 +22,8 @@ export interface Hands {
   readonly rollBack: typeof rollBack
   /** Makes the revision that a rule asks for. */
   readonly propose: typeof propose
+  /** Declared outputs of completed tasks that are not as they were left. */
+  readonly lostOutputs: typeof lostOutputs
   /** Which tasks wait for files that other plans hold. */
   readonly scopeWaits: (rooms: Rooms, tell: ((waits: readonly ScopeWait[]) => void) | undefined) => ScopeWaits
   /** Tells people, beside the loop. */
@@ -32,6 +35,7 @@ export const HANDS: Hands = {
   prepare,
   commit: async (...args) => await (await late.committing()).commit(...args),
   rollBack: async (...args) => await (await late.goingBack()).rollBack(...args),
+  lostOutputs: async (...args) => await (await late.lostOutputs()).lostOutputs(...args),
   scopeWaits: (rooms, tell) => new ScopeWaitsLocal(rooms, tell),
   notices: (rooms, options) => new Notifier(rooms, options),
   propose: async (...args) => await (await late.proposing()).propose(...args),

@@ -17,6 +17,7 @@ export const late = {
   forking: lately(() => import('./forking.ts')),
   gateEdits: lately(() => import('./gate-edits.ts')),
   tending: lately(() => import('./tending.ts')),
+  lostOutputs: lately(() => import('./lost-outputs.ts')),
   keptFiles: lately(() => import('./kept-files.ts')),
   restoreScope: lately(() => import('./restore-scope.ts')),
   jsonValidation: lately(() => import('../format/json-validation.ts')),

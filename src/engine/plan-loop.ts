@@ -11,7 +11,7 @@
 //
 // What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
 
-import type { Turn } from '../domain/command.ts'
+import type { CommandOf, Turn } from '../domain/command.ts'
 import { compensationEffect } from '../domain/decisions/compensating.ts'
 import { effectOf, mayRunAgain, scopeOf } from '../domain/effect.ts'
 import type { Actor, PlanId } from '../domain/id.ts'
@@ -178,19 +178,24 @@ export class PlanLoop {
     return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
   }
 
-  /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
+  /** Then declared outputs are looked at, where there are some; most plans have none, and then nothing is read. */
   async #recover(): Promise<PlanState> {
     const { signs } = this.#rooms
     // Without any sign nobody can say until when they lived: whatever differs is then asked about.
     const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
+    const state = await this.#sayRecover(lastSign === null ? {} : { lastSign })
+    if (state.status !== 'active' || !leavesFiles(state)) return state
+    const lost = await this.#hands.lostOutputs(this.#rooms, state)
+    return lost.length + state.lostOutputs.length === 0 ? state : await this.#sayRecover({ lost })
+  }
+
+  /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
+  async #sayRecover(found: Pick<CommandOf<'recover'>, 'lastSign' | 'lost'>): Promise<PlanState> {
     for (;;) {
       let known = true
-      const state = await this.#submit(
-        { type: 'recover', reason: 'the process running it died', ...(lastSign === null ? {} : { lastSign }) },
-        () => {
-          known = false
-        },
-      )
+      const state = await this.#submit({ type: 'recover', reason: LEFT_OPEN, ...found }, () => {
+        known = false
+      })
       if (known) return state
       if (this.#unwritten.shortage !== null) throw new ShortageMet(this.#unwritten.shortage)
     }
@@ -464,3 +469,12 @@ export class PlanLoop {
 const NO_NEWS: Readonly<News> = new News()
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5
+
+const LEFT_OPEN = 'the process running it died'
+
+/** Has a completed task declared a file as an output? */
+const leavesFiles = ({ order }: PlanState): boolean =>
+  order.some(
+    ({ status, definition: { outputs } }) =>
+      status === 'completed' && outputs !== undefined && Object.values(outputs).some(({ from }) => from === 'file'),
+  )

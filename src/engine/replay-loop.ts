@@ -215,6 +215,8 @@ export class ReplayLoop {
           ? Promise.resolve(NOTHING)
           : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
       // Whose files other plans held is known from the record as well.
+      // What was found stands in the entry.
+      lostOutputs: async () => [],
       scopeWaits: () => this.#scopes,
       // Who was told is heard from the record; until then the loop stays, since somebody may be told of its end.
       notices: () => ({

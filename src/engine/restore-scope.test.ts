@@ -172,3 +172,27 @@ it('a preparation that failed neither forgets what was chosen nor moves the end 
   const after = journal.state.tasks.get(name('build'))!.prepared
   expect(after).toMatchObject({ chosen: before!.chosen, ended: { how: 'lost', at: 3_000 } })
 })
+
+it('a person who edits in the moment of the restore is asked, and nothing fails', async () => {
+  write('src/a', 'by the task')
+  const at = Date.now() + 20
+  journal.state.tasks.get(name('build'))!.prepared = { preimage, ended: { how: 'failed', at } }
+  const { workspace } = rooms
+  let edits = 0
+  Object.assign(rooms, {
+    workspace: {
+      ...workspace,
+      restore: async (...[id, how = {}]: Parameters<typeof workspace.restore>) => {
+        const onSaved = (...saved: Parameters<NonNullable<typeof how.onSaved>>) => {
+          how.onSaved?.(...saved)
+          while (Date.now() <= at + 20);
+          // After everything was looked at, and before it is looked at once more.
+          if (edits++ === 0) write('src/b', 'by a person, right now')
+        }
+        return await workspace.restore(id, { ...how, onSaved })
+      },
+    },
+  })
+  expect(await restore()).toMatchObject({ status: 'asked', edits: { paths: ['src/b'] } })
+  expect([edits, read('src/a'), read('src/b')]).toEqual([1, 'a', 'by a person, right now'])
+})

@@ -96,7 +96,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
   const { plan } = made
   await engine.submit(plan, { type: 'start' }, actor)
   const status = async () => (await engine.ask({ type: 'board', plan }))?.map(({ status }) => status).join(' ')
-  await expect.poll(status, { timeout: 5_000 }).toBe('completed waiting pending')
+  await expect.poll(status, { timeout: 15_000 }).toBe('completed waiting pending')
   const task = 'look' as TaskName
   await engine.submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'fine' }, actor)
   const claimed = await engine.submit(plan, { type: 'claim' }, actor)
@@ -104,7 +104,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
   await engine.submit(plan, { type: 'report', ...claimed.claim, result: { status: 'succeeded' } }, actor)
   const names = () => [...new Set(spans.map(({ name }) => name))].sort()
   await expect
-    .poll(names, { timeout: 5_000 })
+    .poll(names, { timeout: 15_000 })
     .toEqual(['attempt 1', 'external', 'plan mixed', 'run', 'task look', 'task made', 'task told'])
   stop.abort()
   await attending

@@ -1,6 +1,7 @@
 // Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
 // it looks at must exist.
 
+import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/suggest.ts'
 import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
 import { compile } from './expression.ts'
@@ -51,18 +52,50 @@ function* misplaced(plan: PlanDocument): Generator<Complaint> {
     yield {
       path,
       message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
-      hint: 'it works in title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself',
+      hint: "it works in title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
       within: { text: '${{', offset: 0 },
     }
   }
+}
+
+/** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
+export const unescaped = (plan: PlanDocument): PlanDocument =>
+  mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
+
+/** The reverse, for a document that is written. */
+export const escaped = (plan: JsonObject): JsonObject =>
+  mapPlain(plan, plan as unknown as PlanDocument, text => text.replaceAll('${{', () => '$${{'))
+
+/** Changes the texts in which nothing is put in; the value itself when none of them holds `${{`. */
+function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => string): T {
+  let live: Set<string> | null = null
+  const map = (item: unknown, path: Path): unknown => {
+    if (typeof item === 'string') {
+      if (!item.includes('${{')) return item
+      live ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+      return live.has(printPath(path)) ? item : change(item)
+    }
+    if (Array.isArray(item)) {
+      const made = item.map((one, index) => map(one, [...path, index]))
+      return made.some((one, index) => one !== item[index]) ? made : item
+    }
+    if (item === null || typeof item !== 'object') return item
+    const entries = Object.entries(item).map(
+      ([key, one]) => [key, DATA_KEYS.has(key) ? one : map(one, [...path, key])] as const,
+    )
+    return entries.some(([key, one]) => one !== (item as Record<string, unknown>)[key])
+      ? Object.fromEntries(entries)
+      : item
+  }
+  return map(value, []) as T
 }
 
 const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
 
 /** Where only an expression can stand, it stands without the braces. */
 function bare(text: string, path: Path, known: Known): readonly Complaint[] {
-  const faults = expression(text, text, 0, path, known)
-  if (faults.length === 0 || !text.trimStart().startsWith('${{')) return faults
+  // Inside quotes it is a text like any other.
+  if (!text.includes('${{') || compile(text).ok) return expression(text, text, 0, path, known)
   return [
     {
       path,

@@ -11,7 +11,7 @@ import { Source } from './dialects/source.ts'
 import { derived } from './dialects/trace.ts'
 import { whyUnrecognised } from './dialects/unrecognised.ts'
 import type { Document } from './document.ts'
-import { expressionFaults } from './embedded.ts'
+import { expressionFaults, unescaped } from './embedded.ts'
 import { lowerPlan } from './lower.ts'
 import { positionAt } from './place.ts'
 import { rulesBroken } from './rules.ts'
@@ -35,6 +35,8 @@ export interface Told {
   readonly sketch: readonly string[]
   /** Tasks that had ended when it was written. */
   readonly ended: ReadonlyMap<TaskName, EndedStatus>
+  /** Tasks that somebody was working on when it was written. */
+  readonly underWay: ReadonlySet<TaskName>
 }
 
 /** What a rule about the whole plan, such as the graph's, finds wrong. */
@@ -81,11 +83,11 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   if (unkept !== null) return { ok: false, diagnostics: [unkept] }
   const reading = dialect.read(source)
   if (!reading.ok) return { ok: false, diagnostics: tidy(reading.diagnostics) }
-  const { plan, trace, warnings, sketch, ended } = reading
+  const { plan, trace, warnings, sketch, ended, underWay } = reading
   const also = [...warnings, ...sketch].map(complaint => ({ ...complaint, severity: 'warning' as const }))
   return parseDocument(
     derived(plan, trace, source),
-    { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, warnings: also },
+    { dialect: dialect.name, sketch: sketch.map(({ message }) => message), ended, underWay, warnings: also },
     { ...options, lenient: true },
   )
 }
@@ -110,7 +112,7 @@ interface About extends Told {
   readonly warnings: readonly Complaint[]
 }
 
-const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), warnings: [] }
+const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
 
 function parseDocument(document: Document, about: About, options: ParseOptions): Parsed {
   const { warnings, ...told } = about
@@ -143,7 +145,8 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     ...expressionFaults(shaped.data, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const definition = lowerPlan(shaped.data, name ?? ('unnamed' as PlanName))
+  const meant = about.dialect === null ? unescaped(shaped.data) : shaped.data
+  const definition = lowerPlan(meant, name ?? ('unnamed' as PlanName))
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])

@@ -3,10 +3,15 @@
 
 import { Document, isMap, isSeq, visit } from 'yaml'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { escaped } from './embedded.ts'
 import { raisePlan } from './raise.ts'
 
 export function printYaml(plan: PlanDefinition): string {
-  const document = new Document(raisePlan(plan), { version: '1.2', schema: 'core', aliasDuplicateObjects: false })
+  const document = new Document(escaped(raisePlan(plan)), {
+    version: '1.2',
+    schema: 'core',
+    aliasDuplicateObjects: false,
+  })
   spaceOut(document)
   visit(document, {
     Scalar(_, node) {
@@ -17,7 +22,7 @@ export function printYaml(plan: PlanDefinition): string {
 }
 
 export function printJson(plan: PlanDefinition): string {
-  return `${JSON.stringify(raisePlan(plan), null, 2)}\n`
+  return `${JSON.stringify(escaped(raisePlan(plan)), null, 2)}\n`
 }
 
 /** A blank line before `tasks` and between the tasks, as people write them. */

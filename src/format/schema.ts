@@ -227,9 +227,13 @@ export const plan = z
         edits: z.enum(['wait', 'set-back']).optional().meta({
           description: "A person's edits before a retry: wait for a decision, or set them back and keep a copy.",
         }),
+        outputs: z.enum(['tell', 'remake']).optional().meta({
+          description:
+            'Declared output files of completed tasks that are gone when the plan is taken up: only tell, or run the tasks again.',
+        }),
       })
       .optional()
-      .meta({ description: 'What to do when a task is tried again.' }),
+      .meta({ description: 'What to do when a task is tried again, and when a plan is taken up again.' }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

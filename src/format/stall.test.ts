@@ -65,5 +65,5 @@ describe('is read in less than a second', () => {
     const body = keys(90_000)
     expect(planWire.read(body)).toMatchObject({ ok: false })
     expect(cpuMs(() => void planWire.read(body))).toBeLessThan(LIMIT_MS)
-  }, 60_000)
+  }, 120_000)
 })

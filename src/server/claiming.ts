@@ -3,6 +3,8 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Card } from '../domain/views/board.ts'
+import { plansWithWork } from '../operations/claim-task.ts'
+import { STOP_AND_WAIT } from './hint-words.ts'
 import { findPlan, isInScope } from './look-up.ts'
 import { onWire } from './on-wire.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from './ordering.ts'
@@ -69,13 +71,11 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   if (within !== null && isProblem(within)) return within
   const halt = await call.rooms.engine.killSwitch.halted()
   if (halt !== null)
-    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
-      hint: 'to lift that: DELETE /halt',
-    })
+    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, { hint: STOP_AND_WAIT })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null
-  for (const plan of within === null ? await plansWithWork(call) : [within.plan]) {
+  for (const plan of within === null ? await plansWithWork(call.rooms.engine) : [within.plan]) {
     for (const card of await readyIn(call, plan, ask)) {
       const claimed = await claimTask(call, plan, card.name, ask)
       if (!isProblem(claimed)) return claimed
@@ -87,26 +87,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   return last?.problem.detail.includes('Idempotency-Key') === true ? last : null
 }
 
-const ROWS_MAX = 5_000
 const PAGE = 500
-
-/** Plans in which something is ready, the oldest first. */
-async function plansWithWork(call: Asking): Promise<readonly PlanId[]> {
-  const found = new Set<PlanId>()
-  let cursor: string | undefined
-  for (let rows = 0; rows < ROWS_MAX; rows += PAGE) {
-    const page = await call.rooms.engine.ask({
-      type: 'tasks',
-      status: 'ready',
-      limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    for (const { plan } of page.items) found.add(plan)
-    if (page.next === null) break
-    cursor = page.next
-  }
-  return [...found].sort()
-}
 
 async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readonly Card[]> {
   const { engine } = call.rooms

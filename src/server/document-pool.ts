@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
 import { type Problem, problem } from './problem.ts'
+import type { ToldApi } from './told-api.ts'
 
 /** Documents up to this many characters take milliseconds and are worked on where they are. */
 export const SHORT_MAX = 32 * 1024
@@ -36,9 +37,16 @@ export interface BodyInput {
 }
 export type BodyOutput = { readonly value: unknown } | Problem | { readonly unknownRoute: true }
 
+/** The table of routes, by which a thread sees whether its own is the same. */
+export interface ApiInput {
+  readonly routes: readonly string[]
+  readonly version: string
+}
+export type ApiOutput = { readonly api: ToldApi } | { readonly otherRoutes: true } | Problem
+
 /** What a thread is sent, and what it answers. Values travel as JSON text, which both sides read in less time than they would copy objects. */
 export interface Request {
-  readonly job: JobName | 'read-body'
+  readonly job: JobName | 'read-body' | 'tell-api'
   readonly input: string
 }
 export type Reply = { readonly text: string } | { readonly value: unknown } | { readonly bug: string }
@@ -90,6 +98,11 @@ export class DocumentPool {
   /** Reads and checks a long body by the schema of its route. */
   async readBody(input: BodyInput): Promise<BodyOutput> {
     return (await this.#send({ job: 'read-body', input: JSON.stringify(input) })) as BodyOutput
+  }
+
+  /** The OpenAPI document and its page take half a second to make, which nobody else should wait for. */
+  async tellApi(input: ApiInput): Promise<ApiOutput> {
+    return (await this.#send({ job: 'tell-api', input: JSON.stringify(input) })) as ApiOutput
   }
 
   /** The same as `run`, for a definition: its length is measured while it is written out. */

@@ -4,10 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
 import { checkBody } from './body.ts'
 import { JOBS } from './document-jobs.ts'
-import type { BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
+import type { ApiInput, ApiOutput, BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
 import { LIMITS } from './rooms.ts'
 import type { Route } from './route.ts'
 import { ROUTES } from './routes/all.ts'
+import { namesOf, tellApi } from './told-api.ts'
 
 parentPort?.on('message', ({ job, input }: Request) => {
   parentPort?.postMessage(replyTo(job, input))
@@ -16,7 +17,8 @@ parentPort?.on('message', ({ job, input }: Request) => {
 function replyTo(job: Request['job'], input: string): Reply {
   try {
     const value = JSON.parse(input) as never
-    return job === 'read-body' ? exactly(readBody(value)) : { text: JSON.stringify(JOBS[job](value)) }
+    if (job === 'read-body') return exactly(readBody(value))
+    return { text: JSON.stringify(job === 'tell-api' ? told(value) : JOBS[job](value)) }
   } catch (error) {
     return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }
@@ -25,6 +27,11 @@ function replyTo(job: Request['job'], input: string): Reply {
 function readBody({ method, path, text, limits }: BodyInput): BodyOutput {
   const route = ROUTES.find(one => one.method === method && one.path === path) as Route<unknown, unknown> | undefined
   return route === undefined ? { unknownRoute: true } : checkBody(route.body, text, { ...LIMITS, ...limits })
+}
+
+function told({ routes, version }: ApiInput): ApiOutput {
+  if (!isDeepStrictEqual(routes, namesOf(ROUTES))) return { otherRoutes: true }
+  return { api: tellApi(ROUTES, version) }
 }
 
 /** As JSON text, unless a schema made something of it that JSON cannot say. */

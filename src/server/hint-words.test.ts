@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { refuse } from '../domain/refusal.ts'
-import { inOurWords } from './hint-words.ts'
+import { forTheirRole, inOurWords, STOP_AND_WAIT } from './hint-words.ts'
 
 const hint = (text: string): string | undefined => inOurWords(refuse('conflict', 'no', text), 'p').hint
 
@@ -50,4 +50,13 @@ test('what is allowed is told in the verbs of the service, in the list and in th
     hint: 'from here you can: execute, cancel, delete',
     allowed: ['execute', 'cancel', 'delete'],
   })
+})
+
+test('only whoever may lift a halt is told how', () => {
+  const refusal = refuse('not-ready', 'everything was halted', 'to lift that: planfold halt --lift')
+  const hints = (['viewer', 'operator', 'approver', 'admin'] as const).map(role => forTheirRole({ role }, refusal).hint)
+  expect(hints).toEqual([STOP_AND_WAIT, STOP_AND_WAIT, STOP_AND_WAIT, 'to lift that: planfold halt --lift'])
+  expect(STOP_AND_WAIT).not.toMatch(/halt|DELETE|planfold/)
+  const other = refuse('not-ready', 'x', 'see `planfold list`')
+  expect(forTheirRole({ role: 'viewer' }, other)).toBe(other)
 })

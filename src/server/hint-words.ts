@@ -1,6 +1,7 @@
 // What to do next, in the words of the service: refusals of the engine speak of commands, and whoever asked over HTTP has none.
 
 import type { Refusal } from '../domain/refusal.ts'
+import { RIGHTS, type Who } from './who.ts'
 
 /** What is said with more words stands first. `PLAN` is the plan that the hint names, else the one it is about; `TASK` the task. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
@@ -29,6 +30,15 @@ const ALLOWED: { readonly [word: string]: string } = {
   'keep-done': 'keep',
   'prune --archive': 'delete',
   'cancel --force': 'cancel',
+}
+
+/** What whoever asks for work is told while everything is halted: to lift that is for people, and for those who may. */
+export const STOP_AND_WAIT = 'stop working; somebody who may will lift it, and then you can go on'
+
+/** A hint that only helps somebody who may lift a halt is not for anybody else. */
+export function forTheirRole({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
+  if (RIGHTS[role].has('administer') || refusal.hint?.includes('planfold halt --lift') !== true) return refusal
+  return { ...refusal, hint: STOP_AND_WAIT }
 }
 
 export function inOurWords(refusal: Refusal, plan: string | null, task?: string): Refusal {

@@ -43,7 +43,10 @@ export function openComponents(): Components {
       const wanted = meant === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(meant) : each
       names.set(`#/$defs/${each}`, reserve(wanted, meant, side))
     }
-    for (const [each, one] of defined) schemas.set(names.get(`#/$defs/${each}`)!, renamed(one, names))
+    for (const [each, one] of defined) {
+      const named = names.get(`#/$defs/${each}`)!
+      schemas.set(named, named === 'Json' ? ANYTHING : renamed(one, names))
+    }
     if (whole === null) return renamed(described, names)
     schemas.set(whole, renamed(described, names))
     return { $ref: `#/components/schemas/${whole}` }
@@ -55,6 +58,9 @@ export function openComponents(): Components {
     all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
+
+/** What may be anything says so: written out as a union that is part of itself, generated types would not compile. */
+const ANYTHING: JsonObject = { description: 'Any JSON value.' }
 
 /** How the schema library describes any JSON value. */
 const ANY_JSON = JSON.stringify({

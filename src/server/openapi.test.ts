@@ -26,6 +26,9 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 )
 
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
+const isSchema = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null
+
 const KEYED: ReadonlySet<string> = new Set(
   ROUTES.filter(({ method, once }) => method === 'POST' && once !== false).map(
     ({ path }) => `POST ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
@@ -47,9 +50,74 @@ describe('the OpenAPI document', () => {
     expect(told.sort()).toEqual(table.sort())
   })
 
-  test('names every operation once', () => {
+  test('names every operation once, by a verb and what it is done to', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])
+    expect(ids.filter(id => !/^[a-z]+(?:[A-Z][a-z]*)*$/.test(id) || /^(?:post|put|patch)|By[A-Z]/.test(id))).toEqual([])
+    const named = Object.fromEntries(operations.map(({ name, operation }) => [name, operation.operationId]))
+    expect(named).toMatchObject({
+      'GET /plans': 'listPlans',
+      'POST /plans': 'createPlan',
+      'GET /plans/{plan}': 'getPlan',
+      'PATCH /plans/{plan}': 'updatePlan',
+      'DELETE /plans/{plan}': 'archivePlan',
+      'POST /plans/{plan}/pause': 'pausePlan',
+      'POST /tasks': 'createTask',
+      'POST /tasks/{task}/claim': 'claimTask',
+      'POST /plans/{plan}/gates/{gate}/push-back': 'pushBackPlanGate',
+      'GET /plans/{plan}/analyze': 'analyzePlan',
+      'GET /goals/{goal}': 'getGoal',
+    })
+  })
+
+  test('no schema is part of itself but through a property, so that generated types compile', () => {
+    const { schemas = {} } = document.components
+    /** What a type is made of at once: a property of an object is looked at when it is needed. */
+    const madeOf = (schema: JsonObject): readonly string[] => {
+      const inner = [schema.items, schema.additionalProperties, ...LISTS.flatMap(key => (schema[key] ?? []) as never[])]
+      const own = typeof schema.$ref === 'string' ? [schema.$ref.split('/').at(-1)!] : []
+      return [...own, ...inner.flatMap(one => (isSchema(one) ? madeOf(one) : []))]
+    }
+    const reached = (name: string, seen: Set<string>): ReadonlySet<string> => {
+      for (const next of madeOf((schemas[name] ?? {}) as JsonObject)) if (!seen.has(next)) reached(next, seen.add(next))
+      return seen
+    }
+    expect(Object.keys(schemas).filter(name => reached(name, new Set()).has(name))).toEqual([])
+    // What may be any JSON is taken as such.
+    expect(schemas.Json).toEqual({ description: 'Any JSON value.' })
+  })
+
+  test('POST /plans says which forms it takes, and what is in them', () => {
+    const { schemas = {} } = document.components as { readonly [kind: string]: { readonly [name: string]: JsonObject } }
+    const body = document.paths['/plans']!.post!.requestBody!.content['application/json']!.schema!
+    expect(body).toEqual({ $ref: '#/components/schemas/NewPlan' })
+    const forms = (schemas.NewPlan!.anyOf as readonly JsonObject[]).map(({ $ref }) => $ref)
+    expect(forms.slice(0, 3)).toEqual(
+      ['PlanDocument', 'PlanStorePlan', 'PlanOfNodes'].map(name => `#/components/schemas/${name}`),
+    )
+    expect(schemas.PlanDocument).toMatchObject({
+      required: expect.arrayContaining(['tasks']),
+      properties: { tasks: { type: 'array', items: { $ref: '#/components/schemas/PlanDocumentPart1' } } },
+    })
+    expect(schemas.PlanDocumentPart1).toMatchObject({ properties: { id: {}, run: {}, needs: {} } })
+    expect(schemas.PlanStorePlan).toMatchObject({ properties: { goal_id: {}, steps: {}, plan_type: {} } })
+  })
+
+  test('is made beside the event loop, once', async () => {
+    // A table of its own, of which nothing has been told yet.
+    const other = await served({
+      routes: [...ROUTES],
+      documents: { startWorker: () => expect.fail('no thread is to be had') },
+    })
+    try {
+      const { status, body } = await other.ask('GET', '/openapi.json')
+      expect([status, body.type]).toEqual([503, expect.stringContaining('urn:planfold:problem:')])
+    } finally {
+      await other.close()
+    }
+    const [first, again] = [await service.ask('GET', '/openapi.json'), await service.ask('GET', '/openapi.json')]
+    expect(first.body).toEqual(JSON.parse(JSON.stringify(openApi(ROUTES, { version: '0.0.0-test' }))))
+    expect(again.body).toEqual(first.body)
   })
 
   test('every reference in it leads somewhere', () => {

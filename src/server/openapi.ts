@@ -4,6 +4,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import { openComponents } from './openapi-components.ts'
 import { PROBLEM, PROBLEM_RESPONSES } from './openapi-problems.ts'
+import { operationId } from './operation-id.ts'
 import type { AnyRoute, Route } from './route.ts'
 
 export interface OpenApi {
@@ -102,13 +103,6 @@ function operationOf(route: Loose, components: ReturnType<typeof openComponents>
     responses: { ...answersOf(route, components), ...problemsOf(route) },
   }
 }
-
-/** `POST /plans/:plan/tasks` as `postPlansByPlanTasks`. */
-export function operationId({ method, path }: Pick<Loose, 'method' | 'path'>): string {
-  const words = path.split(/[/-]/).filter(word => word !== '')
-  return method.toLowerCase() + words.map(word => word.replace(/^:?(.)/, capital)).join('')
-}
-const capital = (whole: string, first: string): string => (whole.startsWith(':') ? 'By' : '') + first.toUpperCase()
 
 function pathParameters({ path }: Loose): readonly Parameter[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({

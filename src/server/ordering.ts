@@ -5,7 +5,7 @@ import { refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import { type Call, options } from './call.ts'
 import { gateObjection, keepGates, withoutApprovals } from './gate-keeping.ts'
-import { inOurWords } from './hint-words.ts'
+import { forTheirRole, inOurWords } from './hint-words.ts'
 import { type FoundPlan, findPlan, findTask } from './look-up.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import type { Answer } from './route.ts'
@@ -15,12 +15,23 @@ export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | '
 
 const TRIES_MAX = 20
 
-/** The one way of an order from a route to the engine. Where a gate is in question, it holds for the plan as it was looked at. */
+/** The one way of an order from a route to the engine. */
 export async function submit(
   call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
   plan: string | null,
   what: Order,
   asked: SubmitOptions = {},
+): Promise<Submitted> {
+  const done = await submitKept(call, plan, what, asked)
+  return done.ok ? done : { ok: false, refusal: forTheirRole(call.who, done.refusal) }
+}
+
+/** Where a gate is in question, it holds for the plan as it was looked at. */
+async function submitKept(
+  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  plan: string | null,
+  what: Order,
+  asked: SubmitOptions,
 ): Promise<Submitted> {
   const { rooms, who } = call
   const order = withoutApprovals(who, what)

@@ -140,6 +140,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'task.failed':
       case 'task.abandoned':
       case 'attempt.parked':
+      case 'report.refused':
       case 'retry.scheduled':
       case 'gate.opened':
       case 'gate.decided':
@@ -164,6 +165,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'workspace.restored':
       case 'files.restored':
       case 'note.added':
+      case 'outputs.checked':
       case 'recovery.chosen':
       case 'breaker.opened':
       case 'breaker.closed':

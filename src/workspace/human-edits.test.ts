@@ -149,4 +149,4 @@ test('P36 a file that changes while it is captured is stored whole, or named as 
   } finally {
     writer.kill('SIGKILL')
   }
-}, 60_000)
+}, 120_000)

@@ -148,7 +148,7 @@ test('a snapshot cut off anywhere is taken again, whole', async () => {
     }
   })
   expect(deaths).toBeGreaterThan(4)
-}, 60_000)
+}, 120_000)
 
 test('P31 a rollback cut off anywhere is resumed and ends exact, and can be undone', async () => {
   const deaths = await everyDeath(async () => {

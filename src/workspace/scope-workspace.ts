@@ -52,7 +52,14 @@ const SCANS_MAX = 6
 const TREES_MAX = 20_000
 
 export function openWorkspace(options: WorkspaceOptions): Workspace {
-  return new WorkspaceOfFolder(options)
+  const own = new WorkspaceOfFolder(options)
+  return {
+    capture: patterns => own.capture(patterns),
+    restore: (id, how) => own.restore(id, how),
+    changesSince: id => own.changesSince(id),
+    compare: (saved, to) => own.compare(saved, to),
+    merge: (base, mine, theirs) => own.merge(base, mine, theirs),
+  }
 }
 
 interface Room {
@@ -67,7 +74,7 @@ interface Room {
 /** A manifest that was opened: the trees of the first version are made in memory. */
 type Opened = Pick<Manifest, 'patterns' | 'left'> & ScopeTree
 
-class WorkspaceOfFolder implements Workspace {
+class WorkspaceOfFolder {
   readonly #options: WorkspaceOptions
   #cache: StatCache | null = null
   /** Trees seen lately, by their hash. */
@@ -162,8 +169,10 @@ class WorkspaceOfFolder implements Workspace {
     const checked = await scanScope({ ...this.#scanning(room, patterns, manifest), batch: null, distrust: new Set() })
     const stands = await unequal(target, sideOf(checked))
     const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
-    const wrong = [...rest.changes.map(({ path }) => ({ path, reason: 'changed again' })), ...rest.unknown]
-    if (wrong.length > 0) cannot('restore everything', wrong)
+    if (rest.unknown.length > 0) cannot('restore everything', rest.unknown)
+    // Somebody works there right now: whoever restores looks at everything again.
+    const moved = rest.changes.map(({ path }) => ({ path, reason: 'changed again' }))
+    if (moved.length > 0) cannot('restore everything', moved, 'transient')
     return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
   }
 
@@ -371,11 +380,11 @@ function missing(sha256: Sha256): never {
   refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, 'Run `planfold check`.')
 }
 
-function cannot(what: string, paths: readonly Left[]): never {
+function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient' = 'logic'): never {
   const shown = paths.slice(0, 10).map(({ path, reason }) => `${JSON.stringify(textOf(path))} (${reason})`)
   const more = paths.length > 10 ? ` and ${paths.length - 10} more` : ''
   refuse(
-    'logic',
+    kind,
     `Cannot ${what}: ${shown.join(', ')}${more}.`,
     'Move these away or close what writes them, then try again.',
   )

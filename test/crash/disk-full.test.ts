@@ -198,6 +198,52 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
   })
 })
 
+describe.skipIf(noMount !== null)('a rollback on a disk that is full', () => {
+  const build = 'for i in 0 1 2 3; do head -c 15000 /dev/urandom > src/$i.txt; done; echo built > src/out.txt'
+
+  const leaves = ALL ? Array.from({ length: 41 }, (_, at) => at * 4) : [0, 40, 60, 80]
+  test.each(leaves)(
+    'with %i kB left it is refused or finished later, and undo still has what it replaced',
+    async leaveKb => {
+      const scene = new Scene({ stateKb: 2_048 })
+      const task = `{ id: build, run: [sh, -c, ${JSON.stringify(build)}], effect: workspace, write: [src/**] }`
+      writeFileSync(join(scene.root, 'plan.yaml'), `planfold: 1\nname: ship\ntasks:\n  - ${task}\n`)
+      const standing = () =>
+        Object.fromEntries(
+          readdirSync(join(scene.root, 'src')).map(name => [
+            name,
+            readFileSync(join(scene.root, 'src', name), 'latin1'),
+          ]),
+        )
+      const before = standing()
+      expect((await scene.run()).code).toBe(0)
+      const built = standing()
+      spawnSync('sh', ['-c', Scene.fill(scene.disk, leaveKb)])
+      const first = await scene.said('rollback', 'ship', '--yes')
+      const shown = `${leaveKb} kB left:\n${first.out}${first.err}`
+      expect([0, 3, 4], shown).toContain(first.code)
+      if (first.code !== 0) expect(first.err, shown).toMatch(/the disk is full(.|\n)*(make room|[Ff]ree some)/)
+      // Whole files of before or after, never half of one.
+      for (const [name, content] of Object.entries(standing()))
+        expect([before[name], built[name]].includes(content), `${shown}\n${name}`).toBe(true)
+      scene.makeRoom()
+      // Refused: nothing had begun, and it is ordered again. Ordered and not finished: whoever resumes the plan finishes it.
+      const rest = first.code === 3 ? ['rollback', 'ship', '--yes'] : ['resume', 'ship']
+      if (first.code === 3) expect(standing(), shown).toEqual(built)
+      if (first.code !== 0) {
+        const second = await scene.said(...rest)
+        expect([0, 4], `${shown}\n${second.out}${second.err}`).toContain(second.code)
+      }
+      expect(standing(), shown).toEqual(before)
+      const undone = await scene.said('undo', 'ship')
+      expect(undone.code, `${shown}\n${undone.out}${undone.err}`).toBe(0)
+      expect(standing(), shown).toEqual(built)
+      const check = await scene.said('check', '--read-data')
+      expect(check.code, `${shown}\n${check.out}${check.err}`).toBe(0)
+    },
+  )
+})
+
 describe.skipIf(noStrace !== null)(`ENOSPC at a write${noStrace === null ? '' : ` (skipped: ${noStrace})`}`, () => {
   const failing = (call: string, k: number): readonly string[] => [
     ...tracing(call, '/dev/null'),

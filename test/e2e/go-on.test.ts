@@ -1,5 +1,7 @@
 // Fix, and go on: a plan that failed is run again from its file, as a person does it after the first red line.
 
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Place, place } from './planfold.fixture.ts'
 
@@ -120,5 +122,104 @@ describe('a plan that failed', () => {
     expect(converged.stderr).toContain('plan c failed; going on with it: 1 task runs again')
     const shown = (await here.json('show', 'c')) as { readonly tasks: readonly { readonly name: string }[] }
     expect(JSON.stringify(shown)).toContain('converge-1-1')
+  })
+})
+
+describe('an agent', () => {
+  const PLAN =
+    'planfold: 1\nname: p\ntasks:\n  - { id: a, write: [out/**], retry: { attempts: 2, backoff: 1ms..1ms }, accept: [{ expect: outputs.tests >= 10 }, { check: [test, -f, ready] }] }\n'
+
+  it('whose work is not accepted keeps it, is told why, and reports again', async () => {
+    await here.write('p.yaml', PLAN)
+    expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 4 })
+    const { token } = (await here.json('claim', 'p')) as { readonly token: string }
+    const early = await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
+    expect(early).toMatchObject({ exit: 1 })
+    expect(early.stdout).toBe(
+      "the report of a is refused, and its claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)\n",
+    )
+    expect(early.stderr).toContain('not met: outputs.tests >= 10 (outputs.tests is 3)')
+    expect(early.stderr).toContain(`planfold done p a --token ${token}`)
+    expect(await here.planfold('claim', 'p', 'a', '--as', 'bo')).toMatchObject({ exit: 3 })
+    await here.write('ready', '')
+    expect(await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=12')).toMatchObject({ exit: 0 })
+    expect(await here.json('list')).toMatchObject({ items: [{ status: 'completed' }] })
+  })
+
+  it('who comes after one that gave up is told what happened and where it may write', async () => {
+    await here.write('p.yaml', PLAN)
+    await here.planfold('run', 'p.yaml')
+    const { token } = (await here.json('claim', 'p')) as { readonly token: string }
+    await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
+    await here.planfold('fail', 'p', 'a', '--token', token, '-m', 'I cannot', '--retryable')
+    const next = await here.planfold('claim', 'p', '--as', 'bo', '--wait', '--timeout', '1m')
+    expect(next).toMatchObject({ exit: 0 })
+    expect(next.stdout).toContain('earlier  a report in attempt 1 of ana@example.com was refused: not accepted')
+    expect(next.stdout).toContain('earlier  attempt 1 of ana@example.com failed: I cannot')
+    expect(next.stdout).toContain('write    only in out/**')
+  })
+
+  it('claims the next task of all plans, and waits for one', async () => {
+    const one = (name: string) => `planfold: 1\nname: ${name}\ntasks: [{ id: a }, { id: b, needs: [a] }]\n`
+    for (const name of ['first', 'second']) {
+      await here.write(`${name}.yaml`, one(name))
+      await here.planfold('run', `${name}.yaml`)
+    }
+    expect((await here.planfold('next')).stdout).toMatch(/^first\n.* a .*\nsecond\n.* a /)
+    expect(await here.json('next')).toMatchObject({ ready: [{ planName: 'first' }, { planName: 'second' }] })
+    expect(await here.json('claim')).toMatchObject({ name: 'first', task: 'a' })
+    expect(await here.json('claim')).toMatchObject({ name: 'second', task: 'a' })
+    expect(await here.planfold('claim')).toMatchObject({ exit: 3 })
+    expect(await here.planfold('claim', '--wait', '--timeout', '10ms')).toMatchObject({ exit: 4 })
+    expect(await here.planfold('claim', '--timeout', '1s')).toMatchObject({ exit: 2 })
+    const waiting = here.start('claim', '--wait', '--as', 'bo')
+    await here.planfold('done', 'first', 'a')
+    expect(await waiting.ended).toMatchObject({ exit: 0, stdout: expect.stringContaining('task   b') })
+  })
+})
+
+describe('output files that are gone', () => {
+  const plan = (recovery: string) =>
+    `planfold: 1\nname: o\n${recovery}tasks:\n  - { id: make, write: [out/**], network: [], run: "mkdir -p out; echo '{}' > out/r.json; echo text > out/t.txt", outputs: { r: { file: out/r.json }, t: { file: out/t.txt } } }\n  - { id: ask, needs: [make], gate: approval }\n`
+
+  it('are told when the plan is taken up, once, and by drift', async () => {
+    await here.write('o.yaml', plan(''))
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    rmSync(join(here.folder, 'out/r.json'))
+    await here.write('out/t.txt', 'mine\n')
+    expect((await here.planfold('resume', 'o')).stdout).toContain(
+      "not as it was left: output 'r' of make (out/r.json is missing), output 't' of make (out/t.txt is changed)",
+    )
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    const drifted = await here.planfold('drift', 'o')
+    expect(drifted.stdout).toContain("make: 'r' is missing (out/r.json); planfold retry o make makes it again")
+    expect(drifted.stdout).toContain("make: 't' is changed (out/t.txt)")
+    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+
+  it('are made again where the plan says so, and nobody is asked about what is theirs', async () => {
+    await here.write('o.yaml', plan('recovery: { outputs: remake }\n'))
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    await here.write('out/t.txt', 'mine\n')
+    rmSync(join(here.folder, 'out/r.json'))
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('make started')
+    expect(await here.read('out/t.txt')).toBe('mine\n')
+    await here.write('out/t.txt', 'text\n')
+    const resumed = await here.planfold('resume', 'o')
+    expect(resumed.stdout).toContain('make succeeded')
+    expect(await here.read('out/r.json')).toBe('{}\n')
+    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
+  })
+
+  it('are no loss when a later task of the plan removed them', async () => {
+    await here.write(
+      'o.yaml',
+      `planfold: 1\nname: o\ntasks:\n  - { id: make, write: [r.txt], network: [], run: "echo 1 > r.txt", outputs: { r: { file: r.txt } } }\n  - { id: tidy, needs: [make], write: [r.txt], network: [], run: "rm r.txt" }\n  - { id: ask, needs: [tidy], gate: approval }\n`,
+    )
+    expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
+    expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
+    expect((await here.planfold('drift', 'o')).stdout).not.toContain('missing')
   })
 })

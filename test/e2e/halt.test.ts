@@ -57,4 +57,4 @@ tasks:
   expect(await here.planfold('reject', 'long', 'unsafe', '-m', 'it must not')).toMatchObject({ exit: 0 })
   expect(await here.planfold('check')).toMatchObject({ exit: 0 })
   expect((await here.planfold('replay', 'long')).exit).toBe(0)
-}, 60_000)
+}, 120_000)

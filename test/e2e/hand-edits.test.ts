@@ -39,7 +39,7 @@ async function killedInTheMiddle(more?: string): Promise<void> {
     stdio: 'ignore',
     detached: true,
   })
-  await vi.waitFor(() => expect(file('src/out.txt')).toContain('part'), { timeout: 20_000, interval: 20 })
+  await vi.waitFor(() => expect(file('src/out.txt')).toContain('part'), { timeout: 30_000, interval: 20 })
   const children = sh(here.folder, `ps -o pid= --ppid ${child.pid} || true`).split(/\s+/).filter(Boolean)
   const ended = new Promise(resolve => child.once('exit', resolve))
   process.kill(child.pid!, 'SIGKILL')
@@ -135,7 +135,7 @@ tasks:
   it('what a person made while it ran may be either of theirs: set back, named, and one command away', async () => {
     await here.write('plan.yaml', retrying.replace('BACKOFF', '1ms'))
     const running = here.planfold('run', 'plan.yaml')
-    await vi.waitFor(() => expect(existsSync(join(here.folder, 'begun'))).toBe(true), { timeout: 20_000, interval: 20 })
+    await vi.waitFor(() => expect(existsSync(join(here.folder, 'begun'))).toBe(true), { timeout: 30_000, interval: 20 })
     sh(here.folder, 'echo by-hand > src/new.txt; touch on')
     const ran = await running
     expect(ran).toMatchObject({ exit: 0 })
@@ -149,14 +149,12 @@ tasks:
 
   it('what a person changed after it ended is waited for, and merged where both join', async () => {
     sh(here.folder, "printf 'a\\nb\\nc\\nd\\ne\\nf\\ng\\n' > src/out.txt")
-    await here.write('plan.yaml', retrying.replace('BACKOFF', '2s').replace('touch begun;', 'touch begun on;'))
-    const running = here.planfold('run', 'plan.yaml')
-    await vi.waitFor(async () => expect((await here.planfold('log', 'demo')).stdout).toContain('will be tried again'), {
-      timeout: 20_000,
-      interval: 100,
-    })
+    await here.write('plan.yaml', retrying.replace('BACKOFF', '5s').replace('touch begun;', 'touch begun on;'))
+    const running = here.start('run', 'plan.yaml')
+    await running.until('will be tried again')
     sh(here.folder, "sed -i 's/^a$/A/' src/out.txt")
-    expect(await running).toMatchObject({ exit: 4 })
+    const waits = await running.ended
+    expect(waits, waits.stdout + waits.stderr).toMatchObject({ exit: 4 })
     expect(file('src/out.txt')).toBe('A\nb\nc\nd\ne\nf\ng\nmine\n')
     expect(await here.planfold('choose', 'demo', 'build', 'merge')).toMatchObject({ exit: 0 })
     expect(await here.planfold('resume')).toMatchObject({ exit: 0 })

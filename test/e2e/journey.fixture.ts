@@ -1,5 +1,5 @@
 // A user's journey: real commands in a real shell, written down as a transcript that a person can read. The transcript is
-// compared with the one in `journeys/`; `npx vitest run -u test/e2e/journeys.test.ts` writes it anew. Read what changed before
+// compared with the one in `journeys/`; `npx vitest run test/e2e/journeys.test.ts -u` writes it anew. Read what changed before
 // you commit it.
 
 import { spawn } from 'node:child_process'
@@ -94,20 +94,26 @@ export async function journey(name: string, title: string): Promise<Journey> {
 
 /** Ids, hashes, times and durations differ from run to run; their places stay readable. */
 function steady(text: string): string {
-  return text
-    .replace(/\b(pln|att|prp|req|ask|clm|tok|not)_[0-9a-zA-Z]{6,}/g, '$1_…')
-    .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<plan id>')
-    .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
-    .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
-    .replace(/\b(?=[a-f]*\d)[0-9a-f]{12}\b/g, '<hash>')
-    .replace(/\b\d{13}\b/g, '<time>')
-    .replace(/\b\d{8}T\d{9}Z\b/g, '<time>')
-    .replace(/^(?=[a-z]*\d)[0-9a-z]{8} {2}(?=\S)/gm, '<id>      ')
-    .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '<time>')
-    .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
-    .replace(/\b\d+(\.\d+)? ?(ms|s)\b(?! \w+ later)/g, '<duration>')
-    .replace(/ +<duration>/g, ' <duration>')
-    .replace(/(just now|<duration> ago)(?: {2,})?/g, '<some time ago>  ')
-    .replace(/changed +title/g, 'changed  title')
-    .replace(/[ \t]+$/gm, '')
+  return (
+    text
+      .replace(/\b(pln|att|prp|req|ask|clm|tok|not)_[0-9a-zA-Z]{6,}/g, '$1_…')
+      .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<plan id>')
+      .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+      .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
+      .replace(/\b(?=[a-f]*\d)[0-9a-f]{12}\b/g, '<hash>')
+      .replace(/\b\d{13}\b/g, '<time>')
+      .replace(/\b\d{8}T\d{9}Z\b/g, '<time>')
+      .replace(/^(?=[a-z]*\d)[0-9a-z]{8} {2}(?=\S)/gm, '<id>      ')
+      .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '<time>')
+      .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
+      .replace(/\b(\d+h )?(\d+m )?\d+(\.\d+)? ?(ms|s)\b/g, '<duration>')
+      .replace(/\b\d+m ago\b/g, '<duration> ago')
+      .replace(/ +<duration>/g, ' <duration>')
+      .replace(/(just now|<duration> ago)/g, '<some time ago>')
+      .replace(/<some time ago> {2,}/g, '<some time ago>  ')
+      // Which task took longest is up to the machine.
+      .replace(/^ {2}longest .*\n/gm, '')
+      .replace(/changed +title/g, 'changed  title')
+      .replace(/[ \t]+$/gm, '')
+  )
 }

@@ -223,7 +223,7 @@ test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB f
     Array.from({ length: SILENT }, () => opened(port, '/plans/busy/events?after=0', 'and no more')),
   )
   const streams = async () => (await asked<{ streams: number }>(child, 'streams')).streams
-  await expect.poll(streams, { timeout: 20_000 }).toBe(IDLE + SILENT + readers.length)
+  await expect.poll(streams, { timeout: 30_000 }).toBe(IDLE + SILENT + readers.length)
   for (const { socket } of late) socket.resume()
   await Promise.all(late.map(({ closed }) => closed))
   // Those who were idle all the time are there, and still hear.

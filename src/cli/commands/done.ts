@@ -1,7 +1,11 @@
 // `planfold done PLAN TASK`: reports an external task as done, with its outputs.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { unacceptedIn } from '../../domain/views/briefing.ts'
+import { escapeForTerminal } from '../../safety/terminal.ts'
+import { remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
+import { elapsed } from '../elapsed.ts'
 import { EXIT, usage } from '../exit.ts'
 import { meantTask } from '../meant.ts'
 import { orderAndTell } from '../order.ts'
@@ -23,7 +27,7 @@ export async function done(
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await meantTask(composed.engine, first, second)
-    const { events } = await orderAndTell(context, composed, plan, {
+    const { name, events, claim } = await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
       ...(options.token === undefined ? {} : { token: options.token }),
@@ -33,8 +37,21 @@ export async function done(
         ...(outputs === null ? {} : { outputs }),
       },
     })
+    const unaccepted = unacceptedIn(events)
+    if (unaccepted === null) return EXIT.done
+    for (const { criterion, holds, evidence } of unaccepted.verdicts)
+      if (holds === false)
+        remark(
+          context,
+          `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+        )
+    if (unaccepted.kept)
+      remark(
+        context,
+        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
+      )
     // A report that was not accepted is a failure, and a script must see it.
-    return events.some(event => event.type === 'attempt.failed') ? EXIT.failed : EXIT.done
+    return EXIT.failed
   })
 }
 

@@ -28,11 +28,11 @@ export async function drift(context: Context, word: string | undefined, options:
 }
 
 /** Something moved that was not the plan's own doing, or did not hold. */
-export const hasDrifted = ({ commit, files, unmet }: Drift): boolean =>
-  commit?.by === 'somebody' || files.some(({ by }) => by === 'somebody') || unmet.length > 0
+export const hasDrifted = ({ commit, files, unmet, outputs }: Drift): boolean =>
+  commit?.by === 'somebody' || files.some(({ by }) => by === 'somebody') || unmet.length + outputs.length > 0
 
 function lines({ paint, now }: Context, name: string, found: Drift, options: DriftOptions): readonly string[] {
-  const { revision, since, commit, files, basis, lacks, unmet } = found
+  const { revision, since, commit, files, basis, lacks, unmet, outputs } = found
   const strange = files.filter(({ by }) => by === 'somebody')
   const shown = options.all === true ? files : strange
   const own = files.length - strange.length
@@ -54,6 +54,10 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
     ...unmet.map(
       ({ task, stage, criterion, evidence }) =>
         `  ${paint.red('unmet')}    ${task}: ${stage} '${escapeForTerminal(criterion)}'${evidence === null ? '' : ` (${escapeForTerminal(evidence)})`}`,
+    ),
+    ...outputs.map(
+      ({ task, output, file, what }) =>
+        `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} makes it again`,
     ),
     ...(hasDrifted(found) ? ['', `change the plan with: planfold propose ${name} FILE -m 'why'`] : []),
   ]

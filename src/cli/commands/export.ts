@@ -29,6 +29,24 @@ export interface ExportOptions {
 
 /** More of what is lost is counted, not told. */
 const LOST_MAX = 20
+const NAMES_MAX = 5
+
+/** What is lost of several tasks is one line, with the names of the first of them. */
+export function lostLines(format: string, lost: readonly string[]): readonly string[] {
+  const groups = new Map<string, string[]>()
+  for (const line of lost) {
+    const [, task, key] = /^task '(.*)': (.+)$/s.exec(line) ?? [null, null, line]
+    const names = groups.get(key!) ?? []
+    groups.set(key!, task === null || task === undefined ? names : [...names, task])
+  }
+  const lines = [...groups].map(([key, names]) => {
+    const more = names.length > NAMES_MAX ? `, … (${names.length} tasks)` : ''
+    const whose = names.length === 0 ? '' : ` of ${names.slice(0, NAMES_MAX).join(', ')}${more}`
+    return `${format} has no words for: ${key}${whose}`
+  })
+  const left = lines.length - LOST_MAX
+  return left > 0 ? [...lines.slice(0, LOST_MAX), `… and ${left} more kinds`] : lines
+}
 
 export async function exportPlan(
   context: Context,
@@ -52,8 +70,7 @@ export async function exportPlan(
     const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
     if (current === null) throw new Error(`the plan ${meant.plan} has gone`)
     const { text, lost } = await printAs(composed.engine, meant.plan, current.definition, format)
-    for (const line of lost.slice(0, LOST_MAX)) remark(context, `${format} has no words for: ${line}`)
-    if (lost.length > LOST_MAX) remark(context, `… and ${lost.length - LOST_MAX} more`)
+    for (const line of lostLines(format, lost)) remark(context, line)
     const { revision, hash } = current
     return await give(context, { ...meant, revision, hash, format, text, lost }, options.out)
   })

@@ -13,10 +13,11 @@ import { Connection } from '../../stores/sqlite/driver.ts'
 import { type Context, withState } from '../context.ts'
 import { Complaint } from '../exit.ts'
 import { paint } from '../paint.ts'
-import { type ExportOptions, exportPlan } from './export.ts'
+import { type ExportOptions, exportPlan, lostLines } from './export.ts'
 import { formats } from './formats.ts'
 import { type ImportOptions, importPlan } from './import.ts'
 import { run } from './run.ts'
+import { show } from './show.ts'
 
 const SAMPLES = fileURLToPath(new URL('../../../test/fixtures/dialects/backlogs/', import.meta.url))
 
@@ -102,6 +103,12 @@ describe('import', () => {
   it('a folder of Backlog.md is one plan, and its files come back by their names', async () => {
     await cp(join(SAMPLES, 'backlog-md'), join(folder, 'backlog/tasks'), { recursive: true })
     await writeFile(join(folder, 'backlog/tasks/readme.md'), '# Tasks\n')
+    // A project has other Markdown, too.
+    await writeFile(join(folder, 'README.md'), '# Shop\n')
+    expect(await bring('.', { name: 'root' })).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('root is a draft'),
+    })
     const made = await bring('backlog')
     expect(made).toMatchObject({
       exit: 0,
@@ -126,7 +133,8 @@ describe('import', () => {
     expect(await statuses('issues')).toEqual({
       'bd-a1f': 'pending',
       'bd-a1f.1': 'completed',
-      'bd-a1f.2': 'ready',
+      // It was in progress there.
+      'bd-a1f.2': 'running',
       'bd-9c0': 'ready',
       'bd-7-old': 'cancelled',
     })
@@ -236,7 +244,64 @@ describe('import', () => {
   })
 })
 
+describe('work that was in progress', () => {
+  const steps = {
+    plan_type: 'parallel',
+    steps: [
+      { step: 1, action: 'mine', status: 'running' },
+      { step: 2, action: 'hers', status: 'RUNNING', agent: 'bo' },
+      { step: 3, action: 'later', status: 'running', depends_on: 1 },
+      { step: 4, action: 'open' },
+    ],
+  }
+
+  it('is claimed for whoever imports and starts it; what is somebody else’s is left to them', async () => {
+    await writeFile(join(folder, 'w.json'), JSON.stringify(steps))
+    const made = await bring('w.json', { start: true })
+    expect(made.stderr).toContain('still in progress, claimed for you: mine\n')
+    expect(made.stderr).toContain('hers was in progress when it was written: it is for bo to claim\n')
+    expect(made.stderr).toContain('later was in progress when it was written: ')
+    const { stdout } = await say(context => show(context, 'w', undefined, {}), { json: true })
+    const { tasks } = (JSON.parse(stdout) as { data: { tasks: { name: string; status: string; claimedBy: string }[] } })
+      .data
+    expect(tasks.map(({ name, status, claimedBy }) => [name, status, claimedBy])).toEqual([
+      ['mine', 'running', 'ana@example.com'],
+      ['hers', 'ready', null],
+      ['later', 'pending', null],
+      ['open', 'ready', null],
+    ])
+  })
+
+  it('is told of a draft, and printed as it was while nobody has touched it', async () => {
+    await writeFile(join(folder, 'w.json'), JSON.stringify(steps))
+    const made = await bring('w.json')
+    expect(made.stderr).toContain(
+      'in progress when it was written: mine, hers, later; once it is started, claim it again',
+    )
+    const { stdout } = await give('w', { to: 'plan-steps' })
+    const printed = (JSON.parse(stdout) as { steps: { status?: string }[] }).steps.map(({ status }) => status)
+    expect(printed).toEqual(['running', 'RUNNING', 'running', undefined])
+    await mkdir(join(folder, 'backlog'))
+    const text = '---\nid: task-1\ntitle: Begin\nstatus: In Progress\n---\n\n## Description\n\nBegin it\n'
+    await writeFile(join(folder, 'backlog', 'task-1 - Begin.md'), text)
+    expect((await bring('backlog')).stderr).toContain('in progress when it was written: ')
+    expect((await give('backlog', { to: 'backlog-md' })).stdout).toContain('status: In Progress')
+  })
+})
+
 describe('export', () => {
+  it('groups what is lost by what it is, and names the first of many tasks', () => {
+    const lost = ['plan: policy', ...Array.from({ length: 7 }, (_, at) => `task 't${at}': retry`), "task 'a:b': write"]
+    expect(lostLines('beads', lost)).toEqual([
+      'beads has no words for: plan: policy',
+      'beads has no words for: retry of t0, t1, t2, t3, t4, … (7 tasks)',
+      'beads has no words for: write of a:b',
+    ])
+    const many = Array.from({ length: 23 }, (_, at) => `plan: key${at}`)
+    expect(lostLines('beads', many)).toHaveLength(21)
+    expect(lostLines('beads', many).at(-1)).toBe('… and 3 more kinds')
+  })
+
   it('says what a dialect has no words for', async () => {
     await writeFile(
       join(folder, 'p.yaml'),
@@ -246,7 +311,7 @@ describe('export', () => {
     const said = await give('p', { to: 'beads' })
     expect(said).toMatchObject({
       exit: 0,
-      stderr: "beads has no words for: task 'a': run\nbeads has no words for: task 'a': retry\n",
+      stderr: 'beads has no words for: run of a\nbeads has no words for: retry of a\n',
     })
     expect(
       said.stdout

@@ -2,8 +2,10 @@
 // ended already. Tables of another planner become as many plans as they hold. A journal is history, not a plan: it is refused.
 
 import type { Composed } from '../../compose.ts'
-import { isPlanName, type PlanName } from '../../domain/id.ts'
+import { isPlanName, type PlanId, type PlanName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import { suggest } from '../../domain/suggest.ts'
+import { allTasks } from '../../domain/task-graph.ts'
 import type { Dialect } from '../../format/dialects/dialect.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
@@ -32,9 +34,10 @@ export async function importPlan(context: Context, word: string, options: Import
     const made = await make(composed, file, options)
     const { dialect, ended } = file.told
     if (dialect !== null) remark(context, `read as ${dialect}: ${tasks(file)}`)
+    await goOnWithWork(context, composed, file, made)
     answer(
       context,
-      { ...made, dialect: dialect ?? 'planfold', tasks: file.definition.tasks.length, ended: ended.size },
+      { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
       () =>
         made.status === 'draft'
           ? `${made.name} is a draft; start it with: planfold run ${made.name}`
@@ -42,6 +45,25 @@ export async function importPlan(context: Context, word: string, options: Import
     )
     return EXIT.done
   })
+}
+
+/** What somebody was working on stays in progress when the plan is started; in a draft nothing is. */
+async function goOnWithWork(context: Context, composed: Composed, file: PlanFile, made: Made): Promise<void> {
+  const { underWay } = file.told
+  if (underWay.size === 0) return
+  if (made.status === 'draft') {
+    const names = [...underWay].slice(0, 5).join(', ')
+    const more = underWay.size > 5 ? ', …' : ''
+    remark(
+      context,
+      `in progress when it was written: ${names}${more}; once it is started, claim it again: planfold claim ${made.name} TASK`,
+    )
+    return
+  }
+  const { takeUpWork } = await import('../../operations/take-up-work.ts')
+  const { claimed, left } = await takeUpWork(composed, made.plan as PlanId, underWay)
+  if (claimed.length > 0) remark(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
+  for (const { task, why } of left) remark(context, `${task} was in progress when it was written: ${why}`)
 }
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
@@ -96,9 +118,8 @@ export async function tellWarnings(context: Context, warnings: readonly FileDiag
 }
 
 export function tasks({ definition, told }: PlanFile): string {
-  const count = definition.tasks.length
   const ended = told.ended.size === 0 ? '' : `, ${told.ended.size} of them ended before`
-  return `${count} ${count === 1 ? 'task' : 'tasks'}${ended}`
+  return `${numberOf(allTasks(definition).length, 'task')}${ended}`
 }
 
 function refuseJournal(word: string, text: string): void {

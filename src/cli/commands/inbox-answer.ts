@@ -6,6 +6,7 @@ import type { Composed } from '../../compose.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/suggest.ts'
+import { unacceptedIn } from '../../domain/views/briefing.ts'
 import { VERDICTS } from '../../domain/views/inbox-choices.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import type { InboxEntry, Order } from '../../engine/engine.ts'
@@ -55,7 +56,7 @@ export async function answerInbox(
           toldOf(events).map(event => escapeForTerminal(sentence(event, name))),
         )
         await remarkHowToGoOn(context, composed, plan)
-        return order.type === 'report' && said.word === 'done' && events.some(({ type }) => type === 'attempt.failed')
+        return order.type === 'report' && said.word === 'done' && unacceptedIn(events) !== null
           ? EXIT.failed
           : EXIT.done
       }

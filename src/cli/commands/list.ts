@@ -53,9 +53,10 @@ export async function list(context: Context, options: ListOptions): Promise<numb
 const SHOWN_STATUSES = PLAN_STATUSES.map(status => (status === 'blocked' ? 'waiting' : status))
 
 /** What was asked for, for the next page. */
-const wordsOf = ({ status, text, archived, all, limit }: ListOptions): string =>
+const wordsOf = ({ status, session, text, archived, all, limit }: ListOptions): string =>
   [
     ...(status === undefined ? [] : ['--status', status]),
+    ...(session === undefined ? [] : ['--session', shellWord(session)]),
     ...(text === undefined ? [] : ['--text', shellWord(text)]),
     ...(archived === true ? ['--archived'] : []),
     ...(all === true ? ['--all'] : []),

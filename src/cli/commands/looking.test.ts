@@ -7,6 +7,7 @@ import { newPlace, type Place } from '../place.fixture.ts'
 import { choose } from './choose.ts'
 import { graph } from './graph.ts'
 import { halt } from './halt.ts'
+import { handoff } from './handoff.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
 import { names } from './names.ts'
@@ -14,6 +15,7 @@ import { prune } from './prune.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { status } from './status.ts'
+import { validate } from './validate.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -98,6 +100,22 @@ describe('words', () => {
     expect((await data(context => list(context, {}))).items[0].status).toBe('blocked')
     await ran(FAILS)
     expect(await text(context => show(context, 'broken', undefined))).not.toContain('waiting')
+  })
+
+  test('every view counts the same tasks', async () => {
+    await ran(`planfold: 1
+name: wide
+done: [{ check: ["true"] }]
+tasks:
+  - { id: each, matrix: { os: [linux, mac] }, run: [echo, hi], effect: pure }
+`)
+    // The task, its two children, and the definition of done.
+    expect(await text(context => log(context, 'wide', undefined, {}))).toContain('created with 4 tasks')
+    expect(await text(context => status(context, 'wide'))).toContain('tasks    4/4: 4 completed')
+    expect(await text(context => list(context, {}))).toMatch(/wide +completed +4\/4/)
+    expect((await data(context => show(context, 'wide', undefined))).tasks).toHaveLength(4)
+    expect(await text(context => handoff(context, 'wide', {}))).toContain('4 tasks: 4 completed')
+    expect(await text(context => validate(context, ['plan.yaml']))).toContain('with 3 tasks and a definition of done')
   })
 
   test('of one task: why, and its options with what speaks for and against them', async () => {

@@ -1,8 +1,10 @@
 // `planfold revisions list|show|diff`: how a plan came to say what it says. Nothing here changes anything.
 
+import { numberOf } from '../../domain/number-of.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type SemanticDiff, semanticDiff } from '../../domain/semantic-diff.ts'
 import { summarise } from '../../domain/semantic-diff-kinds.ts'
+import { allTasks } from '../../domain/task-graph.ts'
 import { explainDiff } from '../../format/diff-text.ts'
 import { printYaml } from '../../format/print.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -129,15 +131,15 @@ function write(context: Context, text: string): void {
 }
 
 function rowOf({ definition, source, ...row }: Revision) {
-  return { ...row, dialect: source?.dialect ?? null, tasks: definition.tasks.length }
+  return { ...row, dialect: source?.dialect ?? null, tasks: allTasks(definition).length }
 }
 
 function summaryOf(before: Revision | undefined, one: Revision): string {
   return before === undefined ? created(one.definition) : summarise(semanticDiff(before.definition, one.definition))
 }
 
-function created({ tasks }: PlanDefinition): string {
-  return `created with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}`
+function created(definition: PlanDefinition): string {
+  return `created with ${numberOf(allTasks(definition).length, 'task')}`
 }
 
 /** What was agreed on is not what is there: as with `check`, that is no success. */

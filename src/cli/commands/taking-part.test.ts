@@ -243,7 +243,7 @@ it('a failed plan says how it is opened again, and can be revised then', async (
     })
   const refused = await revising()
   expect(refused.exit).toBe('ended')
-  expect(refused.stdout).toContain('planfold retry p a; planfold revise p …; planfold resume p')
+  expect(refused.stdout).toContain('planfold run FILE goes on with it')
   expect((await place.say(context => retry(context, 'p', 'a', {}))).exit).toBe(0)
   expect((await revising()).exit).toBe(0)
   expect((await runs()).exit).toBe(0)

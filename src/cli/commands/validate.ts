@@ -4,6 +4,7 @@
 import { recordedKeys } from '../../domain/analysis/rules/scope.ts'
 import { effectOf } from '../../domain/effect.ts'
 import { expandTasks } from '../../domain/expand.ts'
+import { numberOf } from '../../domain/number-of.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { DIAGNOSTICS_MAX } from '../../format/diagnostic.ts'
 import { escapeForTerminal } from '../../safety/terminal.ts'
@@ -97,7 +98,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   const recorded = recordedKeys(definition)
   return [
     ...printDiagnostics(paint, warnings),
-    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}${readAs}`,
+    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${numberOf(tasks.length, 'task')}${definition.done?.length ? ' and a definition of done' : ''}${readAs}`,
     ...table(paint, ['task', 'action', 'effect', 'needs'], rows, columns).map(line => `  ${line}`),
     ...(tasks.length > TASKS_SHOWN_MAX ? [paint.dim(`  … and ${tasks.length - TASKS_SHOWN_MAX} more`)] : []),
     ...(criteria.length === 0

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { ApproveOptions } from '../commands/approve.ts'
 import type { ChooseOptions } from '../commands/choose.ts'
+import type { ClaimOptions } from '../commands/claim.ts'
 import type { DoneOptions } from '../commands/done.ts'
 import type { FailOptions } from '../commands/fail.ts'
 import type { HeartbeatOptions } from '../commands/heartbeat.ts'
@@ -24,10 +25,12 @@ export function addDeciding(program: Command, act: Act): void {
     .command('claim')
     .helpGroup(GROUP)
     .description('take an external task in hand; prints its token')
-    .argument('[plan]', PLAN)
+    .argument('[plan]', 'its name or UUID; the next task of all plans when left out, oldest plan first')
     .argument('[task]', 'the task; the best one when left out')
     .option('--lease <duration>', 'how long without a heartbeat, e.g. 10m', duration)
-    .action((plan: string | undefined, task: string | undefined, options: { lease?: number }) =>
+    .option('-w, --wait', 'stay until there is a task to claim')
+    .option('--timeout <duration>', 'how long to wait, e.g. 10m; then exit 4', duration)
+    .action((plan: string | undefined, task: string | undefined, options: ClaimOptions) =>
       act(async context => (await import('../commands/claim.ts')).claim(context, plan, task, options)),
     )
 

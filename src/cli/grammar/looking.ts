@@ -78,7 +78,7 @@ Examples:
     .command('next')
     .helpGroup(GROUP)
     .description('what can be worked on now, and why the rest cannot')
-    .argument('[plan]', PLAN)
+    .argument('[plan]', 'its name or UUID; all open plans when left out')
     .argument('[task]', 'only this task')
     .option('-e, --explain', 'say of every task why it is ready or not')
     .action((plan: string | undefined, task: string | undefined, options: { explain?: boolean }) =>

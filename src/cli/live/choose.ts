@@ -5,7 +5,7 @@ import { ENDED } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 
 export interface Chosen {
-  /** What is left out and over: "37 done". */
+  /** What is left out and over: "37 ended". */
   readonly before: string | null
   readonly shown: readonly Card[]
   /** What is left out and still to come: "210 to come". */
@@ -38,7 +38,7 @@ export function choose(cards: readonly Card[], rows: number): Chosen {
     else left++
   }
   if (rows < 4) return { before: null, shown, after: null }
-  return { before: done === 0 ? null : `${done} done`, shown, after: left === 0 ? null : `${left} to come` }
+  return { before: done === 0 ? null : `${done} ended`, shown, after: left === 0 ? null : `${left} to come` }
 }
 
 function rank(card: Card): number {

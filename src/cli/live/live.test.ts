@@ -35,7 +35,12 @@ function setup() {
       return { ok: true }
     },
   }
-  const context = { stdout: { write: (text: string) => (written += text) }, now: () => 1_000, paint: paint(false) }
+  const context = {
+    stdout: { write: (text: string) => (written += text) },
+    now: () => 1_000,
+    paint: paint(false),
+    settings: {},
+  }
   const onLeft = vi.fn()
   const live = new LiveReporter(
     context as unknown as Context,

@@ -4,6 +4,7 @@ import type { Composed } from '../../compose.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import type { Entry } from '../../stores/store.ts'
+import { withDir } from '../answer.ts'
 import type { Context, Terminal } from '../context.ts'
 import { paint } from '../paint.ts'
 import { LiveCards } from './live-cards.ts'
@@ -204,7 +205,8 @@ export class LiveReporter implements Reporter {
       cards: this.#cards.all,
       lastLine: this.#lastLine,
       question: this.#question === null || isLast ? [] : questionLines(this.#question, columns - 1, paint),
-      notice: this.#notice ?? this.#working,
+      notice: this.#notice === null ? this.#working : withDir(this.#context, this.#notice),
+      pasted: (text: string) => withDir(this.#context, text),
       ...(isLast ? { isLast } : {}),
     }
     // One row stays free for the cursor, else the terminal would scroll.

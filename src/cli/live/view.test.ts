@@ -81,7 +81,7 @@ describe('the live view', () => {
     ]
     const lines = draw(sightOf(cards), { rows: 8 })
     expect(lines).toHaveLength(8)
-    expect(lines[1]).toBe('  … 37 done')
+    expect(lines[1]).toBe('  … 37 ended')
     expect(lines[5]).toMatch(/^⠋ now/)
     expect(lines[6]).toBe('  … 60 to come')
   })

@@ -28,6 +28,8 @@ export interface Sight {
   readonly notice: string | null
   /** Files that were set back before tasks were tried again. */
   readonly restored?: readonly SetBack[]
+  /** Makes commands that are named fit to be pasted. */
+  readonly pasted?: (text: string) => string
   /** It stays on the screen: without what only matters while it goes on, and what is told below it. */
   readonly isLast?: boolean
 }
@@ -48,7 +50,7 @@ export function view(sight: Sight, window: Window, paint: Paint): readonly strin
   const columns = Math.max(20, window.columns - 1)
   const setBack = (sight.isLast === true ? [] : setBackLines(sight, paint))
     .slice(-SET_BACK_ROWS)
-    .map(line => cut(line, columns))
+    .map(line => cut(sight.pasted?.(line) ?? line, columns))
   const rows = window.rows - 3 - setBack.length
   const foot = [
     ...(rows > 6 ? setBack : []),
@@ -113,7 +115,7 @@ function row(card: Card, sight: Sight, window: Window, nameColumns: number, pain
   const room = window.columns - 2 - nameColumns - 1 - 7 - 2
   const { text, colour } = remarkOn(card, sight, window.now, paint)
   const quiet = status === 'pending' || status === 'skipped' || status === 'cancelled' || status === 'abandoned'
-  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(cut(escapeForTerminal(text), room))}`.trimEnd()
+  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(cut(escapeForTerminal(sight.pasted?.(text) ?? text), room))}`.trimEnd()
 }
 
 function timeOf(card: Card, now: Millis): string {

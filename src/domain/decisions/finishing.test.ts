@@ -208,7 +208,7 @@ describe('whatever has happened to a plan', () => {
       }),
       { numRuns: RUNS },
     )
-  }, 60_000)
+  }, 120_000)
 })
 
 function checkWord(state: PlanState, as: 'completed' | 'failed', now: number): void {

@@ -248,3 +248,67 @@ it('a report names an outcome that leads somewhere, or none', () => {
   journal.must(report('thin'))
   expect(journal.status('b')).toBe('ready')
 })
+
+describe('a report that is not accepted', () => {
+  const verdicts = [{ criterion: 'it works', holds: false, evidence: 'it does not' }]
+  const unaccepted = (one = 'a') =>
+    ({
+      type: 'report',
+      task: name(one),
+      token: 'token-of-ana',
+      held: true,
+      by: 'ana',
+      unaccepted: true,
+      result: { ...failed({ message: 'not accepted', retryable: true }), verdicts },
+    }) as const
+
+  it('keeps the claim and the attempt, and says which criterion failed', () => {
+    const journal = started(plan('p', external('a')))
+    journal.must(claim('a'))
+    expect(journal.must(unaccepted())).toMatchObject([
+      { type: 'report.refused', task: 'a', visit: 1, attempt: 1, failure: { message: 'not accepted' }, verdicts },
+    ])
+    const [one] = journal.state.order
+    expect(one).toMatchObject({ status: 'running', attempt: 1, failures: 0, refused: 1, claim: { by: 'ana' } })
+    expect(code(journal, claim('a', 'bo'))).toBe('conflict')
+    journal.must(report('a'))
+    expect(journal.state.status).toBe('completed')
+  })
+
+  it('fails the attempt when it was the tenth', () => {
+    const journal = started(plan('p', external('a')))
+    journal.must(claim('a'))
+    for (let reports = 1; reports < 10; reports++) journal.must(unaccepted())
+    expect(journal.status('a')).toBe('running')
+    expect(journal.must(unaccepted())[0]).toMatchObject({ type: 'attempt.failed', result: { verdicts } })
+    expect(journal.state.status).toBe('failed')
+  })
+
+  it('counts anew in the next attempt', () => {
+    const journal = started(plan('p', external('a', { retry: { attempts: 2, backoffMs: { min: 1, max: 1 } } })))
+    journal.must(claim('a'))
+    for (let reports = 1; reports <= 10; reports++) journal.must(unaccepted())
+    journal.clock.advance(1)
+    journal.must(claim('a'))
+    journal.must(unaccepted())
+    expect(journal.state.order[0]).toMatchObject({ status: 'running', attempt: 2, refused: 1 })
+  })
+
+  it('fails the attempt when its time is over', () => {
+    const late = started(plan('p', external('a', { timeoutMs: 1_000 })))
+    late.must(claim('a'))
+    late.clock.advance(1_000)
+    expect(late.must(unaccepted())[0]?.type).toBe('attempt.failed')
+    const boxed = started(plan('p', external('a', { timeboxMs: 1_000 })))
+    boxed.must(claim('a'))
+    boxed.clock.advance(1_000)
+    expect(boxed.must(unaccepted())[0]?.type).toBe('attempt.failed')
+  })
+
+  it('without a claim is the beginning of one', () => {
+    const journal = started(plan('p', external('a')))
+    const { held: _, ...first } = unaccepted()
+    expect(journal.must(first).map(({ type }) => type)).toEqual(['attempt.started', 'report.refused'])
+    expect(journal.state.order[0]).toMatchObject({ status: 'running', claim: { token: 'token-of-ana', by: 'ana' } })
+  })
+})

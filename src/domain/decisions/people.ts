@@ -6,7 +6,9 @@ import type { CommandOf } from '../command.ts'
 import { goneBackIn } from '../counted-visits.ts'
 import { effectOf } from '../effect.ts'
 import type { GateAsks } from '../event.ts'
+import type { Millis } from '../id.ts'
 import { IMPACT_WORDS } from '../impact.ts'
+import { REPORTS_MAX } from '../limits.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Found, Result } from '../result.ts'
 import type { PlanState, TaskState } from '../state.ts'
@@ -162,9 +164,22 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
     return refuse('conflict', `task '${id}' is claimed by ${task.claim.by}`, 'report with the token of the claim')
   }
-  settle(draft, task, command.result)
+  const { result } = command
+  if (command.unaccepted === true && result.status === 'failed' && mayGoOn(draft, task)) {
+    const { failure, verdicts = [] } = result
+    emit(draft, { type: 'report.refused', task: id, visit: task.visit, attempt: task.attempt, failure, verdicts })
+    return undefined
+  }
+  settle(draft, task, result)
   conclude(draft)
   return undefined
+}
+
+/** Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. */
+function mayGoOn({ now }: Draft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
+  const { timeoutMs, timeboxMs } = definition
+  const isOver = (since: Millis | null, ms: number | undefined) => ms !== undefined && now >= (since ?? now) + ms
+  return refused + 1 < REPORTS_MAX && !isOver(startedAt, timeoutMs) && !isOver(visitAt, timeboxMs)
 }
 
 export const notHeld = (id: string): Refusal =>

@@ -16,7 +16,7 @@ import {
 } from '../../testing/index.ts'
 import type { UnsafeWork } from '../command.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
-import type { Result } from '../result.ts'
+import type { LostOutput, Result } from '../result.ts'
 
 const pure = (id: string, options: TaskOptions = {}) => task(id, { effect: 'pure', ...options })
 const says = (...argv: readonly string[]) => ({ action: { type: 'run', command: { argv } } }) as const
@@ -220,5 +220,52 @@ describe('going on', () => {
     cancelled.must(create(plan('p', pure('a'))))
     cancelled.must({ type: 'cancel' })
     expect(refusalOf(cancelled, goOn(plan('p', pure('a')), 1))?.code).toBe('illegal-transition')
+  })
+})
+
+describe('an output file that is gone when the plan is taken up', () => {
+  const outputs = { report: { from: 'file', file: 'report.json' } } as const
+  const lost = { task: name('make'), visit: 1, output: 'report', file: 'report.json' } as const
+  const recover = (...found: readonly LostOutput[]) => ({ type: 'recover', reason: 'stopped', lost: found }) as const
+  /** `make` is done, `wait` is not. */
+  function underWay(options: TaskOptions, recovery: PlanOptions = {}): Journal {
+    const journal = new Journal()
+    const made = plan('p', task('make', { outputs, ...options }), gate('wait', { needs: ['make'] }), recovery)
+    journal.must(create(made))
+    journal.must({ type: 'start' })
+    journal.turn()
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    return journal
+  }
+  const REMAKE: PlanOptions = { recovery: { outputs: 'remake' } }
+
+  it('is told once, and once more when it is back', () => {
+    const journal = underWay({ effect: 'pure' })
+    expect(journal.must(recover({ ...lost, what: 'missing' }))).toEqual([
+      { type: 'outputs.checked', lost: [{ ...lost, what: 'missing' }] },
+    ])
+    expect(journal.must(recover({ ...lost, what: 'missing' }))).toEqual([])
+    expect(journal.must(recover())).toEqual([{ type: 'outputs.checked', lost: [] }])
+    expect(journal.statuses()).toEqual({ make: 'completed', wait: 'waiting' })
+  })
+
+  it('is made again by policy, with what needs it', () => {
+    const journal = underWay({ effect: 'pure' }, REMAKE)
+    journal.must(recover({ ...lost, what: 'missing' }))
+    expect(visits(journal)).toEqual({ make: 2, wait: 2 })
+    expect(journal.statuses()).toEqual({ make: 'ready', wait: 'pending' })
+  })
+
+  it('is only told when somebody changed it, when making it again is unsafe, or when it is of an earlier visit', () => {
+    const changed = underWay({ effect: 'pure' }, REMAKE)
+    changed.must(recover({ ...lost, what: 'changed' }))
+    expect(changed.statuses()).toEqual({ make: 'completed', wait: 'waiting' })
+    const beside = underWay({ effect: 'pure' }, REMAKE)
+    beside.must(recover({ ...lost, what: 'missing' }, { ...lost, output: 'other', file: 'other', what: 'changed' }))
+    expect(beside.statuses()).toEqual({ make: 'completed', wait: 'waiting' })
+    const unsafe = underWay({}, REMAKE)
+    expect(unsafe.must(recover({ ...lost, what: 'missing' })).map(({ type }) => type)).toEqual(['outputs.checked'])
+    const earlier = underWay({ effect: 'pure' }, REMAKE)
+    expect(earlier.must(recover({ ...lost, visit: 2, what: 'missing' }))).toEqual([])
   })
 })

@@ -5,12 +5,13 @@ import { effectOf } from '../effect.ts'
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
+import type { LostOutput } from '../result.ts'
 import { same } from '../same.ts'
 import type { PlanState, TaskState } from '../state.ts'
 import { SATISFIES } from '../status.ts'
-import { allTasks } from '../task-graph.ts'
+import { allTasks, transitiveDependants } from '../task-graph.ts'
 import { conclude, isHandled } from './conclude.ts'
-import type { Draft } from './draft.ts'
+import { type Draft, emit } from './draft.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 import { happensTwice, namedTasks, REPEAT } from './unsafe-repeat.ts'
@@ -136,4 +137,30 @@ export function goOn(draft: Draft, { roots, stays }: Onward): void {
   blockHeld(draft, state.order)
   redoDone(draft)
   conclude(draft)
+}
+
+/**
+ * A plan is taken up, and files that completed tasks declared as outputs are not as they were left. It is told once. By policy, what
+ * is missing is made again, unless the task would write over another file that somebody has changed, or is unsafe to repeat.
+ */
+export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
+  const { state } = draft
+  if (state.status !== 'active' || state.compensating !== null || state.rollback !== null) return
+  const isOpen = ({ task, visit }: LostOutput) => {
+    const known = state.tasks.get(task)
+    return known?.status === 'completed' && known.visit === visit
+  }
+  const found = lost.filter(isOpen)
+  if (same(found, state.lostOutputs)) return
+  emit(draft, { type: 'outputs.checked', lost: found })
+  if (state.definition.recovery?.outputs !== 'remake') return
+  const [missing, changed] = (['missing', 'changed'] as const).map(
+    how => new Set(found.flatMap(({ task, what }) => (what === how ? [task] : []))),
+  )
+  const again = [...missing!]
+    .flatMap(name => (changed!.has(name) ? [] : (state.tasks.get(name) ?? [])))
+    .filter(task => ![task, ...transitiveDependants([task])].some(one => happensTwice(state, one)))
+  if (again.length === 0) return
+  reopen(draft, again, 'a file it had left is gone')
+  redoDone(draft)
 }

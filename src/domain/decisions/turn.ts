@@ -21,6 +21,7 @@ import { abort } from './recovering.ts'
 import { proposeByRule } from './replanning.ts'
 import { lose, settle } from './settle.ts'
 import { openAsked, startInLine, wantsAttempt } from './starting.ts'
+import { checkOutputs } from './taking-up.ts'
 
 export function turn(draft: Draft, command: Turn): void {
   const { state } = draft
@@ -69,6 +70,7 @@ export function recover(draft: Draft, command: CommandOf<'recover'>): void {
     } as const
     compensated(draft, name, { status: 'failed', failure })
   }
+  if (command.lost !== undefined) checkOutputs(draft, command.lost)
   conclude(draft)
 }
 

@@ -71,12 +71,18 @@ export function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: 
       const { visit, attempt, result } = event
       return { visit, attempt, ...resultFacts(result, hashOf) }
     }
+    case 'report.refused': {
+      const { visit, attempt, failure } = event
+      return { visit, attempt, failure: failure.message }
+    }
     case 'attempt.lost':
       return some({ visit: event.visit, attempt: event.attempt, reason: event.reason, byUs: event.byUs })
     case 'attempt.parked':
       return { reason: event.evidence.reason, effect: event.evidence.effect, startedAt: event.evidence.startedAt }
     case 'workspace.restored':
       return some({ to: event.to, saved: event.saved, files: event.files?.length })
+    case 'outputs.checked':
+      return { lost: event.lost.map(({ task, output, file, what }) => ({ task, output, file, what })) }
     case 'files.restored':
       return { saved: event.saved, changes: event.changes, paths: event.paths, by: event.by }
     case 'compensation.started':

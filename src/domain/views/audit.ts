@@ -206,10 +206,12 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind
     case 'attempt.failed':
     case 'attempt.lost':
     case 'attempt.parked':
+    case 'report.refused':
     case 'retry.scheduled':
       return 'attempt'
     case 'workspace.restored':
     case 'files.restored':
+    case 'outputs.checked':
       return 'files'
     case 'compensation.started':
     case 'compensation.finished':

@@ -111,7 +111,8 @@ class Ledger {
         return
       case 'attempt.succeeded':
       case 'attempt.failed':
-        for (const verdict of event.result.verdicts ?? []) {
+      case 'report.refused':
+        for (const verdict of (event.type === 'report.refused' ? event.verdicts : event.result.verdicts) ?? []) {
           const part = verdict.stage ?? (isDone(state, event.task) ? 'done' : 'acceptance')
           this.#note(state, event.task, part, verdict, entry)
         }

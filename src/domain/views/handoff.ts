@@ -166,9 +166,7 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     endedAt: state.endedAt,
     lastAt: last?.now ?? state.createdAt,
     done: definition.done ?? [],
-    tasks: state.order
-      .filter(({ definition: { action } }) => action.type !== 'group')
-      .map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
+    tasks: state.order.map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
     ...told,
     ...judged,
     checkpoints: checkpoints.filter(({ why }) => why !== 'after'),

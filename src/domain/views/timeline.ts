@@ -4,6 +4,7 @@ import { countedVisits } from '../counted-visits.ts'
 import { type Event, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { numberOf } from '../number-of.ts'
+import type { LostOutput } from '../result.ts'
 import { shellQuoted } from '../shell-words.ts'
 import { allTasks } from '../task-graph.ts'
 import { decidedLine, judgementLine } from './timeline-judgement.ts'
@@ -93,6 +94,12 @@ export function sentence(event: Event, plan = 'PLAN'): string {
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
       return `${event.task} parked, needs a decision: ${event.evidence.reason}`
+    case 'outputs.checked':
+      return event.lost.length === 0
+        ? 'all declared outputs are as they were left again'
+        : `not as it was left: ${names(event.lost.map(lostWords))}`
+    case 'report.refused':
+      return `the report of ${event.task} is refused, and its claim stays: ${event.failure.message}`
     case 'retry.scheduled':
       return `${event.task} will be tried again`
     case 'gate.opened':
@@ -219,3 +226,6 @@ function again(event: { readonly visit: number; readonly attempt: number; readon
   )
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
+
+const lostWords = ({ task, output, file, what }: LostOutput): string =>
+  `output '${output}' of ${task} (${file} is ${what})`

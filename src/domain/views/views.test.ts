@@ -281,6 +281,17 @@ describe('timeline', () => {
       },
       'revision 2: better',
     ],
+    'report.refused': [
+      { type: 'report.refused', ...attempt, failure, verdicts: [] },
+      'the report of a is refused, and its claim stays: it said no',
+    ],
+    'outputs.checked': [
+      {
+        type: 'outputs.checked',
+        lost: [{ task: a, visit: 1, output: 'report', file: 'out/report.json', what: 'missing' }],
+      },
+      "not as it was left: output 'report' of a (out/report.json is missing)",
+    ],
     'task.imported': [
       { type: 'task.imported', tasks: [{ task: a, status: 'completed' }] },
       'brought along: a completed',

@@ -27,7 +27,7 @@ export function deliveryContract(what: string, setup: Setup): void {
     })
 
     test('the same order under the same key is carried out once and answered as it was, whatever it is', {
-      timeout: 60_000,
+      timeout: 120_000,
     }, async () => {
       let count = 0
       /** Both times on the plan as the first one left it. */
@@ -120,7 +120,7 @@ export function deliveryContract(what: string, setup: Setup): void {
     })
 
     test('P56: after an order is answered, every reader sees it, at the version that was answered', {
-      timeout: 60_000,
+      timeout: 120_000,
     }, async () => {
       const id = await ana.creates(plan('own-writes', external('a')))
       const readers = [ana, new Person(harness, 'ben'), new Person(harness, 'cleo')]

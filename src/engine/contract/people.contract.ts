@@ -69,6 +69,10 @@ export function peopleContract(what: string, setup: Setup): void {
       expect(halted).toMatchObject({ by: 'ben', reason: 'fire', paused: expect.arrayContaining(['halted']) })
       expect(await ana.engine.killSwitch.halted()).toMatchObject({ by: 'ben', reason: 'fire' })
       expect((await ana.isRefused(id, { type: 'resume' })).code).toBe('not-ready')
+      // Whoever asks for work is told to stop, not how to go on over the heads of those who stopped it.
+      const refused = await ana.isRefused(id, { type: 'claim' })
+      expect([refused.code, refused.hint]).toEqual(['not-ready', expect.stringMatching(/^stop working/)])
+      expect(refused.hint).not.toMatch(/lift\b.*(?:planfold|DELETE)|DELETE|--lift/)
       expect(await ana.engine.killSwitch.lift()).toMatchObject({ by: 'ben' })
       expect(await ana.engine.killSwitch.lift()).toBeNull()
       await ana.does(id, { type: 'resume' })

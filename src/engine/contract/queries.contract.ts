@@ -150,5 +150,5 @@ function timeless(value: unknown): unknown {
   )
 }
 
-/** Like this id in all but its last digit, so that it is surely another one. */
-const idOfNobody = (plan: string): PlanId => `${plan.slice(0, -1)}${plan.endsWith('0') ? '1' : '0'}` as PlanId
+/** Another digit before the eight that number its tasks, so that it is surely the id of another plan. */
+const idOfNobody = (plan: string): PlanId => `${plan.slice(0, -9)}${plan.at(-9) === 'f' ? '0' : 'f'}00000000` as PlanId

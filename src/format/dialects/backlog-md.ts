@@ -88,4 +88,5 @@ function readStatus(draft: Draft, task: TaskText, name: TaskName, index: number,
   }
   const over = endedStatus(status.status)
   if (over !== null) draft.ended.set(name, over)
+  if (status.status === 'running') draft.underWay.add(name)
 }

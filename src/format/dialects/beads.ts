@@ -87,6 +87,7 @@ function read(source: Source): Reading {
     draft.trace.mark(['tasks', index], { line, column: 1 })
     const over = endingOf(raw)
     if (over !== null) draft.ended.set(name, over)
+    if (raw.status === 'in_progress') draft.underWay.add(name)
     const said = sparse({
       title: textOf(raw.title),
       description: textOf(raw.description),

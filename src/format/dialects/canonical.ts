@@ -24,6 +24,6 @@ export const canonical: Dialect = {
       const hint = "begin with 'planfold: 1' and a list of 'tasks'"
       return { ok: false, diagnostics: [place({ path: [], message: 'a plan is a map of keys', hint })] }
     }
-    return { ok: true, plan: value, trace: ITSELF, warnings: [], sketch: [], ended: new Map() }
+    return { ok: true, plan: value, trace: ITSELF, warnings: [], sketch: [], ended: new Map(), underWay: new Set() }
   },
 }

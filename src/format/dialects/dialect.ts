@@ -36,6 +36,8 @@ export type Reading =
       readonly sketch: readonly Complaint[]
       /** Tasks that have ended already, by their canonical names. */
       readonly ended: ReadonlyMap<TaskName, EndedStatus>
+      /** Tasks that somebody was working on, by their canonical names. */
+      readonly underWay: ReadonlySet<TaskName>
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 

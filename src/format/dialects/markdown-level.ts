@@ -9,7 +9,7 @@ import { type Body, readBody, readTitle, TASK_WORDS } from './markdown-words.ts'
 import { idsFor } from './naming.ts'
 import { needsByRank, References } from './plan-steps-order.ts'
 import { readCriterionLine } from './plan-steps-words.ts'
-import type { Draft } from './reading.ts'
+import { type Draft, NOT_CLAIMED } from './reading.ts'
 import { endedStatus, statusWords } from './status-words.ts'
 
 /** What stands in a box. */
@@ -202,8 +202,10 @@ export class Level {
     }
     const ended = status === null ? null : endedStatus(status)
     if (ended !== null) this.#draft.ended.set(name, ended)
-    else if (status === 'running')
-      this.#draft.warn(path, `'${clip(name)}' was under way when this was written`, NOT_UNDER_WAY)
+    else if (status === 'running') {
+      this.#draft.underWay.add(name)
+      this.#draft.warn(path, `'${clip(name)}' was under way when this was written`, NOT_CLAIMED)
+    }
   }
 
   /** A box that is ticked above open ones does not make them done. */
@@ -229,8 +231,6 @@ export class Level {
     }
   }
 }
-
-const NOT_UNDER_WAY = 'nobody here carries it out, so it begins again as pending'
 
 /** A path or pattern that stays below the workspace and means one thing. */
 export function isSafePath(file: string): boolean {

@@ -125,7 +125,13 @@ export function taskStatusWord(
   status: TaskStatus,
 ): string | null {
   const open = status === 'ready' ? 'pending' : status === 'waiting' ? 'running' : status
-  const word = words.print(open, task.extra?.status)
+  const before = task.extra?.status
+  // Nobody has touched it here: whoever has it in hand elsewhere still has.
+  if (open === 'pending' && isText(before)) {
+    const then = words.read(before)
+    if (then.ok && then.status === 'running') return before
+  }
+  const word = words.print(open, before)
   return open === 'pending' && word === words.print('pending') ? null : word
 }
 

@@ -51,6 +51,8 @@ describe('values from another step', () => {
       { id: 'mend', inputs: { hits: "${{ tasks['find-it'].outputs }}", who: '${USER}' }, needs: ['find-it'] },
     ])
     expect(told).toEqual(["'${USER}' names no other step"])
+    // What a plan was made in is kept, whether or not it is looked at.
+    expect(JSON.parse(printed).context).toEqual({ variables: { depth: 3 } })
     expect(lost).toEqual([])
     expect(JSON.parse(printed).steps[1].params).toEqual({ hits: '${find-it_output}', who: '${USER}' })
   })
@@ -98,12 +100,12 @@ describe('values from another step', () => {
     expect(parsed.ok).toBe(false)
   })
 
-  test('text that is an expression of ours as it stands is kept, never evaluated', () => {
+  test('text that is an expression of ours as it stands is data, never evaluated', () => {
     const text = {
       steps: [{ id: 'a', description: 'x', tool: 't', params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } }],
     }
     const parsed = good(parsePlan(JSON.stringify(text), { fallbackName: 'x', check: checkGraph }))
-    expect(parsed.definition.tasks[0]).toMatchObject({ extra: { params: { p: '${{ tasks.b.outputs.x }} {{a.b}}' } } })
+    expect(parsed.definition.tasks[0]).toMatchObject({ inputs: { p: '$${{ tasks.b.outputs.x }} {{a.b}}' } })
   })
 })
 

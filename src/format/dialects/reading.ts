@@ -26,6 +26,7 @@ export class Draft {
   readonly warnings: Complaint[] = []
   readonly sketch: Complaint[] = []
   readonly ended = new Map<TaskName, EndedStatus>()
+  readonly underWay = new Set<TaskName>()
   readonly #faults: Diagnostic[] = []
   readonly #source: Source
   readonly #locate: Locate | null
@@ -72,8 +73,8 @@ export class Draft {
     for (const path of placeholders(plan)) {
       this.sketched(path, `${JSON.stringify(String(at(plan, path)).trim())} is a placeholder`)
     }
-    const { trace, warnings, sketch, ended } = this
-    return { ok: true, plan, trace, warnings, sketch, ended }
+    const { trace, warnings, sketch, ended, underWay } = this
+    return { ok: true, plan, trace, warnings, sketch, ended, underWay }
   }
 }
 
@@ -210,18 +211,22 @@ export function readStatus(
     return
   }
   const ended = endedStatus(status.status)
+  if (status.status === 'running') draft.underWay.add(name as TaskName)
   if (ended !== null) draft.ended.set(name as TaskName, ended)
   else if (status.status !== 'pending') {
     fields.remember('status', word)
     draft.warn(
       [...fields.to, 'extra', 'status'],
       `the task was '${String(word)}' when this was written`,
-      'nobody here carries it out, so it begins again as pending',
+      status.status === 'running' ? NOT_CLAIMED : 'whether that is still so is found out when the plan runs',
     )
     fields.mark(['extra', 'status'], [key])
   }
   if (status.remember !== null) fields.remember('status', status.remember)
 }
+
+/** Work that somebody has in hand belongs to somebody; a document does not say in whose name. */
+export const NOT_CLAIMED = 'nobody has claimed it here yet: `planfold import --start` claims it for you'
 
 /** One thing or a list of them, as a list. */
 export function listOf(value: Json): readonly Json[] {

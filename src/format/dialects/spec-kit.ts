@@ -95,7 +95,8 @@ function renamed(reading: Reading, names: ReadonlyMap<string, TaskName>): Readin
     ...(isList(task.needs) ? { needs: task.needs.map(name) } : {}),
   }))
   const ended = new Map([...reading.ended].map(([id, status]) => [name(id) as TaskName, status]))
-  return { ...reading, plan: { ...reading.plan, tasks }, ended }
+  const underWay = new Set([...reading.underWay].map(id => name(id) as TaskName))
+  return { ...reading, plan: { ...reading.plan, tasks }, ended, underWay }
 }
 
 function read(source: Source): Reading {

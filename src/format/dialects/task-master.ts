@@ -107,6 +107,7 @@ function read(source: Source): Reading {
     const now = status.ok ? status.status : 'pending'
     const over = endedStatus(now)
     if (over !== null) draft.ended.set(name, over)
+    if (now === 'running') draft.underWay.add(name)
     const said = sparse({
       title: textOf(raw.title),
       description: textOf(raw.description),

@@ -69,6 +69,6 @@ function alreadyRead(plan: JsonObject, trace: Trace, warnings: readonly Complain
     name: 'template',
     about: 'a plan made of a template',
     recognises: () => false,
-    read: () => ({ ok: true, plan, trace, warnings, sketch: [], ended: new Map() }),
+    read: () => ({ ok: true, plan, trace, warnings, sketch: [], ended: new Map(), underWay: new Set() }),
   }
 }

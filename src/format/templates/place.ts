@@ -20,13 +20,13 @@ export type Place =
   | 'tasks'
   | 'task'
   | 'undo'
-  | 'gate'
   | 'criteria'
   | 'criterion'
   | 'modes'
   | 'mode'
   | 'detect'
   | 'each'
+  | 'gate'
 
 type Step = { readonly items?: Place; readonly keys?: { readonly [key: string]: Place } }
 
@@ -37,9 +37,14 @@ const STEPS: { readonly [place in Place]: Step } = {
   expression: {},
   command: { items: 'argument' },
   plan: { keys: { done: 'criteria', tasks: 'tasks' } },
+  gate: { keys: { question: 'argument', checks: 'criteria' } },
   tasks: { items: 'task' },
   task: {
     keys: {
+      title: 'argument',
+      description: 'argument',
+      instruction: 'argument',
+      gate: 'gate',
       run: 'command',
       probe: 'command',
       compensate: 'undo',
@@ -49,10 +54,6 @@ const STEPS: { readonly [place in Place]: Step } = {
       edit: 'live',
       git: 'argument',
       inputs: 'live',
-      title: 'argument',
-      description: 'argument',
-      instruction: 'argument',
-      gate: 'gate',
       when: 'expression',
       expect: 'expression',
       decide: 'expression',
@@ -66,7 +67,6 @@ const STEPS: { readonly [place in Place]: Step } = {
     },
   },
   undo: { keys: { run: 'command', stdin: 'argument', edit: 'live' } },
-  gate: { keys: { question: 'argument', checks: 'criteria' } },
   criteria: { items: 'criterion' },
   criterion: { keys: { check: 'command', expect: 'expression' } },
   modes: { items: 'mode' },

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { escaped } from '../embedded.ts'
 import { parsePlan } from '../parse.ts'
 import { raiseTask } from '../raise.ts'
 import { ACTION_KEYS } from '../rules.ts'
@@ -27,7 +28,7 @@ export const writeTask: (task: TaskDefinition) => JsonObject = raiseTask
 /** `known`: tasks that expressions may name although the document does not have them. */
 export function readDefinition(document: JsonObject, known: readonly string[] = []): DefinitionRead<PlanDefinition> {
   const isEmpty = Array.isArray(document.tasks) && document.tasks.length === 0
-  const text = JSON.stringify({ planfold: 1, ...document, ...(isEmpty ? { tasks: [NONE] } : {}) })
+  const text = JSON.stringify(escaped({ planfold: 1, ...document, ...(isEmpty ? { tasks: [NONE] } : {}) }))
   const parsed = parsePlan(text, { known, lenient: true })
   if (parsed.ok) return { ok: true, value: isEmpty ? { ...parsed.definition, tasks: [] } : parsed.definition }
   const faults = parsed.diagnostics.slice(0, FAULTS_MAX).map(({ path = '', message, hint }) => ({

@@ -3,9 +3,10 @@
 
 import { z } from 'zod'
 import { isReadable } from '../dialects/plan-steps-words.ts'
+import { planJsonSchema } from '../json-schema.ts'
 import * as part from './asking.ts'
 import * as word from './store-words.ts'
-import { wire } from './wire.ts'
+import { anyOf, wire } from './wire.ts'
 
 export const reference = z.string().min(1).max(200)
 /** As the client wrote it; one without a zone is kept all the same. */
@@ -50,13 +51,29 @@ const storePlan = z.looseObject({
 export const planOfStore = wire(storePlan, 'PlanStorePlan')
 export type PlanOfStore = z.output<typeof storePlan>
 
+const nodes = z
+  .looseObject({ title: part.line.optional(), nodes: z.array(part.map), edges: z.array(part.json).optional() })
+  .meta({ description: 'A plan of nodes, with artifacts and gates.' })
+
 /** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */
-export const planBody = wire(
-  z.union([part.map, z.array(part.json)]).meta({
-    description:
-      'A plan of the PlanStore `{goal_id, agent_id, plan_type, steps}`, a document `{planfold: 1, tasks}`, a plan of nodes `{title, nodes, artifacts, gates}`, or any other format that `planfold formats` lists.',
-  }),
-)
+const anyPlan = wire(z.union([part.map, z.array(part.json)]), 'NewPlan')
+
+/** The forms that are told apart, as each is read; those that only `planfold formats` lists stand last. */
+export const planBody: typeof anyPlan = {
+  ...anyPlan,
+  describe: side =>
+    anyOf({
+      description:
+        'A document of Planfold, a plan of the PlanStore, a plan of nodes, or any other format that `planfold formats` lists.',
+      examples: [{ planfold: 1, name: 'hello', tasks: [{ id: 'greet', run: 'echo hello' }] }],
+      named: {
+        PlanDocument: planJsonSchema(),
+        PlanStorePlan: planOfStore.describe(side),
+        PlanOfNodes: wire(nodes).describe(side),
+      },
+      others: [anyPlan.describe(side)],
+    }),
+}
 
 const make = z.strictObject({
   start: part.yes.meta({ description: 'Start it at once.' }),
@@ -236,6 +253,18 @@ export const planMetrics = wire(
     progress,
     ...numbers,
     elapsed_ms: z.number().nullable(),
+    reported: z
+      .strictObject({
+        files_modified: z.array(z.string()),
+        tests_added: z.number(),
+        lines_changed: z.number(),
+        coverage: z.number().nullable().meta({ description: 'As it was said last.' }),
+        artifacts: z.array(z.string()),
+      })
+      .nullable()
+      .meta({
+        description: 'What completed tasks say in their `output_data`. Said, not measured; null when none says any.',
+      }),
     kinds: z.array(z.strictObject({ kind: z.string().nullable(), ...numbers })),
   }),
   'PlanMetrics',

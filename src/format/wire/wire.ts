@@ -50,6 +50,37 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
   }
 }
 
+interface Forms {
+  readonly description: string
+  readonly examples: readonly JsonObject[]
+  /** By the name under which each is told once. */
+  readonly named: { readonly [name: string]: JsonObject }
+  readonly others: readonly JsonObject[]
+}
+
+/** One of several forms, each of which is described elsewhere; what they define for themselves is kept apart by name. */
+export function anyOf({ named, others, ...about }: Forms): JsonObject {
+  const defined: Record<string, JsonObject> = {}
+  const own = (name: string, described: JsonObject): JsonObject => {
+    const { $schema: _, $id: __, $defs = {}, ...rest } = described
+    const parts = Object.entries($defs as { readonly [name: string]: JsonObject })
+    const renamed = (part: JsonObject): JsonObject => {
+      let text = JSON.stringify(part)
+      for (const [at, [each]] of parts.entries())
+        text = text.replaceAll(`"#/$defs/${each}"`, `"#/$defs/${name}Part${at + 1}"`)
+      return JSON.parse(text) as JsonObject
+    }
+    for (const [at, [, part]] of parts.entries()) defined[`${name}Part${at + 1}`] = renamed(part)
+    return renamed(rest)
+  }
+  for (const [name, described] of Object.entries(named)) defined[name] = own(name, described)
+  const forms = [
+    ...Object.keys(named).map(name => ({ $ref: `#/$defs/${name}` })),
+    ...others.map((described, at) => own(`Other${at}`, described)),
+  ]
+  return { ...about, anyOf: forms, $defs: defined } as unknown as JsonObject
+}
+
 /** Complaints are written for plans in YAML. */
 function inJson({ message, hint }: Pick<Fault, 'message' | 'hint'>): Pick<Fault, 'message' | 'hint'> {
   if (hint === undefined) return { message }

@@ -232,10 +232,48 @@ describe('claims', () => {
     expect(status).toBe(422)
     expect(body).toMatchObject({
       type: 'urn:planfold:problem:not-accepted',
-      task: { state: 'failed' },
-      verdicts: [{ holds: false }],
-      hint: expect.any(String),
+      task: { state: 'running' },
+      verdicts: [{ holds: false, evidence: 'outputs.n is 1' }],
+      claim_kept: true,
+      hint: expect.stringContaining('still yours'),
     })
+    // The claim it has from then on is reported again, also by its name alone.
+    const again = await service.ask('POST', `/tasks/${id}:a/report`, {
+      status: 'done',
+      outputs: { n: 4 },
+      token: body.token,
+    })
+    expect(again).toMatchObject({ status: 200, body: { task: { state: 'completed' } } })
+  })
+
+  test('the next who claims it is told why earlier attempts came to nothing, and where it may write', async () => {
+    const { id } = await make([
+      {
+        id: 'a',
+        instruction: 'x',
+        write: ['out/**'],
+        retry: { attempts: 3, backoff: '1ms..1ms' },
+        accept: [{ expect: 'outputs.n > 3' }],
+      },
+    ])
+    const first = await service.ask('POST', `/tasks/${id}:a/claim`)
+    const { token } = first.body
+    expect(first.body.briefing).toMatchObject({ write: ['out/**'], earlier: [] })
+    await service.ask('POST', `/tasks/${id}:a/report`, { status: 'done', outputs: { n: 1 }, token })
+    const error = { message: 'I cannot', retryable: true }
+    await service.ask('POST', `/tasks/${id}:a/report`, { status: 'failed', error, token })
+    const claim = () => service.ask('POST', `/tasks/${id}:a/claim`, {}, { 'x-who': 'agent-2' })
+    await expect.poll(async () => (await claim()).status, { interval: 5, timeout: 30_000 }).toBe(200)
+    const told = (await service.composed.engine.ask({ type: 'briefing', plan: id, task: 'a' }))!
+    expect(told.earlier).toMatchObject([
+      {
+        attempt: 1,
+        how: 'refused',
+        why: "not accepted: 'outputs.n > 3' does not hold (outputs.n is 1)",
+        unmet: [{ criterion: 'outputs.n > 3', evidence: 'outputs.n is 1' }],
+      },
+      { attempt: 1, how: 'failed', why: 'I cannot' },
+    ])
   })
 
   test('of many at once, each task is claimed by one', async () => {

@@ -3,6 +3,7 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Failure, Result } from '../../domain/result.ts'
+import { unacceptedIn } from '../../domain/views/briefing.ts'
 import type { Order, ScopeWait } from '../../engine/engine.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { claimNext, claimTask } from '../claiming.ts'
@@ -84,13 +85,21 @@ export const claimRoutes: readonly AnyRoute[] = [
         const said = token === undefined ? {} : { token }
         const done = await order(call, found.plan, { type: 'report', task: found.task, ...said, result })
         if (isProblem(done)) return done
-        const failed = done.events.find(event => event.type === 'attempt.failed' && event.task === found.task)
+        const unaccepted = unacceptedIn(done.events)
         const answer = await taskMoved(call, found, done)
-        if (result.status === 'failed' || failed?.type !== 'attempt.failed' || isProblem(answer)) return answer
-        const { message, hint } = failed.result.failure
-        return problem(422, 'not-accepted', `the report is recorded, and was not accepted: ${message}`, {
-          hint: hint ?? 'see `verdicts`; mend it, then claim it again if it is still open',
-          more: { ...(answer.body as object), verdicts: failed.result.verdicts ?? [] },
+        if (result.status === 'failed' || unaccepted === null || isProblem(answer)) return answer
+        const { kept, failure, verdicts } = unaccepted
+        const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
+        return problem(422, 'not-accepted', `the report is recorded, and was not accepted: ${failure.message}`, {
+          hint: kept
+            ? 'the task is still yours: see `verdicts`, mend it, then report again with the same token'
+            : 'see `verdicts`; mend it, then claim it again if it is still open',
+          more: {
+            ...(answer.body as object),
+            verdicts,
+            claim_kept: kept,
+            ...(kept && done.claim !== undefined ? { token: done.claim.token, ...held } : {}),
+          },
         })
       }),
   }),

@@ -2,6 +2,7 @@
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { unacceptedIn } from '../../domain/views/briefing.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry } from '../../engine/engine.ts'
@@ -56,13 +57,15 @@ export const inboxRoutes: readonly AnyRoute[] = [
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      const failed = events.find(event => event.type === 'attempt.failed')
+      const unaccepted = unacceptedIn(events)
       // Said to be done, and not accepted: whoever said it must see that.
-      if (answer === 'done' && failed?.type === 'attempt.failed')
-        return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failed.result.failure.message}`, {
-          hint: failed.result.failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
-          more: { ...moved, verdicts: onWire(failed.result.verdicts ?? []) },
+      if (answer === 'done' && unaccepted !== null) {
+        const { failure, verdicts, kept } = unaccepted
+        return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failure.message}`, {
+          hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
+          more: { ...moved, ...held, verdicts: onWire(verdicts), claim_kept: kept },
         })
+      }
       return ok(
         { id: call.params.id!, answer, told: toldOf(events).map(event => sentence(event)), ...held, ...moved },
         moved.version,

@@ -344,6 +344,34 @@ describe('a document', () => {
     }
   })
 
+  test('what agents report of their work is recognised in the numbers of the plan (seed 004)', async () => {
+    const { body } = await ask('POST', '/plans', { goal_id: GOAL, name: 'reported', plan_type: 'parallel' })
+    const outputs = [
+      { files_modified: ['a.ts', 'b.ts'], tests_added: 5, coverage: 0.8, note: 'kept' },
+      { files_modified: ['b.ts', 7], artifacts: ['out.json', { path: 'report.md' }], metrics: { lines_changed: 42 } },
+      { coverage: 0.85, tests_added: 'many', files_modified: 'c.ts' },
+      { tests_added: 1 },
+    ]
+    const reported = async () => (await ask('GET', '/plans/reported/metrics')).body.reported
+    const ids: string[] = []
+    for (const at of outputs.keys())
+      ids.push((await ask('POST', '/tasks', { plan_id: body.id, name: `t${at}` })).body.id)
+    expect(await reported()).toBeNull()
+    for (const [at, output_data] of outputs.entries()) {
+      // What a task that failed says about itself does not count.
+      const status = at === 3 ? 'failed' : 'completed'
+      const done = await ask('PATCH', `/tasks/${ids[at]}`, { status, output_data, error: 'x' })
+      expect(done.body.output_data).toEqual(output_data)
+    }
+    expect(await reported()).toEqual({
+      files_modified: ['a.ts', 'b.ts'],
+      tests_added: 5,
+      lines_changed: 42,
+      coverage: 0.85,
+      artifacts: ['out.json', 'report.md'],
+    })
+  })
+
   test('may be printed in another format', async () => {
     const { body } = await ask('POST', '/plans', YAML, { 'content-type': 'text/yaml' })
     const printed = await ask('GET', `/plans/${body.id}?as=plan-steps`)

@@ -5,6 +5,7 @@ import { isPlanName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { successRate } from '../../domain/views/progress.ts'
+import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { slug } from '../../format/dialects/naming.ts'
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/from-store.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
@@ -17,6 +18,7 @@ import { given } from '../given.ts'
 import { type FoundPlan, findPlan } from '../look-up.ts'
 import { makePlan, type Wanted } from '../make-plan.ts'
 import { markOf } from '../mark.ts'
+import { onWire } from '../on-wire.ts'
 import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { LIMITS } from '../rooms.ts'
 import { type Answer, asText, ok, route } from '../route.ts'
@@ -96,13 +98,15 @@ export const planRoutes = [
       const { engine, now } = call.rooms
       const summary = await engine.ask({ type: 'summary', plan: found.plan })
       const rows = await engine.ask({ type: 'metrics', plan: found.plan })
-      if (summary === null || rows === null) return notFound('the plan has gone')
+      const board = await engine.ask({ type: 'board', plan: found.plan })
+      if (summary === null || rows === null || board === null) return notFound('the plan has gone')
       const { startedAt, endedAt } = summary
       return ok({
         plan_id: found.plan,
         progress: showProgress(summary.progress),
         ...summed(rows),
         elapsed_ms: startedAt === null ? null : (endedAt ?? now()) - startedAt,
+        reported: onWire(reportedByPlan(board)),
         kinds: rows.map(row => ({ kind: row.kind, ...summed([row]) })),
       })
     },

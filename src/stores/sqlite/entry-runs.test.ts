@@ -57,7 +57,7 @@ describe('sqlite: entries in runs', () => {
       }),
       { numRuns: Number(process.env.PLANFOLD_RUNS ?? 12) },
     )
-  }, 30_000)
+  }, 120_000)
 
   it('a plan written alone is in the index with every sixteenth entry, others with every one', async () => {
     const { stores, plans, rows } = await three()

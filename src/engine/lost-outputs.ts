@@ -1,0 +1,87 @@
+// Files that completed tasks declared as outputs: are they still there, and as they were left? What a later task of the plan itself
+// did to them is no loss.
+
+import { hash } from 'node:crypto'
+import { worksApart } from '../domain/effect.ts'
+import type { Sha256 } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
+import type { LostOutput } from '../domain/result.ts'
+import { same } from '../domain/same.ts'
+import type { PlanState } from '../domain/state.ts'
+import { openGate, type PathGate } from '../safety/path-gate.ts'
+import { readOthersChanges } from './footprint.ts'
+import { changesOf, entriesAfter } from './journal-changes.ts'
+import { isGone, roomsOf } from './places.ts'
+import type { Rooms } from './rooms.ts'
+
+/** Larger ones were never taken as an output. */
+const FILE_MAX_BYTES = 64 * 1024 * 1024
+
+export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
+  // In worktrees of their own, what tasks leave is merged: nobody can say how it must look.
+  if (worksApart(state.definition)) return []
+  const rooms = roomsOf(house, state)
+  if (isGone(rooms)) return []
+  const gate = await openGate(rooms)
+  if (!gate.ok) return []
+  const lost: Found[] = []
+  try {
+    for (const { definition, status, visit, result } of state.order) {
+      if (status !== 'completed' || result?.outputs === undefined) continue
+      for (const [output, source] of Object.entries(definition.outputs ?? {})) {
+        const recorded = result.outputs[output]
+        if (source.from !== 'file' || recorded === undefined) continue
+        const found = await look(gate.value, source.file, recorded)
+        if (found !== null) lost.push({ ...found, told: { task: definition.id, visit, output, file: source.file } })
+      }
+    }
+  } finally {
+    await gate.value.close()
+  }
+  return lost.length === 0 ? [] : await withoutOwn(rooms, state, lost)
+}
+
+interface Found {
+  readonly what: LostOutput['what']
+  /** What stands there now; null when nothing does. */
+  readonly sha256: Sha256 | null
+  readonly told: Omit<LostOutput, 'what'>
+}
+
+/** Null when it is as it was left, or cannot be looked at. */
+async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'told'> | null> {
+  const content = await gate.read(file, { maxBytes: FILE_MAX_BYTES })
+  if (!content.ok) return null
+  if (content.value === null) return { what: 'missing', sha256: null }
+  const bytes = Buffer.from(content.value.bytes)
+  const sha256 = hash('sha256', bytes) as Sha256
+  return isAsRecorded(recorded, bytes, sha256) ? null : { what: 'changed', sha256 }
+}
+
+/** Small JSON was taken as a value, anything else by its hash. */
+function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
+  if (recorded !== null && typeof recorded === 'object' && 'artifact' in recorded && recorded.artifact === sha256)
+    return true
+  try {
+    return same(JSON.parse(bytes.toString('utf8')), recorded)
+  } catch {
+    return false
+  }
+}
+
+/** What the plan's own tasks left there last, as far as their files were looked at, is no loss. */
+async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
+  const left = new Map<string, Sha256 | null>()
+  const paths = new Set(lost.map(({ told }) => told.file))
+  for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
+    for (const changes of events.map(changesOf)) {
+      if (changes === null) continue
+      for (const { path, after } of (await readOthersChanges(rooms, changes)) ?? [])
+        if (paths.has(path)) left.set(path, after?.type === 'file' ? after.sha256 : null)
+    }
+  }
+  return lost.flatMap(({ what, sha256, told }) => {
+    const isOwn = left.has(told.file) && left.get(told.file) === sha256
+    return isOwn ? [] : [{ ...told, what }]
+  })
+}

@@ -1,0 +1,68 @@
+// Claiming across all plans, now or as soon as there is something.
+
+import { expect, test } from 'vitest'
+import type { Actor } from '../domain/id.ts'
+import { setup } from '../engine/rooms.fixture.ts'
+import { external, plan, task } from '../testing/index.ts'
+import { claimTask, claimWhenReady } from './claim-task.ts'
+
+const ANA = 'ana' as Actor
+const BO = 'bo' as Actor
+
+async function scene() {
+  const { engine, rooms } = setup()
+  const begin = async (definition: ReturnType<typeof plan>) => {
+    const made = await engine.submit(null, { type: 'create', definition }, ANA)
+    if (!made.ok) throw new Error(made.refusal.message)
+    await engine.submit(made.plan, { type: 'start' }, ANA)
+    return made.plan
+  }
+  return { engine, rooms, begin, ana: { engine, actor: ANA }, bo: { engine, actor: BO } }
+}
+const held = (claimed: Awaited<ReturnType<typeof claimWhenReady>>) =>
+  claimed?.ok === true ? `${claimed.name}/${claimed.claim?.task}` : claimed
+
+test('the oldest plan first, each task once, and nothing that has the name of another on it', async () => {
+  const { begin, ana, bo } = await scene()
+  await begin(plan('first', external('a'), task('engine')))
+  await begin(plan('second', external('b', { assignee: 'ana' }), external('c')))
+  expect(held(await claimTask(bo, {}))).toBe('first/a')
+  expect(held(await claimTask(bo, {}))).toBe('second/c')
+  expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+  expect(held(await claimTask(ana, {}))).toBe('second/b')
+})
+
+test('of eight who ask at once, five get one of the five tasks each', async () => {
+  const { begin, engine } = await scene()
+  await begin(plan('one', external('a'), external('b')))
+  await begin(plan('two', external('c'), external('d'), external('e')))
+  const all = await Promise.all(
+    Array.from({ length: 8 }, (_, at) => claimTask({ engine, actor: `agent-${at}` as Actor }, {})),
+  )
+  const got = all.filter(({ ok }) => ok).map(held)
+  expect(got.sort()).toEqual(['one/a', 'one/b', 'two/c', 'two/d', 'two/e'])
+})
+
+test('who waits gets what becomes ready, and stops when told to', async () => {
+  const { begin, engine, bo } = await scene()
+  const stop = new AbortController()
+  const waiting = claimWhenReady(bo, {}, stop.signal)
+  const id = await begin(plan('later', external('a'), external('b', { needs: ['a'] })))
+  expect(held(await waiting)).toBe('later/a')
+  const next = claimWhenReady(bo, { plan: id }, stop.signal)
+  await engine.submit(id, { type: 'report', task: 'a' as never, result: { status: 'succeeded' } }, BO)
+  expect(held(await next)).toBe('later/b')
+  const none = claimWhenReady(bo, {}, stop.signal)
+  stop.abort()
+  expect(await none).toBeNull()
+})
+
+test('who waits for a plan that has ended is told so', async () => {
+  const { begin, engine, bo } = await scene()
+  const id = await begin(plan('short', external('a')))
+  await engine.submit(id, { type: 'cancel' }, ANA)
+  expect(await claimWhenReady(bo, { plan: id }, new AbortController().signal)).toMatchObject({
+    ok: false,
+    refusal: { code: 'illegal-transition' },
+  })
+})

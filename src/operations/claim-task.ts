@@ -1,0 +1,85 @@
+// Takes an external task in hand: a certain one, the best of a plan, or the next of all plans, oldest plan first; now, or as soon as
+// there is one. Two who ask at once never get the same task: whoever is slower gets the one after it.
+
+import type { Actor, PlanId, TaskName } from '../domain/id.ts'
+import { refuse } from '../domain/refusal.ts'
+import type { Engine, Submitted } from '../engine/engine.ts'
+
+export interface ClaimRoom {
+  readonly engine: Pick<Engine, 'ask' | 'submit' | 'watch'>
+  readonly actor: Actor
+}
+
+export interface ClaimAsk {
+  /** All plans when absent. */
+  readonly plan?: PlanId
+  readonly task?: TaskName
+  readonly leaseMs?: number
+}
+
+export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
+  const lease = ask.leaseMs === undefined ? {} : { leaseMs: ask.leaseMs }
+  if (ask.plan !== undefined) {
+    const named = ask.task === undefined ? {} : { task: ask.task }
+    return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease }, actor)
+  }
+  let refused: Submitted | null = null
+  for (const plan of await plansWithWork(engine)) {
+    const found = await engine.ask({ type: 'next', plan })
+    for (const { name, action, assignee } of found?.ready ?? []) {
+      if (action !== 'external' || (assignee !== null && assignee !== actor)) continue
+      const claimed = await engine.submit(plan, { type: 'claim', task: name, ...lease }, actor)
+      if (claimed.ok) return claimed
+      // Somebody was faster, or its files are held: the next one may be free.
+      refused ??= WAITS.has(claimed.refusal.code) ? null : claimed
+    }
+  }
+  const nothing = refuse('not-ready', 'no external task of any plan is ready to be claimed', 'see `planfold next`')
+  return refused ?? { ok: false, refusal: nothing }
+}
+
+/** The same, as soon as there is something to claim; null when `signal` fires before. */
+export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {
+  const { engine } = room
+  for (;;) {
+    const after = await engine.ask({ type: 'position' })
+    const claimed = await claimTask(room, ask)
+    if (claimed.ok || !WAITS.has(claimed.refusal.code)) return claimed
+    if (signal.aborted) return null
+    const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
+    // Whatever is written next may have made something ready.
+    for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
+    if (signal.aborted) return null
+  }
+}
+
+/** It may be different in a moment. */
+const WAITS: ReadonlySet<string> = new Set(['not-ready', 'conflict'])
+
+/** A claim that lapses and a retry that is due are written down by nobody before somebody looks. */
+const LOOK_MS = 5_000
+
+const planOf = ({ plan }: ClaimAsk): { readonly plan?: PlanId } => (plan === undefined ? {} : { plan })
+
+const ROWS_MAX = 5_000
+const PAGE = 500
+
+/** Plans in which something is ready, or is in somebody's hands and may have lapsed; the oldest first. */
+export async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readonly PlanId[]> {
+  const found = new Set<PlanId>()
+  for (const status of ['ready', 'running'] as const) {
+    let cursor: string | undefined
+    for (let rows = 0; rows < ROWS_MAX; rows += PAGE) {
+      const page = await engine.ask({
+        type: 'tasks',
+        status,
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      for (const { plan } of page.items) found.add(plan)
+      if (page.next === null) break
+      cursor = page.next
+    }
+  }
+  return [...found].sort()
+}
