@@ -20,7 +20,6 @@ export type Place =
   | 'tasks'
   | 'task'
   | 'undo'
-  | 'gate'
   | 'criteria'
   | 'criterion'
   | 'modes'
