@@ -20,6 +20,7 @@ export type Place =
   | 'tasks'
   | 'task'
   | 'undo'
+  | 'gate'
   | 'criteria'
   | 'criterion'
   | 'modes'
