@@ -30,6 +30,12 @@ const WITHOUT: { readonly [path: string]: string } = {
   '/engine/queries': 'changes nothing',
   '/halt': 'who said it first stands',
   '/memory': 'is not there yet',
+  ...Object.fromEntries(
+    ['/sessions', '/session'].flatMap(path => [
+      [`${path}/:session/pause`, 'is an order to each of its plans; what is paused stays so'],
+      [`${path}/:session/resume`, 'is an order to each of its plans; what goes on goes on'],
+    ]),
+  ),
   '/tasks/:task/heartbeat': 'the same claim is held on to',
   '/plans/:plan/tasks/:task/heartbeat': 'the same claim is held on to',
 }

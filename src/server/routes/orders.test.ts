@@ -302,7 +302,8 @@ describe('how things stand is a conflict, not a lack of rights', () => {
         const halted = await ask('POST', path, body)
         expect([path, halted.status]).toEqual([path, 409])
         expect(halted.body.detail).toContain('halted by ana: fire')
-        expect(halted.body.hint).toContain('DELETE /halt')
+        // Whoever asks for work is to stop; who may lift the halt learns how.
+        expect(halted.body.hint).toContain(path.endsWith('claim') ? 'stop working' : 'DELETE /halt')
       }
     } finally {
       await ask('DELETE', '/halt')
