@@ -149,7 +149,7 @@ describe('the other stock templates', () => {
       intake: { constraints: 'few', measures: ['fast'], unknowns: [] },
       'research-q1': { answer: 'yes', sources: ['only one'], confidence: 1 },
     })
-    expect(statuses).toMatchObject({ 'research-q1': 'failed', synthesis: 'blocked' })
+    expect(statuses).toMatchObject({ 'research-q1': 'running', synthesis: 'pending' })
   })
 
   const ROLLOUT = {

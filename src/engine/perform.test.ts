@@ -250,6 +250,18 @@ describe('external tasks', () => {
       { type: 'report', task: name('a'), token: claimed.claim.token, result: { status: 'succeeded' } },
       ME,
     )
+    // Not accepted: whoever has it may mend it.
+    expect(await room.statuses(plan)).toEqual({ plan: 'active', a: 'running' })
+    await room.engine.submit(
+      plan,
+      {
+        type: 'report',
+        task: name('a'),
+        token: claimed.claim.token,
+        result: { status: 'failed', failure: { class: 'logic', message: 'no', retryable: false } },
+      },
+      ME,
+    )
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
   })
 })

@@ -305,6 +305,13 @@ describe('a report that is not accepted', () => {
     expect(boxed.must(unaccepted())[0]?.type).toBe('attempt.failed')
   })
 
+  it('fails the attempt where the plan says what follows a failure', () => {
+    const journal = started(plan('p', external('a', { on: { failure: ['undo'] } }), external('undo')))
+    journal.must(claim('a'))
+    expect(journal.must(unaccepted())[0]?.type).toBe('attempt.failed')
+    expect(journal.status('undo')).toBe('ready')
+  })
+
   it('without a claim is the beginning of one', () => {
     const journal = started(plan('p', external('a')))
     const { held: _, ...first } = unaccepted()

@@ -175,9 +175,13 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
   return undefined
 }
 
-/** Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. */
+/**
+ * Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. Where the plan says what
+ * follows a failure, that follows: a bad measurement is a result, and nobody shall be asked to report a better one.
+ */
 function mayGoOn({ now }: Draft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
-  const { timeoutMs, timeboxMs } = definition
+  const { timeoutMs, timeboxMs, on = {} } = definition
+  if (Object.hasOwn(on, 'failure')) return false
   const isOver = (since: Millis | null, ms: number | undefined) => ms !== undefined && now >= (since ?? now) + ms
   return refused + 1 < REPORTS_MAX && !isOver(startedAt, timeoutMs) && !isOver(visitAt, timeboxMs)
 }
