@@ -3,8 +3,8 @@
 
 export function cpuMs(run: () => void): number {
   let best = Number.POSITIVE_INFINITY
-  // After two rounds it is warm; a third and fourth are made only while they are cheap.
-  for (let round = 0, all = 0; round < 4 && (round < 2 || all < 4_000); round++) {
+  // The first round is not warm yet; further ones are made only while they are cheap.
+  for (let round = 0, all = 0; round < 3 && (round < 1 || all < 2_500); round++) {
     const before = process.cpuUsage()
     run()
     const { user, system } = process.cpuUsage(before)

@@ -9,7 +9,7 @@ import { openWorkspace } from './scope-workspace.ts'
 import { anyTree, makeGround, must, open, shellList, written } from './snapshots.fixture.ts'
 import { clearTree, dir, file, link, makeTree, setup, tree } from './tree.fixture.ts'
 
-const RUNS = Math.max(40, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 
 test(
   'P38 what changed is what a restore would set back, byte for byte and name for name',

@@ -13,7 +13,7 @@ import { planSlug } from './reading.ts'
 import { taskYaml } from './task-yaml.ts'
 
 /** More when somebody looks for what is rare. */
-const RUNS = Number(process.env.PLANFOLD_RUNS ?? 100)
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 40)
 /** Two tasks say as much as five, in less time. */
 const small = planDefinition.map(definition => ({ ...definition, tasks: definition.tasks.slice(0, 2) }))
 
