@@ -57,6 +57,8 @@ export interface Scan {
   readonly tree: Sha256
   readonly trees: ReadonlyMap<Sha256, Tree>
   readonly left: readonly Left[]
+  /** Special files: seen, but nothing that could be stored. A restore takes them away. */
+  readonly special: readonly Left[]
   /** Directories in which there is nothing at all. */
   readonly empty: ReadonlySet<BytePath>
   /** When a path, or a directory on the way, was changed last, by the file system's own mark; '' is the root. */
@@ -88,6 +90,7 @@ class ScopeScan {
   readonly #options: ScanOptions
   readonly #before: ReadonlyMap<BytePath, CachedDirectory>
   readonly #left: Left[] = []
+  readonly #special: Left[] = []
   readonly #empty = new Set<BytePath>()
   /** Of directories, and of files that are not in the cache. */
   readonly #changedAt = new Map<BytePath, Millis>()
@@ -115,6 +118,7 @@ class ScopeScan {
       tree: id,
       trees: this.#trees,
       left: this.#left,
+      special: this.#special,
       empty: this.#empty,
       changedAt: path => this.#changeTime(path),
       files: this.#files,
@@ -216,7 +220,11 @@ class ScopeScan {
     if (!inside) return null
     if (stat.isFile()) return this.#file(folder, { place, path, name, meant, stat, known })
     this.#changedAt.set(path, Number(stat.ctimeMs))
-    if (!stat.isSymbolicLink()) return this.#leave(path, LEFT.special, 'row')
+    if (!stat.isSymbolicLink()) {
+      this.#special.push({ path, reason: LEFT.special })
+      // It stands where others may look for it.
+      return { type: 'left', reason: LEFT.special }
+    }
     try {
       return { type: 'link', target: folder.readLink(name) }
     } catch (error) {
@@ -294,10 +302,10 @@ class ScopeScan {
     this.#worked += ENTRY_COSTS_BYTES
   }
 
-  /** A special file stands where others may look for it; of anything else that cannot be had nothing is said but its name. */
-  #leave(path: BytePath, reason: string, as: 'row' | 'nothing' = 'nothing'): TreeRow | null {
+  /** Of what cannot be had nothing is said but its name. */
+  #leave(path: BytePath, reason: string): null {
     this.#left.push({ path, reason })
-    return as === 'row' ? { type: 'left', reason } : null
+    return null
   }
 
   async #below(

@@ -179,6 +179,17 @@ test('P37 everything that was not captured is said and left alone', async () => 
   expect(fs.statSync(join(root, 'big')).size).toBe(65 * 1024 * 1024)
 })
 
+test('a pipe or socket that an attempt left is taken away, and a file it stands in place of comes back', async () => {
+  const { root, capture, restore } = setup(tree({ ok: file('ok') }))
+  const { manifest } = await capture('**')
+  fs.rmSync(join(root, 'ok'))
+  execFileSync('mkfifo', [join(root, 'ok'), join(root, 'pipe')])
+  const restored = await restore(manifest)
+  expect(restored.changed).toEqual(['ok', 'pipe'])
+  expect(fs.readFileSync(join(root, 'ok'), 'utf8')).toBe('ok')
+  expect(fs.existsSync(join(root, 'pipe'))).toBe(false)
+})
+
 test('what cannot be stored is not removed: the restore refuses and changes nothing', async () => {
   const { root, workspace, capture } = setup(tree({ ok: file('ok') }))
   const { manifest } = await capture('**')

@@ -287,7 +287,8 @@ const NEVER_SETTLED = (): number => Number.NEGATIVE_INFINITY
 
 const sideOf = ({ tree, trees }: Scan): ScopeTree => ({ tree, load: async id => trees.get(id)! })
 
-const leftIn = ({ left }: Scan): readonly Left[] => left.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+const leftIn = ({ left, special }: Scan): readonly Left[] =>
+  [...left, ...special].sort((a, b) => (a.path < b.path ? -1 : 1))
 
 /** Paths in which two trees may differ, on both sides. Directories with the same tree are not entered. */
 async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
