@@ -225,8 +225,12 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Compla
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
 function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
-  const same = tasks.flatMap((task, index) => (task.id === name ? [index] : []))
-  if (same.length > 0) return [same.find(index => isMeant(tasks[index]!, fault)) ?? same.at(-1)!]
+  const last = tasks.findLastIndex(task => task.id === name)
+  if (last !== -1) {
+    const isOther = fault?.key !== undefined && fault.key !== 'id' && !isMeant(tasks[last]!, fault)
+    const first = isOther ? tasks.findIndex(task => task.id === name && isMeant(task, fault)) : -1
+    return [first === -1 ? last : first]
+  }
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
     if (!name.startsWith(`${id}/`)) continue
     const rest = name.slice(id.length + 1)
@@ -239,12 +243,11 @@ function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: Definit
 }
 
 /** Of several tasks with one name: does this one hold what the fault is about? */
-function isMeant(task: TaskDefinition, { key, at = [], message }: Partial<DefinitionFault> = {}): boolean {
-  if (key === undefined || key === 'id') return false
+function isMeant(task: TaskDefinition, { key = '', at = [], message }: DefinitionFault): boolean {
   let value: unknown = task
   for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
   if (typeof value !== 'string') return value !== undefined
-  return [value, at.at(-1)].some(word => message?.includes(`'${word}'`) === true)
+  return [value, at.at(-1)].some(word => message.includes(`'${word}'`))
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */
