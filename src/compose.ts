@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -26,6 +26,7 @@ import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
 import type { Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/make-folder.ts'
+import { shellWord } from './safety/terminal.ts'
 import { thisHost } from './stores/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
 import type { Git } from './workspace/git/git.ts'
@@ -94,7 +95,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
   if (!existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
-    throw new NoState(`there is no Planfold state at ${stateDir}`)
+    const inside = join(stateDir, '.planfold')
+    const near = existsSync(join(inside, 'planfold.db')) ? `; there is one at ${inside}` : ''
+    throw new NoState(`there is no Planfold state at ${stateDir}${near}`)
   }
   if (!reading) makeStateDir(stateDir)
   const clock = systemClock
@@ -245,19 +248,31 @@ export function locate(options: Pick<ComposeOptions, 'cwd' | 'environment' | 'di
   return { root: stateDir.endsWith('/.planfold') ? dirname(stateDir) : base, stateDir }
 }
 
-/** Private to its owner, and ignored by git through a file of its own. */
+/** Private to its owner, and ignored by git through a file of its own. Never a folder with other people's files in it. */
 function makeStateDir(stateDir: string): void {
+  const isOurs = stateDir.endsWith('/.planfold') || existsSync(join(stateDir, 'planfold.db'))
+  if (!isOurs && isFolder(stateDir) && readdirSync(stateDir).some(name => !OWN_FOLDERS.has(name)))
+    throw new BadConfiguration(
+      `${stateDir} holds other files, so it cannot be the folder for Planfold's state`,
+      `--dir names the state folder itself; of a project in that folder it is: --dir ${shellWord(join(stateDir, '.planfold'))}`,
+    )
   makeFolder(stateDir, 0o700)
   const ignore = join(stateDir, '.gitignore')
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
 }
+
+/** What may stand in a state folder before there is a store. */
+const OWN_FOLDERS: ReadonlySet<string> = new Set(['.gitignore', 'templates', 'sessions', 'codes', 'server', 'scratch'])
 
 /** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
 function toldActor({ as, environment }: ComposeOptions): Actor | undefined {
   const told = as ?? environment.PLANFOLD_AS
   if (told === undefined || isActor(told)) return told
   const from = as === undefined ? 'PLANFOLD_AS' : '--as'
-  throw new BadConfiguration(`${JSON.stringify(told)} (${from}) cannot be the name of who acts`)
+  throw new BadConfiguration(
+    `${JSON.stringify(told)} (${from}) cannot be the name of who acts`,
+    'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen',
+  )
 }
 
 /** Git's user.email, else the user of the operating system. Recorded on every entry. */
@@ -269,8 +284,12 @@ async function whoActs(environment: Environment, root: string): Promise<Actor> {
 /** Known by its name to whoever prints it. */
 class BadConfiguration extends Error {
   override readonly name = 'BadConfiguration'
-  readonly hint =
-    'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen'
+  readonly hint: string
+
+  constructor(message: string, hint: string) {
+    super(message)
+    this.hint = hint
+  }
 }
 
 async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {

@@ -75,3 +75,13 @@ it('says what is wrong with a word that means several places or none', async () 
   expect(say('good-one')).toMatchObject({ checkpoint: { name: 'good-one' } })
   expect(say('2')).toMatchObject({ version: 2 })
 })
+
+it('a task that a rollback opened and an undo brought back ended where its own work ended', async () => {
+  expect(await rolledBack('before:build').catch(() => 'gone')).toBe('gone')
+  const undone = await place.submit({ type: 'undo' })
+  if (!undone.ok) throw new Error(undone.refusal.message)
+  await place.drive()
+  expect(await out()).toBe('built\npacked\nshipped\n')
+  expect(await rolledBack('build')).toBe('built\n')
+  expect(await place.statuses()).toMatchObject({ build: 'completed', pack: 'ready' })
+})

@@ -83,9 +83,11 @@ function movesOf(entries: readonly Entry[], name: string) {
       if (task === undefined || task.visit !== visit || begun === null) begun = version
       visit = task?.visit ?? 0
     }
-    if (!events.some(event => event.type === 'rollback.finished' || tasksOf(event).includes(name as TaskName))) continue
+    const isOwn = events.some(event => tasksOf(event).includes(name as TaskName))
+    if (!isOwn && !events.some(event => event.type === 'rollback.finished')) continue
     const hasEnded = task !== undefined && ENDED.has(task.status)
-    if (hasEnded && !hadEnded) ended = version
+    // An undo brings back that it had ended; it ended where its own work did.
+    if (hasEnded && !hadEnded && (isOwn || ended === null)) ended = version
     hadEnded = hasEnded
   }
   return { begun, ended, isKnown: state.tasks.has(name as TaskName), tasks: [...state.tasks.keys()] }

@@ -52,7 +52,7 @@ function* misplaced(plan: PlanDocument): Generator<Complaint> {
     yield {
       path,
       message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
-      hint: "it works in title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
+      hint: "it works in a task's title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
       within: { text: '${{', offset: 0 },
     }
   }

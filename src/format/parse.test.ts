@@ -302,7 +302,7 @@ describe('what is wrong is told in place, with what to do', () => {
       '',
     ].join('\n')
     expect(complaints(text)).toEqual([
-      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in title, /),
+      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in a task's title, /),
       expect.stringMatching(/^7:14 nothing is put in for .* in 'write'/),
       "8:11 'when' is an expression already (leave out '${{' and '}}')",
       expect.stringMatching(/^10:15 nothing is put in for .* in 'accept'/),

@@ -101,3 +101,14 @@ describe('bad input', () => {
     expect(await here.files()).toEqual(['plan.yaml'])
   })
 })
+
+describe('--dir', () => {
+  it('that names a project instead of its state folder is refused, and nothing is written into it', async () => {
+    const before = await here.files()
+    const said = await here.planfold('--dir', '.', 'init')
+    expect(said.exit).toBe(2)
+    expect(said.stderr).toContain(`--dir ${here.folder}/.planfold`)
+    expect(await here.files()).toEqual(before)
+    expect(before).not.toContain('.gitignore')
+  })
+})

@@ -3,6 +3,7 @@
 
 import type { Composed } from '../../compose.ts'
 import { pauseSession } from '../../operations/session-plans.ts'
+import { shellWord } from '../../safety/terminal.ts'
 import { answer, remark } from '../answer.ts'
 import { type Context, withState } from '../context.ts'
 import { EXIT } from '../exit.ts'
@@ -43,7 +44,7 @@ async function pauseAll(
   answer(context, { session, paused, refused }, () =>
     paused.length === 0
       ? `no plan of session '${session}' is under way`
-      : `paused: ${paused.map(({ name }) => name).join(', ')}; go on with: planfold resume --session ${session}`,
+      : `paused: ${paused.map(({ name }) => name).join(', ')}; go on with: planfold resume --session ${shellWord(session)}`,
   )
   for (const { name, refusal } of refused) remark(context, `${name}: ${refusal.message}`)
   return refused.length === 0 ? EXIT.done : EXIT.refused

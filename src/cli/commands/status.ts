@@ -4,6 +4,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { Engine, Halt } from '../../engine/engine.ts'
 import { activePlan } from '../../operations/session-plans.ts'
+import { shellWord } from '../../safety/terminal.ts'
 import type { Holder } from '../../stores/store.ts'
 import { answer } from '../answer.ts'
 import { brief } from '../brief.ts'
@@ -67,7 +68,7 @@ async function activeOf(engine: Engine, session: string, word: string | undefine
   if (active !== null) return active.name
   throw notFound(
     `no plan of session '${session}' is under way or waits to be started`,
-    `those that have ended: planfold list --session ${session}`,
+    `those that have ended: planfold list --session ${shellWord(session)}`,
   )
 }
 

@@ -7,7 +7,8 @@ import { resume } from './resume.ts'
 import { run } from './run.ts'
 import { serveStore } from './serve.ts'
 
-const WARNING = /^warning: OTEL_EXPORTER_OTLP_ENDPOINT is no http address[^\n]*$/gm
+/** A line of its own, or in the log of the service, where every line is JSON. */
+const WARNING = /^(?:warning: |\{.*"msg":")OTEL_EXPORTER_OTLP_ENDPOINT is no http address[^\n]*$/gm
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }
 
 let place: Awaited<ReturnType<typeof newPlace>>
@@ -25,7 +26,7 @@ const stopping = (context: Context): Context => ({
     return () => {}
   },
 })
-const SERVE = { port: 0, host: '127.0.0.1', auth: true, logLevel: 'silent', drive: false, maxPlans: 1 } as const
+const SERVE = { port: 0, host: '127.0.0.1', auth: true, logLevel: 'warn', drive: false, maxPlans: 1 } as const
 
 test.each([
   ['run', (context: Context) => run(context, 'p.yaml', { start: true })],
