@@ -66,3 +66,31 @@ test('who waits for a plan that has ended is told so', async () => {
     refusal: { code: 'illegal-transition' },
   })
 })
+
+test('who waits for all plans passes over one that is paused', async () => {
+  const { begin, engine, bo } = await scene()
+  const id = await begin(plan('paused', external('a')))
+  await engine.submit(id, { type: 'pause' }, ANA)
+  expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+  const waiting = claimWhenReady(bo, {}, new AbortController().signal)
+  await begin(plan('later', external('b')))
+  expect(held(await waiting)).toBe('later/b')
+  const resumed = claimWhenReady(bo, {}, new AbortController().signal)
+  await engine.submit(id, { type: 'resume' }, ANA)
+  expect(held(await resumed)).toBe('paused/a')
+})
+
+test('who waits for all plans passes over one that has had all of its attempts', async () => {
+  const { begin, bo } = await scene()
+  const worn = plan('worn', external('a'), external('b'))
+  const id = await begin({ ...worn, policy: { limits: { attempts: 1 } } })
+  expect(held(await claimTask(bo, {}))).toBe('worn/a')
+  expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'limit' } })
+  expect(await claimWhenReady(bo, { plan: id }, new AbortController().signal)).toMatchObject({
+    ok: false,
+    refusal: { code: 'limit' },
+  })
+  const waiting = claimWhenReady(bo, {}, new AbortController().signal)
+  await begin(plan('later', external('c')))
+  expect(held(await waiting)).toBe('later/c')
+})

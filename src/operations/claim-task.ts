@@ -25,6 +25,9 @@ export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Pr
   }
   let refused: Submitted | null = null
   for (const plan of await plansWithWork(engine)) {
+    // `next` also lists what is ready in a plan that is paused.
+    const status = (await engine.ask({ type: 'summary', plan }))?.status
+    if (status !== 'active' && status !== 'blocked') continue
     const found = await engine.ask({ type: 'next', plan })
     for (const { name, action, assignee } of found?.ready ?? []) {
       if (action !== 'external' || (assignee !== null && assignee !== actor)) continue
@@ -41,10 +44,11 @@ export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Pr
 /** The same, as soon as there is something to claim; null when `signal` fires before. */
 export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {
   const { engine } = room
+  const waits = ask.plan === undefined ? WAITS_FOR_ANY : WAITS
   for (;;) {
     const after = await engine.ask({ type: 'position' })
     const claimed = await claimTask(room, ask)
-    if (claimed.ok || !WAITS.has(claimed.refusal.code)) return claimed
+    if (claimed.ok || !waits.has(claimed.refusal.code)) return claimed
     if (signal.aborted) return null
     const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
     // Whatever is written next may have made something ready.
@@ -55,6 +59,15 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
 
 /** It may be different in a moment. */
 const WAITS: ReadonlySet<string> = new Set(['not-ready', 'conflict'])
+
+/** What one plan refuses for reasons of its own, for instance at its limit of attempts, ends no wait for all plans. */
+const WAITS_FOR_ANY: ReadonlySet<string> = new Set([
+  ...WAITS,
+  'illegal-transition',
+  'limit',
+  'not-found',
+  'unknown-reference',
+])
 
 /** A claim that lapses and a retry that is due are written down by nobody before somebody looks. */
 const LOOK_MS = 5_000
