@@ -50,9 +50,12 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
     const claimed = await claimTask(room, ask)
     if (claimed.ok || !waits.has(claimed.refusal.code)) return claimed
     if (signal.aborted) return null
+    const lookedAt = performance.now()
     const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
     // Whatever is written next may have made something ready.
     for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
+    // Much may be written at once, in any plan: one look answers all of it.
+    await pause(lookedAt + LOOK_GAP_MS - performance.now(), signal)
     if (signal.aborted) return null
   }
 }
@@ -71,6 +74,23 @@ const WAITS_FOR_ANY: ReadonlySet<string> = new Set([
 
 /** A claim that lapses and a retry that is due are written down by nobody before somebody looks. */
 const LOOK_MS = 5_000
+
+/** Between the end of a look and the next one, however much is written. */
+const LOOK_GAP_MS = 200
+
+/** Ends early when `signal` fires. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return
+  await new Promise<void>(resolve => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
 
 const planOf = ({ plan }: ClaimAsk): { readonly plan?: PlanId } => (plan === undefined ? {} : { plan })
 
