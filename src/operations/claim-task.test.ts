@@ -1,10 +1,10 @@
 // Claiming across all plans, now or as soon as there is something.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Actor } from '../domain/id.ts'
 import { setup } from '../engine/rooms.fixture.ts'
 import { external, plan, task } from '../testing/index.ts'
-import { claimTask, claimWhenReady } from './claim-task.ts'
+import { type ClaimRoom, claimTask, claimWhenReady } from './claim-task.ts'
 
 const ANA = 'ana' as Actor
 const BO = 'bo' as Actor
@@ -65,4 +65,69 @@ test('who waits for a plan that has ended is told so', async () => {
     ok: false,
     refusal: { code: 'illegal-transition' },
   })
+})
+
+test('who waits for all plans passes over one that is paused', async () => {
+  const { begin, engine, bo } = await scene()
+  const id = await begin(plan('paused', external('a')))
+  await engine.submit(id, { type: 'pause' }, ANA)
+  expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+  const waiting = claimWhenReady(bo, {}, new AbortController().signal)
+  await begin(plan('later', external('b')))
+  expect(held(await waiting)).toBe('later/b')
+  const resumed = claimWhenReady(bo, {}, new AbortController().signal)
+  await engine.submit(id, { type: 'resume' }, ANA)
+  expect(held(await resumed)).toBe('paused/a')
+})
+
+test('who waits for all plans passes over one that has had all of its attempts', async () => {
+  const { begin, bo } = await scene()
+  const worn = plan('worn', external('a'), external('b'))
+  const id = await begin({ ...worn, policy: { limits: { attempts: 1 } } })
+  expect(held(await claimTask(bo, {}))).toBe('worn/a')
+  expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'limit' } })
+  expect(await claimWhenReady(bo, { plan: id }, new AbortController().signal)).toMatchObject({
+    ok: false,
+    refusal: { code: 'limit' },
+  })
+  const waiting = claimWhenReady(bo, {}, new AbortController().signal)
+  await begin(plan('later', external('c')))
+  expect(held(await waiting)).toBe('later/c')
+})
+
+test('who waits looks at once when something is written after a quiet time, and rarely while much is written', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let looks = 0
+  let write = () => {}
+  const engine = {
+    ask: async ({ type }: { type: string }) => {
+      if (type === 'position') looks++
+      return type === 'position' ? 0 : { items: [], next: null }
+    },
+    async *watch() {
+      await new Promise<void>(done => {
+        write = done
+      })
+      yield {}
+    },
+  } as unknown as ClaimRoom['engine']
+  const stop = new AbortController()
+  const none = claimWhenReady({ engine, actor: BO }, {}, stop.signal)
+  await vi.advanceTimersByTimeAsync(1_000)
+  write()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(looks).toBe(2)
+  for (let ms = 0; ms < 1_000; ms += 10) {
+    write()
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  expect(looks).toBe(2 + 5)
+  // Told to stop between two looks, it stops, and leaves no timer behind.
+  write()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(vi.getTimerCount()).toBe(1)
+  stop.abort()
+  expect(await none).toBeNull()
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -25,6 +25,9 @@ export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Pr
   }
   let refused: Submitted | null = null
   for (const plan of await plansWithWork(engine)) {
+    // `next` also lists what is ready in a plan that is paused.
+    const status = (await engine.ask({ type: 'summary', plan }))?.status
+    if (status !== 'active' && status !== 'blocked') continue
     const found = await engine.ask({ type: 'next', plan })
     for (const { name, action, assignee } of found?.ready ?? []) {
       if (action !== 'external' || (assignee !== null && assignee !== actor)) continue
@@ -41,14 +44,18 @@ export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Pr
 /** The same, as soon as there is something to claim; null when `signal` fires before. */
 export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {
   const { engine } = room
+  const waits = ask.plan === undefined ? WAITS_FOR_ANY : WAITS
   for (;;) {
     const after = await engine.ask({ type: 'position' })
     const claimed = await claimTask(room, ask)
-    if (claimed.ok || !WAITS.has(claimed.refusal.code)) return claimed
+    if (claimed.ok || !waits.has(claimed.refusal.code)) return claimed
     if (signal.aborted) return null
+    const lookedAt = performance.now()
     const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
     // Whatever is written next may have made something ready.
     for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
+    // Much may be written at once, in any plan: one look answers all of it.
+    await pause(lookedAt + LOOK_GAP_MS - performance.now(), signal)
     if (signal.aborted) return null
   }
 }
@@ -56,8 +63,34 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
 /** It may be different in a moment. */
 const WAITS: ReadonlySet<string> = new Set(['not-ready', 'conflict'])
 
+/** What one plan refuses for reasons of its own, for instance at its limit of attempts, ends no wait for all plans. */
+const WAITS_FOR_ANY: ReadonlySet<string> = new Set([
+  ...WAITS,
+  'illegal-transition',
+  'limit',
+  'not-found',
+  'unknown-reference',
+])
+
 /** A claim that lapses and a retry that is due are written down by nobody before somebody looks. */
 const LOOK_MS = 5_000
+
+/** Between the end of a look and the next one, however much is written. */
+const LOOK_GAP_MS = 200
+
+/** Ends early when `signal` fires. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return
+  await new Promise<void>(resolve => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
 
 const planOf = ({ plan }: ClaimAsk): { readonly plan?: PlanId } => (plan === undefined ? {} : { plan })
 

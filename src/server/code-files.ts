@@ -54,11 +54,16 @@ async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, 
   await makeSecretFolder(serverFolder(stateDir))
   const folder = folderOf(stateDir, kind)
   await makeSecretFolder(folder)
-  const names = readdirSync(folder)
-  for (const name of names) {
-    const known = names.length > HELD_MAX ? null : readFile(join(folder, name))
-    if (known === null || known.until <= now) unlinkQuietly(join(folder, name))
+  const lasting: { readonly path: string; readonly until: number }[] = []
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    const known = readFile(path)
+    if (known === null || known.until <= now) unlinkQuietly(path)
+    else lasting.push({ path, until: known.until })
   }
+  // With the new one there are no more than may be; those that end first make room.
+  const surplus = Math.max(0, lasting.length + 1 - HELD_MAX)
+  for (const { path } of lasting.sort((a, b) => a.until - b.until).slice(0, surplus)) unlinkQuietly(path)
   await makeSecretFile(join(folder, hash), `${JSON.stringify(held)}\n`)
 }
 

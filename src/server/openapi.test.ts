@@ -184,6 +184,9 @@ describe('the OpenAPI document', () => {
     expect([made.headers.get('location'), tag]).toEqual([`/plans/${shown.body.id}`, made.headers.get('etag')])
     expect((await service.ask('GET', '/plans/tagged', undefined, { 'if-none-match': tag })).status).toBe(304)
     expect((await service.ask('GET', '/plans/tagged', undefined, { 'if-none-match': '"0"' })).status).toBe(200)
+    // What changes something is answered with its body, whatever the caller knows.
+    const changed = await service.ask('PATCH', '/plans/tagged', { title: 'New' }, { 'if-none-match': '*' })
+    expect([changed.status, changed.body?.title]).toEqual([200, 'New'])
   })
 
   test('every query is a list of parameters', () => {

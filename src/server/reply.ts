@@ -22,7 +22,7 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
   const { status, body, location, headers, raw } = reply
   const whole = raw?.data ?? (body === undefined ? undefined : JSON.stringify(body))
   const tag = tagOf(request, reply, whole)
-  const isKnown = tag !== undefined && status === 200 && isAmong(tag, request.headers['if-none-match'])
+  const isKnown = tag !== undefined && isShown(request, reply) && isAmong(tag, request.headers['if-none-match'])
   const data = isKnown ? undefined : whole
   const type = raw?.type ?? JSON_TYPE
   if (headers === undefined && data !== undefined) {
@@ -42,13 +42,16 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
  * The version, by which `If-Match` knows what was seen; and of what is shown to somebody who may ask again, also what is in it: a
  * body may tell of more than the version counts, for instance of the plans of a goal.
  */
-function tagOf({ method }: IncomingMessage, reply: Reply, data: Uint8Array | string | undefined): string | undefined {
-  const { version, status, isVersioned = false } = reply
+function tagOf(request: IncomingMessage, reply: Reply, data: Uint8Array | string | undefined): string | undefined {
+  const { version, isVersioned = false } = reply
   if (version === undefined) return undefined
-  const isShown = status === 200 && (method === 'GET' || method === 'HEAD')
-  if (!isShown || isVersioned || data === undefined) return `"${version}"`
+  if (!isShown(request, reply) || isVersioned || data === undefined) return `"${version}"`
   return `"${version}-${hash('sha256', data, 'base64url').slice(0, 16)}"`
 }
+
+/** Only what is shown can be known already: whoever changed something is told how it is now. */
+const isShown = ({ method }: IncomingMessage, { status }: Reply): boolean =>
+  status === 200 && (method === 'GET' || method === 'HEAD')
 
 /** `*`, or a list of tags; whether they are weak makes no difference here (RFC 9110, 13.1.2). */
 function isAmong(tag: string, header: string | undefined): boolean {

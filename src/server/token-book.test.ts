@@ -204,6 +204,22 @@ describe('codes made elsewhere', () => {
     await keepCode(stateDir, newCode(randomBytes), { token: sha256Of('x'), until: 30 }, 20)
     expect(readdirSync(join(stateDir, 'server/codes'))).toHaveLength(1)
   })
+
+  test('of more than a thousand, those that end first go, and the others stay', async () => {
+    const token = sha256Of('x')
+    await keepCode(stateDir, 'first', { token, until: 5_000 }, 5)
+    const folder = join(stateDir, 'server/codes')
+    const put = (name: string, until: number) =>
+      writeFileSync(join(folder, codeHash(name)), JSON.stringify({ token, until }), { mode: 0o600 })
+    put('over', 4)
+    for (let at = 0; at < 1_001; at++) put(`code-${at}`, 1_000 + at)
+    await keepCode(stateDir, 'last', { token, until: 10 }, 5)
+    const left = new Set(readdirSync(folder))
+    expect(left.size).toBe(1_000)
+    const isLeft = (name: string) => left.has(codeHash(name))
+    expect(['over', 'code-0', 'code-2'].filter(isLeft)).toEqual([])
+    expect(['first', 'code-3', 'code-1000', 'last'].filter(isLeft)).toHaveLength(4)
+  })
 })
 
 describe('services that run', () => {

@@ -13,7 +13,7 @@ import { isMap, Source } from '../dialects/source.ts'
 import { stepList } from '../dialects/step-list.ts'
 import { todoPlan } from '../dialects/todo-plan.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../parse.ts'
-import { asLiteral } from '../template.ts'
+import { asLiteral, fromLiteral } from '../template.ts'
 import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'
 import type { NewTask } from './tasks.ts'
 import type { Fault } from './wire.ts'
@@ -174,7 +174,21 @@ export function taskFromStore(
 }
 
 /** Data that looks like an expression of ours is data all the same: whoever claims the task gets it as it was sent. */
-export const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
+const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
+
+/** The same for inputs that are there already: a text that is sent back as it was shown stays what it is, an expression or data. */
+export const changedInputs = (data: JsonObject, before: JsonObject): JsonObject =>
+  changedValue(data, before) as JsonObject
+
+function changedValue(value: Json, before: Json | undefined): Json {
+  if (typeof value === 'string')
+    return typeof before === 'string' && fromLiteral(before) === value ? before : asLiteral(value)
+  if (value === null || typeof value !== 'object') return value
+  const known = (before !== null && typeof before === 'object' ? before : {}) as JsonObject
+  const at = (key: string): Json | undefined => (Object.hasOwn(known, key) ? known[key] : undefined)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => changedValue(item, at(`${index}`)))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, changedValue(item, at(key))]))
+}
 
 function firstWords([first]: readonly Json[]): string | null {
   if (typeof first === 'string') return first

@@ -154,6 +154,31 @@ describe('a whole body that is sent back', () => {
     await same('b')
   })
 
+  test('of a task with one input changed leaves the expressions in the others as they are', async () => {
+    const [from, text] = ['${{ tasks.a.outputs.y }}', '$${{ no expression }}']
+    const inputs = { from, text, n: 1, deep: { from, list: [from, 1] } }
+    const { id } = await make([
+      { id: 'a', outputs: { y: { report: true } } },
+      { id: 'b', needs: ['a'], inputs },
+    ])
+    const got = await task(id, 'b')
+    expect(got.input_data).toEqual({ ...inputs, text: '${{ no expression }}' })
+    // In another order, as some clients keep the keys of a map.
+    const { deep, ...others } = got.input_data
+    const wanted = { deep: { list: [from, 2, from], from }, ...others, n: 2, new: from }
+    const put = await ask('PATCH', `/tasks/${id}:b`, { ...got, input_data: wanted })
+    expect([put.status, put.body.input_data]).toEqual([200, wanted])
+    const current = await service.composed.engine.ask({ type: 'definition', plan: id })
+    const literal = `$${from}`
+    expect(current?.definition.tasks[1]?.inputs).toEqual({
+      from,
+      text,
+      n: 2,
+      deep: { from, list: [from, 2, literal] },
+      new: literal,
+    })
+  })
+
   test('of a plan says nothing new; where it stands is not nailed down by it', async () => {
     const { id } = await make([{ id: 'a' }, { id: 'b' }])
     const got = await ask('GET', `/plans/${id}`)

@@ -82,7 +82,9 @@ export const planRoutes = [
       if (isProblem(found)) return found
       if (call.query.as !== undefined) return await printPlan(call, found.plan, call.query.as)
       const shown = await showPlan(call, found.plan)
-      return shown === null ? notFound('the plan has gone') : asText(shown.text, shown.version)
+      if (shown === null) return notFound('the plan has gone')
+      // Another plan of the session may have the same version, so the tag needs more than that.
+      return 'session' in found ? ok(shown.body, shown.version) : asText(shown.text, shown.version)
     },
   }),
   route({
@@ -114,11 +116,15 @@ export const planRoutes = [
 ]
 
 /** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
-async function planOrActive(call: Call<unknown>, reference: string): Promise<FoundPlan | Problem> {
+async function planOrActive(call: Call<unknown>, reference: string): Promise<FoundPlan | FoundBySession | Problem> {
   const found = await findPlan(call, reference)
   if (!isProblem(found) || !isSessionInScope(call, reference)) return found
   const active = await activePlan(call.rooms.engine, reference)
-  return active === null ? found : { plan: active.id, name: active.name }
+  return active === null ? found : { plan: active.id, name: active.name, session: reference }
+}
+
+interface FoundBySession extends FoundPlan {
+  readonly session: string
 }
 
 type MakeCall = Call<wire.MakeQuery, unknown>

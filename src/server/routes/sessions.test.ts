@@ -92,6 +92,18 @@ describe('the active plan of a session', () => {
     expect((await service.ask('GET', '/plans/desk')).body.session_id).toBeNull()
   })
 
+  test('has a tag of its own: another plan of the same version is shown to whoever knows the one before', async () => {
+    const begin = (name: string) =>
+      service.ask('POST', '/sessions/table/plans', { document: document(name), auto_execute: true })
+    await begin('table-1')
+    const seen = await service.ask('GET', '/plans/table')
+    const known = { 'if-none-match': seen.headers.get('etag')! }
+    expect((await service.ask('GET', '/plans/table', undefined, known)).status).toBe(304)
+    await begin('table-2')
+    const now = await service.ask('GET', '/plans/table', undefined, known)
+    expect([now.status, now.body?.name, now.body?.version]).toEqual([200, 'table-2', seen.body.version])
+  })
+
   test('is paused and resumed with all others of the session; drafts and other sessions stay as they are', async () => {
     await make('desk-3', true)
     await service.ask('POST', '/sessions/elsewhere/plans', { document: document('not-here'), auto_execute: true })

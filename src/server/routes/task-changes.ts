@@ -4,7 +4,7 @@ import type { Evaluation } from '../../domain/client-event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
-import { inputsOf } from '../../format/wire/from-store.ts'
+import { changedInputs } from '../../format/wire/from-store.ts'
 import { taskWord } from '../../format/wire/store-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Call } from '../call.ts'
@@ -199,11 +199,12 @@ async function changesOf(
   } as JsonObject
   const before = definition.extra ?? {}
   const isOther = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
+  const inputs = input_data == null ? null : changedInputs(input_data as JsonObject, definition.inputs ?? {})
   const set = {
     ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
     ...given({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
-    ...(input_data === undefined ? {} : { inputs: input_data === null ? null : inputsOf(input_data as JsonObject) }),
+    ...(input_data === undefined ? {} : { inputs }),
   }
   return { set, extra: isOther ? extra : {} }
 }
