@@ -29,7 +29,7 @@ export async function goOn(
   expect(end.parked[0]!.asks.evidence).toMatchObject({
     effect: 'unsafe',
     startedAt: expect.any(Number),
-    reason: expect.stringContaining('owner'),
+    reason: 'the process running it died',
   })
   const happened = recorder.effects(end.plan).some(({ name }) => name === 'ship')
   const decided = await ground.drive({ CRASH_VERDICT: happened ? 'done' : 'again' }).end()
