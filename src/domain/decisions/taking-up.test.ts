@@ -192,6 +192,27 @@ describe('work that may not happen twice', () => {
     expect(visits(journal)).toEqual({ a: 2, mail: 1, c: 2 })
   })
 
+  it('is asked about when only the files it wrote were taken back', () => {
+    const rollback: PlanOptions = { policy: { onFailure: 'rollback' } }
+    const wrote = (): Result => succeeded({ wrote: { changes: numberedSha(7), paths: 1 } as never })
+    const back = plan('p', task('deploy'), pure('c', { needs: ['deploy'] }), rollback)
+    const asked = failedPlan(back, ['c'], wrote)
+    expect(asked.state.setBack).toBe(true)
+    expect(refusalOf(asked, goOn(back, 1))).toMatchObject({ code: 'not-ready', allowed: ['keep-done', 'repeat'] })
+    expect(asked.submit({ type: 'retry', task: name('c') })).toMatchObject({
+      ok: false,
+      refusal: { allowed: ['repeat'], hint: expect.stringContaining('planfold retry p c --repeat') },
+    })
+    asked.must(goOn(back, 1, 'keep'))
+    expect(visits(asked)).toEqual({ deploy: 1, c: 2 })
+    const repeated = failedPlan(back, ['c'], wrote)
+    repeated.must(goOn(back, 1, 'repeat'))
+    expect(visits(repeated)).toEqual({ deploy: 2, c: 2 })
+    const retried = failedPlan(back, ['c'], wrote)
+    retried.must({ type: 'retry', task: name('c'), repeat: true })
+    expect(visits(retried)).toEqual({ deploy: 2, c: 2 })
+  })
+
   it('is repeated without a word when the revision declares that this is harmless', () => {
     const journal = failedPlan(before, ['c'])
     const safe = plan('p', mail({ ...says('send', 'more'), effect: 'idempotent' }), pure('c', { needs: ['mail'] }))

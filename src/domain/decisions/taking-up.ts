@@ -80,10 +80,10 @@ function runsAgain(
   const roots = [...new Set([...undone, ...changed])]
     .map(task => task.definition.id)
     .filter(name => written.get(name) !== undefined && written.get(name)?.action.type !== 'verify')
-  const isUndone = new Set(undone.map(task => task.definition.id))
   const unsafe = [...closureOf(written, roots)].filter(name => {
     const task = state.tasks.get(name)
-    if (task === undefined || isUndone.has(name) || !happensTwice(state, task)) return false
+    // Files that were taken back do not undo an effect; only a compensation does.
+    if (task === undefined || !happensTwice(state, task)) return false
     // Whoever declares another class answers for it.
     return effectOf(definition, written.get(name)!) === 'unsafe'
   })
