@@ -277,6 +277,24 @@ describe('an output file that is gone when the plan is taken up', () => {
     expect(journal.statuses()).toEqual({ make: 'ready', wait: 'pending' })
   })
 
+  it('is made again only when no files of what needs it are still to be set back', () => {
+    const journal = new Journal()
+    const use = task('use', { needs: ['make'], write: ['src/**'], network: [] })
+    journal.must(create(plan('p', pure('make', { outputs }), use, gate('wait', { needs: ['use'] }), REMAKE)))
+    journal.must({ type: 'start', rules: 4 })
+    journal.turn()
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    journal.prepare('use', { preimage: numberedSha(5) })
+    journal.must(recover())
+    const found = recover({ ...lost, what: 'missing' })
+    expect(journal.must(found).map(({ type }) => type)).toEqual(['outputs.checked'])
+    expect(journal.state.tasks.get(name('use'))).toMatchObject({ visit: 1, prepared: { preimage: numberedSha(5) } })
+    journal.prepare('use', { preimage: numberedSha(5) })
+    journal.succeed('use')
+    journal.must(found)
+    expect(visits(journal)).toEqual({ make: 2, use: 2, wait: 2 })
+  })
+
   it('is only told when somebody changed it, when making it again is unsafe, or when it is of an earlier visit', () => {
     const changed = underWay({ effect: 'pure' }, REMAKE)
     changed.must(recover({ ...lost, what: 'changed' }))
