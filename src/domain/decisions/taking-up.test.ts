@@ -295,6 +295,21 @@ describe('an output file that is gone when the plan is taken up', () => {
     expect(visits(journal)).toEqual({ make: 2, use: 2, wait: 2 })
   })
 
+  it('is only told when somebody changed an output of a task that would run again with it', () => {
+    const journal = new Journal()
+    const print = pure('print', { needs: ['make'], outputs: { page: { from: 'file', file: 'page.html' } } })
+    journal.must(create(plan('p', pure('make', { outputs }), print, gate('wait', { needs: ['print'] }), REMAKE)))
+    journal.must({ type: 'start' })
+    journal.turn()
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    journal.succeed('print', { outputs: { page: { artifact: numberedSha(8) } } })
+    const edited = { task: name('print'), visit: 1, output: 'page', file: 'page.html', what: 'changed' } as const
+    journal.must(recover({ ...lost, what: 'missing' }, edited))
+    expect(visits(journal)).toEqual({ make: 1, print: 1, wait: 1 })
+    journal.must(recover({ ...lost, what: 'missing' }))
+    expect(visits(journal)).toEqual({ make: 2, print: 2, wait: 2 })
+  })
+
   it('is only told when somebody changed it, when making it again is unsafe, or when it is of an earlier visit', () => {
     const changed = underWay({ effect: 'pure' }, REMAKE)
     changed.must(recover({ ...lost, what: 'changed' }))

@@ -141,8 +141,9 @@ export function goOn(draft: Draft, { roots, stays }: Onward): void {
 
 /**
  * A plan is taken up, and files that completed tasks declared as outputs are not as they were left. It is told once. By policy, what
- * is missing is made again, unless the task would write over another file that somebody has changed, or is unsafe to repeat. A task
- * whose files are still to be set back keeps its visit, because only that visit knows how they were; the making waits until it is over.
+ * is missing is made again, unless the task, or one that runs again with it, would write over another file that somebody has changed,
+ * or is unsafe to repeat. A task whose files are still to be set back keeps its visit, because only that visit knows how they were;
+ * the making waits until it is over.
  */
 export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
   const { state } = draft
@@ -158,10 +159,12 @@ export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
     how => new Set(found.flatMap(({ task, what }) => (what === how ? [task] : []))),
   )
   const again = [...missing!]
-    .flatMap(name => (changed!.has(name) ? [] : (state.tasks.get(name) ?? [])))
+    .flatMap(name => state.tasks.get(name) ?? [])
     .filter(task => {
       const reopened = [task, ...transitiveDependants([task])]
-      return !reopened.some(one => state.holding.has(one) || happensTwice(state, one))
+      return !reopened.some(
+        one => state.holding.has(one) || changed!.has(one.definition.id) || happensTwice(state, one),
+      )
     })
   if (again.length === 0) return
   reopen(draft, again, 'a file it had left is gone')
