@@ -101,6 +101,20 @@ describe('a plan that failed goes on', () => {
     expect(visits(journal)).toEqual({ a: 2, b: 2, x: 1, c: 2 })
   })
 
+  it('so does an external task whose description says something else: that is its work', () => {
+    const external = { action: { type: 'external' } } as const
+    const written = (description: string) =>
+      plan('p', task('a', { ...external, description }), pure('b', { description }), pure('c', { needs: ['a', 'b'] }))
+    const journal = new Journal()
+    journal.must(create(written('write the tests')))
+    journal.must({ type: 'start', rules: 4 })
+    journal.must({ type: 'skip', task: name('a'), reason: 'done by hand' })
+    drive(journal, ['c'])
+    expect(journal.state.status).toBe('failed')
+    journal.must(goOn(written('write the docs'), 2))
+    expect(visits(journal)).toEqual({ a: 2, b: 1, c: 2 })
+  })
+
   it('what was compensated runs again', () => {
     const undo = { compensate: { type: 'run', command: { argv: ['undo'] } } } as const
     const saga = plan('p', task('a', undo), task('b', { needs: ['a'] }))

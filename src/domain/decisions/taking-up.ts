@@ -96,6 +96,8 @@ const BROKEN: ReadonlySet<string> = new Set(['failed', 'abandoned', 'cancelled']
 function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean {
   // What a group or a list is made of is compared part by part.
   if (['group', 'verify', 'items'].includes(next.action.type)) return false
+  // To whoever claims it, the description says what to do.
+  if (next.action.type === 'external' && !same(was.description, next.description)) return true
   return WORK.some(key => !same(was[key], next[key]))
 }
 
