@@ -1,14 +1,15 @@
 // Files that completed tasks declared as outputs: are they still there, and as they were left? What a later task of the plan itself
-// did to them is no loss.
+// did to them is no loss. What an attempt that has not ended may be doing to them is told by nobody yet, so they are passed over.
 
 import { hash } from 'node:crypto'
-import { worksApart } from '../domain/effect.ts'
+import { effectOf, heldScope, worksApart } from '../domain/effect.ts'
 import type { Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { LostOutput } from '../domain/result.ts'
 import { same } from '../domain/same.ts'
-import type { PlanState } from '../domain/state.ts'
+import type { PlanState, TaskState } from '../domain/state.ts'
 import { openGate, type PathGate } from '../safety/path-gate.ts'
+import { inScope, type Patterns } from '../safety/scope.ts'
 import { readOthersChanges } from './footprint.ts'
 import { changesOf, entriesAfter } from './journal-changes.ts'
 import { isGone, roomsOf } from './places.ts'
@@ -25,14 +26,18 @@ export async function lostOutputs(house: Rooms, state: PlanState): Promise<reado
   const gate = await openGate(rooms)
   if (!gate.ok) return []
   const lost: Found[] = []
+  const scopes = openScopes(state)
   try {
     for (const { definition, status, visit, result } of state.order) {
       if (status !== 'completed' || result?.outputs === undefined) continue
       for (const [output, source] of Object.entries(definition.outputs ?? {})) {
         const recorded = result.outputs[output]
         if (source.from !== 'file' || recorded === undefined) continue
-        const found = await look(gate.value, source.file, recorded)
-        if (found !== null) lost.push({ ...found, told: { task: definition.id, visit, output, file: source.file } })
+        const told = { task: definition.id, visit, output, file: source.file }
+        const found = scopes.some(scope => inScope(scope, source.file))
+          ? lostBefore(state, told)
+          : await look(gate.value, source.file, recorded)
+        if (found !== null) lost.push({ ...found, told })
       }
     }
   } finally {
@@ -43,9 +48,33 @@ export async function lostOutputs(house: Rooms, state: PlanState): Promise<reado
 
 interface Found {
   readonly what: LostOutput['what']
-  /** What stands there now; null when nothing does. */
-  readonly sha256: Sha256 | null
+  /** What stands there now; null when nothing does. Absent when nobody looked. */
+  readonly sha256?: Sha256 | null
   readonly told: Omit<LostOutput, 'what'>
+}
+
+/** What attempts may have written that have not ended, or were cut off and not made again: no change set names it yet. */
+function openScopes(state: PlanState): readonly Patterns[] {
+  return state.order.filter(hasBegun).map(({ definition, status }) => {
+    const { type } = definition.action
+    const scope = type === 'external' ? (definition.write ?? []) : heldScope(state.definition, definition)
+    if (scope.length > 0 || status !== 'running' || (type !== 'run' && type !== 'external')) return scope
+    // It declares nothing and is at work: any file may be its doing.
+    return effectOf(state.definition, definition) === 'pure' ? scope : null
+  })
+}
+
+const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
+  attempt > 0 &&
+  (status === 'running' || status === 'ready' || gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits')
+
+/** Told already, and nobody looks now whether it is back. */
+function lostBefore(
+  { lostOutputs: known }: PlanState,
+  { task, visit, output }: Found['told'],
+): Pick<Found, 'what'> | null {
+  const before = known.find(one => one.task === task && one.visit === visit && one.output === output)
+  return before === undefined ? null : { what: before.what }
 }
 
 /** Null when it is as it was left, or cannot be looked at. */
@@ -81,7 +110,7 @@ async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]
     }
   }
   return lost.flatMap(({ what, sha256, told }) => {
-    const isOwn = left.has(told.file) && left.get(told.file) === sha256
+    const isOwn = sha256 !== undefined && left.get(told.file) === sha256
     return isOwn ? [] : [{ ...told, what }]
   })
 }

@@ -187,7 +187,7 @@ async function runAfresh(
   latest: Omit<Found, 'since'>,
   status: PlanStatus | null,
 ): Promise<PlanRun> {
-  if (status === 'cancelled' && ask.again !== true) {
+  if (status !== null && status !== 'completed' && ask.again !== true) {
     const refusal = await refuseTwice(room, latest, status)
     if (refusal !== null) return { how: 'refused', refusal }
   }

@@ -266,10 +266,11 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
       `'${unsafe.definition.id}' comes after '${id}' and is running`,
       'wait for it, or pause the plan first',
     )
-  const unsure = command.repeat === true ? null : refuseRepeat(state, works)
+  const again = withCompensated(draft, works)
+  const unsure = command.repeat === true ? null : refuseRepeat(state, again)
   if (unsure !== null) return unsure
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
-  reopen(draft, withCompensated(draft, works), command.reason ?? 'tried again by hand')
+  reopen(draft, again, command.reason ?? 'tried again by hand')
   redoDone(draft)
   conclude(draft)
   return undefined

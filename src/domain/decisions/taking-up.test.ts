@@ -101,6 +101,20 @@ describe('a plan that failed goes on', () => {
     expect(visits(journal)).toEqual({ a: 2, b: 2, x: 1, c: 2 })
   })
 
+  it('so does an external task whose description says something else: that is its work', () => {
+    const external = { action: { type: 'external' } } as const
+    const written = (description: string) =>
+      plan('p', task('a', { ...external, description }), pure('b', { description }), pure('c', { needs: ['a', 'b'] }))
+    const journal = new Journal()
+    journal.must(create(written('write the tests')))
+    journal.must({ type: 'start', rules: 4 })
+    journal.must({ type: 'skip', task: name('a'), reason: 'done by hand' })
+    drive(journal, ['c'])
+    expect(journal.state.status).toBe('failed')
+    journal.must(goOn(written('write the docs'), 2))
+    expect(visits(journal)).toEqual({ a: 2, b: 1, c: 2 })
+  })
+
   it('what was compensated runs again', () => {
     const undo = { compensate: { type: 'run', command: { argv: ['undo'] } } } as const
     const saga = plan('p', task('a', undo), task('b', { needs: ['a'] }))
@@ -192,6 +206,27 @@ describe('work that may not happen twice', () => {
     expect(visits(journal)).toEqual({ a: 2, mail: 1, c: 2 })
   })
 
+  it('is asked about when only the files it wrote were taken back', () => {
+    const rollback: PlanOptions = { policy: { onFailure: 'rollback' } }
+    const wrote = (): Result => succeeded({ wrote: { changes: numberedSha(7), paths: 1 } as never })
+    const back = plan('p', task('deploy'), pure('c', { needs: ['deploy'] }), rollback)
+    const asked = failedPlan(back, ['c'], wrote)
+    expect(asked.state.setBack).toBe(true)
+    expect(refusalOf(asked, goOn(back, 1))).toMatchObject({ code: 'not-ready', allowed: ['keep-done', 'repeat'] })
+    expect(asked.submit({ type: 'retry', task: name('c') })).toMatchObject({
+      ok: false,
+      refusal: { allowed: ['repeat'], hint: expect.stringContaining('planfold retry p c --repeat') },
+    })
+    asked.must(goOn(back, 1, 'keep'))
+    expect(visits(asked)).toEqual({ deploy: 1, c: 2 })
+    const repeated = failedPlan(back, ['c'], wrote)
+    repeated.must(goOn(back, 1, 'repeat'))
+    expect(visits(repeated)).toEqual({ deploy: 2, c: 2 })
+    const retried = failedPlan(back, ['c'], wrote)
+    retried.must({ type: 'retry', task: name('c'), repeat: true })
+    expect(visits(retried)).toEqual({ deploy: 2, c: 2 })
+  })
+
   it('is repeated without a word when the revision declares that this is harmless', () => {
     const journal = failedPlan(before, ['c'])
     const safe = plan('p', mail({ ...says('send', 'more'), effect: 'idempotent' }), pure('c', { needs: ['mail'] }))
@@ -254,6 +289,39 @@ describe('an output file that is gone when the plan is taken up', () => {
     journal.must(recover({ ...lost, what: 'missing' }))
     expect(visits(journal)).toEqual({ make: 2, wait: 2 })
     expect(journal.statuses()).toEqual({ make: 'ready', wait: 'pending' })
+  })
+
+  it('is made again only when no files of what needs it are still to be set back', () => {
+    const journal = new Journal()
+    const use = task('use', { needs: ['make'], write: ['src/**'], network: [] })
+    journal.must(create(plan('p', pure('make', { outputs }), use, gate('wait', { needs: ['use'] }), REMAKE)))
+    journal.must({ type: 'start', rules: 4 })
+    journal.turn()
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    journal.prepare('use', { preimage: numberedSha(5) })
+    journal.must(recover())
+    const found = recover({ ...lost, what: 'missing' })
+    expect(journal.must(found).map(({ type }) => type)).toEqual(['outputs.checked'])
+    expect(journal.state.tasks.get(name('use'))).toMatchObject({ visit: 1, prepared: { preimage: numberedSha(5) } })
+    journal.prepare('use', { preimage: numberedSha(5) })
+    journal.succeed('use')
+    journal.must(found)
+    expect(visits(journal)).toEqual({ make: 2, use: 2, wait: 2 })
+  })
+
+  it('is only told when somebody changed an output of a task that would run again with it', () => {
+    const journal = new Journal()
+    const print = pure('print', { needs: ['make'], outputs: { page: { from: 'file', file: 'page.html' } } })
+    journal.must(create(plan('p', pure('make', { outputs }), print, gate('wait', { needs: ['print'] }), REMAKE)))
+    journal.must({ type: 'start' })
+    journal.turn()
+    journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    journal.succeed('print', { outputs: { page: { artifact: numberedSha(8) } } })
+    const edited = { task: name('print'), visit: 1, output: 'page', file: 'page.html', what: 'changed' } as const
+    journal.must(recover({ ...lost, what: 'missing' }, edited))
+    expect(visits(journal)).toEqual({ make: 1, print: 1, wait: 1 })
+    journal.must(recover({ ...lost, what: 'missing' }))
+    expect(visits(journal)).toEqual({ make: 2, print: 2, wait: 2 })
   })
 
   it('is only told when somebody changed it, when making it again is unsafe, or when it is of an earlier visit', () => {

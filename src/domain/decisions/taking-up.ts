@@ -80,10 +80,10 @@ function runsAgain(
   const roots = [...new Set([...undone, ...changed])]
     .map(task => task.definition.id)
     .filter(name => written.get(name) !== undefined && written.get(name)?.action.type !== 'verify')
-  const isUndone = new Set(undone.map(task => task.definition.id))
   const unsafe = [...closureOf(written, roots)].filter(name => {
     const task = state.tasks.get(name)
-    if (task === undefined || isUndone.has(name) || !happensTwice(state, task)) return false
+    // Files that were taken back do not undo an effect; only a compensation does.
+    if (task === undefined || !happensTwice(state, task)) return false
     // Whoever declares another class answers for it.
     return effectOf(definition, written.get(name)!) === 'unsafe'
   })
@@ -96,6 +96,8 @@ const BROKEN: ReadonlySet<string> = new Set(['failed', 'abandoned', 'cancelled']
 function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean {
   // What a group or a list is made of is compared part by part.
   if (['group', 'verify', 'items'].includes(next.action.type)) return false
+  // To whoever claims it, the description says what to do.
+  if (next.action.type === 'external' && !same(was.description, next.description)) return true
   return WORK.some(key => !same(was[key], next[key]))
 }
 
@@ -141,7 +143,9 @@ export function goOn(draft: Draft, { roots, stays }: Onward): void {
 
 /**
  * A plan is taken up, and files that completed tasks declared as outputs are not as they were left. It is told once. By policy, what
- * is missing is made again, unless the task would write over another file that somebody has changed, or is unsafe to repeat.
+ * is missing is made again, unless the task, or one that runs again with it, would write over another file that somebody has changed,
+ * or is unsafe to repeat. A task whose files are still to be set back keeps its visit, because only that visit knows how they were;
+ * the making waits until it is over.
  */
 export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
   const { state } = draft
@@ -151,15 +155,19 @@ export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
     return known?.status === 'completed' && known.visit === visit
   }
   const found = lost.filter(isOpen)
-  if (same(found, state.lostOutputs)) return
-  emit(draft, { type: 'outputs.checked', lost: found })
+  if (!same(found, state.lostOutputs)) emit(draft, { type: 'outputs.checked', lost: found })
   if (state.definition.recovery?.outputs !== 'remake') return
   const [missing, changed] = (['missing', 'changed'] as const).map(
     how => new Set(found.flatMap(({ task, what }) => (what === how ? [task] : []))),
   )
   const again = [...missing!]
-    .flatMap(name => (changed!.has(name) ? [] : (state.tasks.get(name) ?? [])))
-    .filter(task => ![task, ...transitiveDependants([task])].some(one => happensTwice(state, one)))
+    .flatMap(name => state.tasks.get(name) ?? [])
+    .filter(task => {
+      const reopened = [task, ...transitiveDependants([task])]
+      return !reopened.some(
+        one => state.holding.has(one) || changed!.has(one.definition.id) || happensTwice(state, one),
+      )
+    })
   if (again.length === 0) return
   reopen(draft, again, 'a file it had left is gone')
   redoDone(draft)

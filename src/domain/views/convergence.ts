@@ -95,11 +95,15 @@ export function withFixes(
 /** A text does not know the tasks that `converge` added; whoever runs it again keeps them. */
 export function keepFixes(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
   const written = new Set(after.tasks.map(({ id }) => id))
-  const fixes = before.tasks.filter(({ id, labels }) => labels?.includes(FIX_LABEL) === true && !written.has(id))
+  const fixes = before.tasks.filter(task => isFix(task) && !written.has(task.id))
   return fixes.length === 0 ? after : { ...after, tasks: [...after.tasks, ...fixes] }
 }
 
 const FIX_LABEL = 'converge'
+
+/** The label alone is anybody's word. */
+const isFix = ({ id, kind, labels }: TaskDefinition): boolean =>
+  /^converge-\d+-\d+$/.test(id) && kind === 'fix' && labels?.includes(FIX_LABEL) === true
 
 /** How somebody put it, when they did. */
 const wordsFor = (done: readonly Criterion[], criterion: string): string =>

@@ -1,0 +1,49 @@
+// A plan is run from its definition again, whatever became of it before.
+
+import { expect, it } from 'vitest'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Order, SubmitOptions } from '../engine/engine.ts'
+import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { type RunAsk, runPlan } from './run-plan.ts'
+
+const run = (id: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({
+  id: name(id),
+  action: { type: 'run', command: { argv: [id] } },
+  ...more,
+})
+
+/** `deploy` succeeds, what needs it fails, and the plan is put away. */
+async function archived(deploy: Partial<TaskDefinition>) {
+  const room = setup(async ({ task }) => exited(task === 'test' ? 1 : 0))
+  const definition = {
+    name: 'p' as PlanDefinition['name'],
+    tasks: [run('deploy', deploy), run('test', { needs: [name('deploy')] })],
+  }
+  const plan = await room.define(definition)
+  await room.drive(plan)
+  expect((await room.statuses(plan)).plan).toBe('failed')
+  await room.engine.submit(plan, { type: 'archive' }, ME)
+  const { engine } = room
+  const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
+    engine.submit(of as never, order, ME, options)
+  const again = async (more: Partial<RunAsk> = {}) =>
+    await runPlan(
+      { ask: engine.ask.bind(engine), submit },
+      { create: { type: 'create', definition }, rationale: 'run p.yaml', ...more },
+    )
+  return { again }
+}
+
+it('a plan that failed and was archived is not run afresh by itself when something in it may not happen twice', async () => {
+  const { again } = await archived({})
+  expect(await again()).toMatchObject({
+    how: 'refused',
+    refusal: { code: 'not-allowed', message: "'p' failed, but 'deploy' happened and may not happen twice" },
+  })
+  expect(await again({ again: true })).toMatchObject({ how: 'afresh', name: 'p-2' })
+})
+
+it('it is where doing that twice is harmless', async () => {
+  const { again } = await archived({ effect: 'idempotent' })
+  expect(await again()).toMatchObject({ how: 'afresh', name: 'p-2' })
+})
