@@ -50,12 +50,12 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
     const claimed = await claimTask(room, ask)
     if (claimed.ok || !waits.has(claimed.refusal.code)) return claimed
     if (signal.aborted) return null
-    const lookedAt = performance.now()
+    // Much may be written at once, in any plan: one look answers all of it.
+    const gap = pause(LOOK_GAP_MS, signal)
     const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
     // Whatever is written next may have made something ready.
     for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
-    // Much may be written at once, in any plan: one look answers all of it.
-    await pause(lookedAt + LOOK_GAP_MS - performance.now(), signal)
+    await gap
     if (signal.aborted) return null
   }
 }
@@ -80,7 +80,7 @@ const LOOK_GAP_MS = 200
 
 /** Ends early when `signal` fires. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return
+  if (signal.aborted) return
   await new Promise<void>(resolve => {
     const end = (): void => {
       clearTimeout(timer)

@@ -47,3 +47,55 @@ it('it is where doing that twice is harmless', async () => {
   const { again } = await archived({ effect: 'idempotent' })
   expect(await again()).toMatchObject({ how: 'afresh', name: 'p-2' })
 })
+
+it('an unsafe task that is done is not done again under another id', async () => {
+  const done: string[] = []
+  const room = setup(async ({ task }) => {
+    done.push(task)
+    return exited(task === 'test' ? 1 : 0)
+  })
+  const { engine } = room
+  const definition = (deploy: string): PlanDefinition => ({
+    name: 'p' as PlanDefinition['name'],
+    tasks: [{ ...run('deploy'), id: name(deploy) }, run('test', { needs: [name(deploy)] })],
+  })
+  const plan = await room.define(definition('deploy'))
+  await room.drive(plan)
+  const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
+    engine.submit(of as never, order, ME, options)
+  const again = async (more: Partial<RunAsk> = {}) =>
+    await runPlan(
+      { ask: engine.ask.bind(engine), submit },
+      { create: { type: 'create', definition: definition('publish') }, rationale: 'run p.yaml', ...more },
+    )
+  for (const more of [{}, { unsafe: 'keep' }] as const)
+    expect(await again(more)).toMatchObject({
+      how: 'refused',
+      refusal: { message: "'publish' does the work of 'deploy', which happened and may not happen twice" },
+    })
+  expect(done).toEqual(['deploy', 'test'])
+  expect(await again({ unsafe: 'repeat' })).toMatchObject({ how: 'went-on' })
+})
+
+it('a plan that is open does not begin afresh, and one that is completed is not gone on with', async () => {
+  const room = setup(async () => exited(0))
+  const { engine } = room
+  const definition = { name: 'p' as PlanDefinition['name'], tasks: [run('a')] }
+  const plan = await room.define(definition)
+  const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
+    engine.submit(of as never, order, ME, options)
+  const again = async (more: Partial<RunAsk>) =>
+    await runPlan(
+      { ask: engine.ask.bind(engine), submit },
+      { create: { type: 'create', definition }, rationale: 'run p.yaml', ...more },
+    )
+  expect(await again({ again: true })).toMatchObject({
+    how: 'refused',
+    refusal: { message: "'p' has not ended, so it cannot begin afresh" },
+  })
+  await room.drive(plan)
+  expect(await again({ unsafe: 'keep' })).toMatchObject({
+    how: 'refused',
+    refusal: { message: "'p' is completed: nothing is left to go on with" },
+  })
+})

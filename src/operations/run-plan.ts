@@ -5,12 +5,14 @@
 //   failed ──► goes on, with the document as a revision when it differs: what is done stays done
 
 import type { UnsafeWork } from '../domain/command.ts'
+import { isOtherWork } from '../domain/decisions/taking-up.ts'
 import type { PlanSource } from '../domain/event.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/items.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
+import { allTasks } from '../domain/task-graph.ts'
 import type { Card } from '../domain/views/board.ts'
 import { keepFixes } from '../domain/views/convergence.ts'
 import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
@@ -87,10 +89,21 @@ async function takeUp(room: RunRoom, ask: RunAsk, latest: Omit<Found, 'since'>):
   const goesOn = summary?.status === 'failed' && !summary.archived && ask.again !== true
   if (summary === null || current === null || (PLAN_ENDED.has(summary.status) && !goesOn))
     return await runAfresh(room, ask, latest, summary?.status ?? null)
+  if (ask.again === true && summary.status !== 'draft')
+    return {
+      how: 'refused',
+      refusal: refuse(
+        'not-allowed',
+        `'${name}' has not ended, so it cannot begin afresh`,
+        `leave out --again to go on with it, or end it first: planfold cancel ${name}`,
+      ),
+    }
   // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
   const named: PlanDefinition = { ...create.definition, name: name as PlanName }
   const wanted = keepFixes(current.definition, keepItems(current.definition, named))
   const found = { plan, name, since: summary.version }
+  const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
+  if (renamed !== null) return { how: 'refused', refusal: renamed }
   if (goesOn) {
     const onward = { definition: wanted, rationale, ...said(create.source), ...unsafeOf(ask) }
     const went = await goOnWithPlan(room, plan, onward)
@@ -187,12 +200,47 @@ async function runAfresh(
   latest: Omit<Found, 'since'>,
   status: PlanStatus | null,
 ): Promise<PlanRun> {
+  if (status === 'completed' && ask.unsafe !== undefined && ask.again !== true)
+    return {
+      how: 'refused',
+      refusal: refuse(
+        'not-allowed',
+        `'${latest.name}' is completed: nothing is left to go on with`,
+        'to run everything once more: planfold run FILE --again',
+      ),
+    }
   if (status !== null && status !== 'completed' && ask.again !== true) {
     const refusal = await refuseTwice(room, latest, status)
     if (refusal !== null) return { how: 'refused', refusal }
   }
   const made = await make(room, ask.create, latest.plan)
   return made.how === 'made' ? { ...made, how: 'afresh', was: { name: latest.name, status } } : made
+}
+
+/** Under another id the same work would be taken for new, and what may not happen twice would happen again. */
+async function refuseRenamed(
+  room: RunRoom,
+  plan: PlanId,
+  before: PlanDefinition,
+  after: PlanDefinition,
+): Promise<Refusal | null> {
+  const had = new Map(allTasks(before).map(task => [task.id, task]))
+  const has = new Map(allTasks(after).map(task => [task.id, task]))
+  const added = [...has.values()].filter(task => !had.has(task.id))
+  if (added.length === 0) return null
+  const cards = (await room.ask({ type: 'board', plan })) ?? []
+  for (const card of cards) {
+    const was = had.get(card.name)
+    if (was === undefined || has.has(card.name) || card.effect !== 'unsafe' || card.status !== 'completed') continue
+    const twin = added.find(task => !isOtherWork(was, task))
+    if (twin !== undefined)
+      return refuse(
+        'not-allowed',
+        `'${twin.id}' does the work of '${card.name}', which happened and may not happen twice`,
+        `keep the id '${card.name}', or do it once more with --repeat`,
+      )
+  }
+  return null
 }
 
 /** What may not happen twice and has happened is not run afresh because something after it was given up. */

@@ -93,7 +93,7 @@ function runsAgain(
 const BROKEN: ReadonlySet<string> = new Set(['failed', 'abandoned', 'cancelled'])
 
 /** Would it do something else, or be judged by something else? Its words, limits and place in the plan are not its work. */
-function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean {
+export function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean {
   // What a group or a list is made of is compared part by part.
   if (['group', 'verify', 'items'].includes(next.action.type)) return false
   // To whoever claims it, the description says what to do.
