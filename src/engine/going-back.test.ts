@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Event } from '../domain/event.ts'
@@ -55,6 +55,13 @@ async function roll(order: Parameters<typeof place.submit>[0]) {
   return entries
     .flatMap(({ events }) => events)
     .findLast(event => event.type === 'rollback.finished' || event.type === 'rollback.stopped')
+}
+
+/** The file system's clock goes in steps of some milliseconds: waits until it is later than now. */
+function ticked(): void {
+  const [from, file] = [Date.now(), join(place.root, '.planfold', 'tick')]
+  do writeFileSync(file, '')
+  while (statSync(file).ctimeMs <= from)
 }
 
 describe('going back', () => {
@@ -245,6 +252,7 @@ describe('going back', () => {
     force.abort()
     await driven
     expect(await place.statuses()).toMatchObject({ t: 'waiting' })
+    ticked()
     put('by-hand', 'h\n')
     put('go', '')
     await place.submit({ type: 'decide', task: 't' as TaskName, verdict: 'again', rationale: '' })
