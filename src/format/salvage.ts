@@ -18,11 +18,13 @@ const TRIES_MAX = 5
 
 /** `complaints`: what the schema says about the document. Null when too little is left to look at. */
 export function salvage(document: Json, complaints: readonly SchemaComplaint[]): Salvaged | null {
+  // As many are told already as ever are.
+  if (complaints.length >= DIAGNOSTICS_MAX) return null
   const value = structuredClone(document) as Tree
   const lost = { nameless: false, unrelated: false }
   let wrong = complaints
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (wrong.length > DIAGNOSTICS_MAX || !wrong.every(one => takeOut(value, one, lost))) return null
+    if (wrong.length >= DIAGNOSTICS_MAX || !wrong.every(one => takeOut(value, one, lost))) return null
     const shaped = planSchema.safeParse(value)
     if (shaped.success) return { plan: shaped.data, ...lost }
     wrong = complaintsOf(planSchema, shaped.error, { value, written: () => null })
