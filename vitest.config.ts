@@ -1,45 +1,38 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
-// Three projects, one after the other: quick tests, those that start real processes, those that kill them. The limits of time only
-// end what hangs: a test that is right on an idle machine is right on a busy one.
+// Projects run one after the other: quick tests (`unit:…`), tests that start real processes (`e2e`), tests that kill them
+// (`crash`). Files of a `shared` project are run by the same two processes, so each module is read once; a test that changes
+// its process or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
+// right on an idle machine is right on a busy one.
+
+const RULES = ['src/domain/**/*.test.ts', 'src/format/**/*.test.ts']
+const FACES = ['operations', 'server', 'client', 'cli'].map(room => `src/${room}/**/*.test.ts`)
+const ALL = ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
+
+const project = (
+  groupOrder: number,
+  name: string,
+  more: { include: string[]; exclude?: string[]; isolate?: boolean; maxWorkers: number; testTimeout?: number },
+): TestProjectConfiguration => ({
+  test: {
+    name,
+    globalSetup: 'test/temporary-folder.ts',
+    sequence: { groupOrder },
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
+    ...more,
+  },
+})
+
 export default defineConfig({
   test: {
     projects: [
-      {
-        test: {
-          name: 'unit',
-          globalSetup: 'test/temporary-folder.ts',
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 20_000 } },
-        },
-      },
-      {
-        test: {
-          name: 'e2e',
-          globalSetup: 'test/temporary-folder.ts',
-          sequence: { groupOrder: 1 },
-          include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 30_000 } },
-          maxWorkers: 2,
-        },
-      },
-      {
-        test: {
-          name: 'crash',
-          globalSetup: 'test/temporary-folder.ts',
-          sequence: { groupOrder: 2 },
-          include: ['test/crash/**/*.test.ts'],
-          testTimeout: 600_000,
-          hookTimeout: 60_000,
-          maxWorkers: 2,
-        },
-      },
+      project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
+      project(1, 'unit:faces', { include: FACES, isolate: false, maxWorkers: 2 }),
+      project(2, 'unit:alone', { include: ALL, exclude: [...RULES, ...FACES], maxWorkers: 2 }),
+      project(3, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
+      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3, testTimeout: 600_000 }),
     ],
   },
 })

@@ -14,7 +14,8 @@ test('the document lists every route there is', () => {
   const listed = text.replace(PLACE, (_, begin: string, end: string) => `${begin}\n${routesList(ROUTES)}\n${end}`)
   if (process.env.PLANFOLD_WRITE_DOCS === '1') writeFileSync(file, listed)
   else
-    expect(text, 'write it anew: PLANFOLD_WRITE_DOCS=1 npx vitest run --project unit test/http-docs.test.ts').toBe(
-      listed,
-    )
+    expect(
+      text,
+      'write it anew: PLANFOLD_WRITE_DOCS=1 npx vitest run --project unit:alone test/http-docs.test.ts',
+    ).toBe(listed)
 })

@@ -51,7 +51,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(trees)} trees of every kind, rolled back and judged by the shell`,
       commands: trees.map((count, at) => ({
         env: { PLANFOLD_TREES: String(count), PLANFOLD_SEED: String(seed + at) },
-        argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_TREES')),
+        argv: vitest('unit:*', ...testsNaming(root, 'PLANFOLD_TREES')),
       })),
     },
     {
@@ -59,7 +59,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(edits)} rounds of people who edit while files are captured and rolled back`,
       commands: edits.map(count => ({
         env: { PLANFOLD_EDITS: String(count) },
-        argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_EDITS')),
+        argv: vitest('unit:*', ...testsNaming(root, 'PLANFOLD_EDITS')),
       })),
     },
     {
@@ -67,7 +67,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(collections)} collections that meet a capture`,
       commands: collections.map(count => ({
         env: { PLANFOLD_COLLECTIONS: String(count) },
-        argv: vitest('unit', 'src/stores/sqlite/blobs.test.ts'),
+        argv: vitest('unit:*', 'src/stores/sqlite/blobs.test.ts'),
       })),
     },
     {
@@ -83,7 +83,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
         },
         {
           env: all,
-          argv: vitest('unit', ...testsNaming(root, 'PLANFOLD_CRASH'), ...testsNamed(root, /^interrupted-/)),
+          argv: vitest('unit:*', ...testsNaming(root, 'PLANFOLD_CRASH'), ...testsNamed(root, /^interrupted-/)),
         },
       ],
     },
@@ -103,7 +103,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(troubles)} plans in a world that fails at random`,
       commands: troubles.map((count, at) => ({
         env: { PLANFOLD_TROUBLES: String(count), PLANFOLD_SEED: String(seed + at * TROUBLES_AT_ONCE) },
-        argv: vitest('unit', 'src/domain/recovery.property.test.ts'),
+        argv: vitest('unit:*', 'src/domain/recovery.property.test.ts'),
       })),
     },
     {
@@ -119,7 +119,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${runs} runs of each property`,
       commands: testsNaming(root, 'PLANFOLD_RUNS', 'src').map(file => ({
         env: { PLANFOLD_RUNS: String(runs) },
-        argv: vitest('unit', '--testTimeout', '3600000', file),
+        argv: vitest('unit:*', '--testTimeout', '3600000', file),
       })),
     },
   ]
@@ -127,8 +127,10 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
 
 /** As it is typed into a shell. */
 export function written({ env, argv }: Command): string {
-  return [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...argv].join(' ')
+  return [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...argv.map(quoted)].join(' ')
 }
+
+const quoted = (word: string): string => (word.includes('*') ? `'${word}'` : word)
 
 const vitest = (project: string, ...files: readonly string[]): [string, ...string[]] => [
   ...(['npx', 'vitest', 'run', '--project', project] as const),
