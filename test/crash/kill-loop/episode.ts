@@ -152,7 +152,6 @@ class Stage {
   /** Makes the plans that are missing, then answers what waits, until nothing is open or the service is gone. */
   async #whileServed(service: RunningCall, base: string, open: () => readonly LoopPlan[]): Promise<void> {
     const { scenario } = this.#setting
-    const until = Date.now() + RUN_MAX_MS
     while (!service.isOver() && dataOf(service.call) === null) await pause(20)
     const address = String(dataOf(service.call)?.address)
     for (const plan of scenario.plans) {
@@ -168,11 +167,15 @@ class Stage {
         () => {},
       )
     }
-    let seen = -1
-    while (!service.isOver() && open().length > 0 && Date.now() < until) {
+    // It rests when nothing was written for so long, however slow the machine is.
+    const begunAt = Date.now()
+    let [seen, movedAt] = [-1, begunAt]
+    const isInTime = () => Date.now() - movedAt < RUN_MAX_MS && Date.now() - begunAt < 10 * RUN_MAX_MS
+    while (!service.isOver() && open().length > 0 && isInTime()) {
       await pause(250)
       const entries = readJournal(this.#setting.workspace).length
       if (entries === seen) await this.people.answer(scenario.plans)
+      else movedAt = Date.now()
       seen = entries
     }
     if (!service.isOver() && open().length > 0)
