@@ -2,10 +2,10 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
 // Projects run one after the other: quick tests (`unit:…`), tests that start real processes (`e2e`), tests that kill them
 // (`crash`). Files of a `shared` project are run by the same two processes, so each module is read once; a test that changes
-// its process or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
+// its process, measures its own time or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
 // right on an idle machine is right on a busy one.
 
-const RULES = ['src/domain/**/*.test.ts', 'src/format/**/*.test.ts']
+const RULES = ['src/domain/**/*.test.ts', 'src/format/**/!(stall).test.ts']
 const FACES = ['operations', 'server', 'client', 'cli'].map(room => `src/${room}/**/*.test.ts`)
 const ALL = ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 

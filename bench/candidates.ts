@@ -10,10 +10,10 @@ import type { Actor, PlanId, PlanName, TaskName } from '../src/domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { systemClock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
+import { WorkerLocal } from '../src/engine/loop/worker.ts'
 import type { Rooms } from '../src/engine/rooms.ts'
-import { WorkerLocal } from '../src/engine/worker.ts'
 import type { Runner } from '../src/runners/runner.ts'
-import { thisHost } from '../src/stores/host.ts'
+import { thisHost } from '../src/stores/leases/host.ts'
 import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
 
 export const ACTOR = 'bench' as Actor

@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { PlanDefinition } from '../src/domain/plan.ts'
-import { parsePlan } from '../src/format/parse.ts'
-import { printJson, printYaml } from '../src/format/print.ts'
-import { analyzed } from '../src/safety/analyzed.ts'
+import { parsePlan } from '../src/format/plan/parse.ts'
+import { printJson, printYaml } from '../src/format/plan/print.ts'
+import { analyzed } from '../src/operations/analyze-plan.ts'
 
 const TASKS = Number(process.env.BENCH_TASKS ?? 5_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EngineLocal } from '../src/engine/engine-local.ts'
-import { WorkerLocal } from '../src/engine/worker.ts'
+import { WorkerLocal } from '../src/engine/loop/worker.ts'
 import { ACTOR, chain, openRooms, rawSteps, WARM, WARM_PLAN } from './candidates.ts'
 
 const STRETCH = 1_000

@@ -22,7 +22,7 @@ if (mode === 'raw' || mode === 'raw-make') {
   }
 } else {
   const { EngineLocal } = await import('../src/engine/engine-local.ts')
-  const { WorkerLocal } = await import('../src/engine/worker.ts')
+  const { WorkerLocal } = await import('../src/engine/loop/worker.ts')
   const { processTree } = await import('../src/runners/run/process-tree.ts')
   const { openRooms, chain } = await import('./candidates.ts')
   let ran = 0

@@ -11,9 +11,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { BlobsFiles } from '../src/stores/sqlite/blobs.ts'
-import { openWorkspace } from '../src/workspace/scope-workspace.ts'
-import { openSnapshots } from '../src/workspace/snapshots.ts'
+import { BlobsFiles } from '../src/stores/blobs/blobs.ts'
+import { openWorkspace } from '../src/workspace/scope/scope-workspace.ts'
+import { openSnapshots } from '../src/workspace/snapshots/snapshots.ts'
 import { type Git, shadowGit } from './shadow-git.ts'
 
 export interface WorkspaceSize {

@@ -59,13 +59,18 @@ function partsOf(imports) {
   }
   const command = join(rooms, 'cli/main.js')
   const start = all('cli/main.js')
-  const core = all('compose.js', 'engine/engine-local.js', 'engine/worker.js', 'stores/sqlite/store-sqlite.js')
+  const core = all('compose.js', 'engine/engine-local.js', 'engine/loop/worker.js', 'stores/sqlite/store-sqlite.js')
   const face = all(
     ...['list', 'next', 'status'].map(name => `cli/commands/${name}.js`),
     ...['plan-file', 'order'].map(name => `cli/${name}.js`),
   )
-  const reading = all('format/parse.js')
-  const checking = all('cli/commands/validate.js', 'cli/plan-file.js', 'cli/diagnostics.js', 'cli/complain.js')
+  const reading = all('format/plan/parse.js')
+  const checking = all(
+    'cli/commands/plans/validate.js',
+    'cli/plan-file.js',
+    'cli/text/diagnostics.js',
+    'cli/report-error.js',
+  )
   const order = {
     // A client may live in a browser: what it shares with others must not bring theirs.
     client: both(all('client/client.js'), [...start, ...core, ...face, ...reading]),
@@ -76,11 +81,11 @@ function partsOf(imports) {
     base: both(new Set([...core, ...face]), [...checking, ...reading]),
     core,
     // Loaded late by the engine, without the schema library.
-    expression: all('format/expression.js'),
-    document: all('format/document.js'),
+    expression: all('format/expression/expression.js'),
+    document: all('format/text/document.js'),
     face,
     reading,
-    driving: all('cli/commands/run.js', 'cli/commands/resume.js', 'cli/drive.js'),
+    driving: all('cli/commands/plans/run.js', 'cli/commands/plans/resume.js', 'cli/drive.js'),
   }
   const found = new Map()
   for (const [part, paths] of Object.entries(order))

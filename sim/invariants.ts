@@ -11,34 +11,34 @@
 
 import { deflateSync } from 'node:zlib'
 import { decide } from '../src/domain/decide.ts'
-import { effectOf } from '../src/domain/effect.ts'
 import type { Event, EventOf } from '../src/domain/event.ts'
-import { evolve } from '../src/domain/evolve.ts'
-import { isBefore } from '../src/domain/evolve-judgement.ts'
-import { expandTasks } from '../src/domain/expand.ts'
-import { newState, packFold, unpackFold } from '../src/domain/fold.ts'
 import type { PlanId, TaskName } from '../src/domain/id.ts'
 import type { JsonObject } from '../src/domain/json.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
-import { retryOf } from '../src/domain/retry.ts'
-import { scopesOverlap } from '../src/domain/scope.ts'
-import type { PlanState } from '../src/domain/state.ts'
+import { effectOf, scopesOverlap } from '../src/domain/plan-rules/effect.ts'
+import { expandTasks } from '../src/domain/plan-rules/expand.ts'
+import { retryOf } from '../src/domain/recovery/retry.ts'
+import { evolve } from '../src/domain/state/evolve.ts'
+import { isBefore } from '../src/domain/state/evolve-gate.ts'
+import { newState, packFold, unpackFold } from '../src/domain/state/fold.ts'
+
+import type { PlanState } from '../src/domain/state/state.ts'
 import type { TaskStatus } from '../src/domain/status.ts'
-import { checkAll } from '../src/stores/check.ts'
-import { GENESIS, openEntry } from '../src/stores/entry.ts'
+import { checkAll } from '../src/stores/journal/check.ts'
+import { GENESIS, openEntry } from '../src/stores/journal/entry.ts'
+import { foldHash } from '../src/stores/journal/plan-states.ts'
 import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
 import { memoryIndex, memoryOnce } from '../src/stores/memory/memory-index.ts'
-import { memoryReservations } from '../src/stores/memory/memory-reservations.ts'
 import {
   memoryClaims,
   memoryLogs,
   memoryOwners,
+  memoryReservations,
   memoryStreams,
   memoryUpkeep,
 } from '../src/stores/memory/memory-side-tables.ts'
 import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-tables.ts'
-import { foldHash } from '../src/stores/states.ts'
 import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import type { Scheduler } from './scheduler.ts'

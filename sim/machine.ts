@@ -2,7 +2,7 @@
 
 import type { Command } from '../src/domain/command.ts'
 import type { PlanId } from '../src/domain/id.ts'
-import type { PlanState } from '../src/domain/state.ts'
+import type { PlanState } from '../src/domain/state/state.ts'
 import { MemoryDisk } from '../src/stores/memory/memory-disk.ts'
 import type { Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { Faults } from './faults.ts'

@@ -3,7 +3,7 @@
 // every promise here, too, so that `sim.test.ts` need not run them once more.
 
 import { expect, test } from 'vitest'
-import { replay } from '../src/engine/replay.ts'
+import { replay } from '../src/engine/replay/replay.ts'
 import { StoreMemory } from '../src/stores/memory/store-memory.ts'
 import { FakeClock, fakeHost } from '../src/stores/store.contract.ts'
 import type { SimDisk } from './machine.ts'

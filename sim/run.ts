@@ -6,7 +6,7 @@ import type { Actor, PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
-import { loadLate } from '../src/engine/late.ts'
+import { loadLate } from '../src/engine/lazy-imports.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import badSeeds from './bad-seeds.json' with { type: 'json' }
 import { type Fault, Faults, type Fired } from './faults.ts'

@@ -1,7 +1,7 @@
 // Virtual time. A queue of actions ordered by when they are due, ties broken by luck; after each action everything it set
 // going runs to its end before the next begins. Real time never passes: eight hours of retries take milliseconds.
 
-import { Heap } from '../src/domain/heap.ts'
+import { Heap } from '../src/domain/state/heap.ts'
 import type { Random } from './random.ts'
 
 interface Due {

@@ -6,7 +6,7 @@
 
 import type { Event, EventOf } from '../src/domain/event.ts'
 import type { TaskName } from '../src/domain/id.ts'
-import type { PlanState } from '../src/domain/state.ts'
+import type { PlanState } from '../src/domain/state/state.ts'
 import { ENDED, PLAN_ENDED, type TaskStatus } from '../src/domain/status.ts'
 import type { Entry } from '../src/stores/store.ts'
 import type { World } from './world.ts'

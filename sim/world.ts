@@ -2,9 +2,9 @@
 // captured and set back; a recorder that sees everything and belongs to no process, so that it survives them all.
 
 import { createHash } from 'node:crypto'
-import { effectOf } from '../src/domain/effect.ts'
 import type { Sha256, TaskName } from '../src/domain/id.ts'
 import type { ActionType, EffectClass } from '../src/domain/plan.ts'
+import { effectOf } from '../src/domain/plan-rules/effect.ts'
 import { decideRunner } from '../src/runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
 import type { Blobs, Change, Snapshots, TreeEntry, Workspace } from '../src/workspace/workspace.ts'

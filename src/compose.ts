@@ -13,11 +13,11 @@ import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
 import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
-import { type Feed, openFeed } from './engine/feed.ts'
-import { LifeSignFiles } from './engine/life-signs.ts'
+import { LifeSignFiles } from './engine/files/life-signs.ts'
+import { WorkerLocal } from './engine/loop/worker.ts'
+import { type Feed, openFeed } from './engine/notifications/live-feed.ts'
 import type { Rooms } from './engine/rooms.ts'
-import { WorkerLocal } from './engine/worker.ts'
-import { readSize } from './format/units.ts'
+import { readSize } from './format/text/units.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -25,15 +25,15 @@ import { gitRunner } from './runners/git/git-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
 import type { Runner } from './runners/runner.ts'
-import { makeFolder } from './safety/make-folder.ts'
-import { shellWord } from './safety/terminal.ts'
-import { thisHost } from './stores/host.ts'
+import { makeFolder } from './safety/files/directory.ts'
+import { shellWord } from './safety/text/terminal.ts'
+import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
 import type { Git } from './workspace/git/git.ts'
-import { captureBetweenRollbacks } from './workspace/rollback-hold.ts'
-import { openWorkspace } from './workspace/scope-workspace.ts'
-import type { SnapshotsOptions } from './workspace/snapshots.ts'
-import { StatCache } from './workspace/stat-cache.ts'
+import { captureBetweenRollbacks } from './workspace/rollback/rollback-lock.ts'
+import { openWorkspace } from './workspace/scope/scope-workspace.ts'
+import type { SnapshotsOptions } from './workspace/snapshots/snapshots.ts'
+import { StatCache } from './workspace/snapshots/stat-cache.ts'
 import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export interface ComposeOptions {
@@ -111,7 +111,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
   const [store, actor] = await Promise.all([
     reading
-      ? import('./stores/sqlite/store-reading.ts').then(({ StoreReading }) => StoreReading.open(opening))
+      ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
       : StoreSqlite.open(opening),
     reading ? NOBODY : (told ?? whoActs(environment, root)),
   ])
@@ -187,7 +187,7 @@ function filesIn(
       openWorkspace({ root, ...options, cache }),
     ),
     snapshots: whenAsked<Snapshots>(async () =>
-      (await import('./workspace/snapshots.ts')).openSnapshots({ root, ...options, cache }),
+      (await import('./workspace/snapshots/snapshots.ts')).openSnapshots({ root, ...options, cache }),
     ),
     git: whenAsked<Git>(async () =>
       (await import('./workspace/git/open-git.ts')).openGit({ root, scratch, environment }),

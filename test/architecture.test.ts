@@ -135,9 +135,9 @@ describe('the house', () => {
     expect(sources.filter(file => !allowed(file) && reads.test(code(file)))).toEqual([])
   })
 
-  test('what drives a plan or takes an order loads late only by engine/late.ts, so that a simulated run repeats itself', () => {
+  test('what drives a plan or takes an order loads late only by engine/lazy-imports.ts, so that a simulated run repeats itself', () => {
     const lazily = sources.filter(file => /^(domain|engine)\//.test(file) && LATE.test(text.get(file)!))
-    expect(lazily).toEqual(['engine/answers.ts', 'engine/late.ts'])
+    expect(lazily).toEqual(['engine/lazy-imports.ts', 'engine/queries.ts'])
   })
 
   test('schema libraries live in format only, and the SQLite driver in its own folder', () => {

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROUTES } from '../src/server/routes/all.ts'
+import { ROUTES } from '../src/server/routes/route-list.ts'
 import { routesList } from '../src/server/routes-list.fixture.ts'
 
 const file = resolve(import.meta.dirname, '../docs/formats/http.md')

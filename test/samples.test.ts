@@ -4,11 +4,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkGraph } from '../src/domain/graph.ts'
 import type { PlanDefinition } from '../src/domain/plan.ts'
+import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { exited, ME, setup } from '../src/engine/rooms.fixture.ts'
-import { parsePlan } from '../src/format/parse.ts'
-import { analyzed } from '../src/safety/analyzed.ts'
+import { parsePlan } from '../src/format/plan/parse.ts'
+import { analyzed } from '../src/operations/analyze-plan.ts'
 
 const FOLDER = join(import.meta.dirname, 'fixtures/dialects')
 const TURNS_MAX = 300

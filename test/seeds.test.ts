@@ -5,9 +5,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkGraph } from '../src/domain/graph.ts'
-import { printDiagnostic } from '../src/format/diagnostic.ts'
-import { parsePlan } from '../src/format/parse.ts'
+import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
+import { parsePlan } from '../src/format/plan/parse.ts'
+import { printDiagnostic } from '../src/format/text/diagnostic.ts'
 
 interface Seed {
   /** How the name of its file begins. */

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { checkGraph } from '../src/domain/graph.ts'
 import type { Json, JsonObject } from '../src/domain/json.ts'
+import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { exited, ME, setup } from '../src/engine/rooms.fixture.ts'
 import { readTemplate } from '../src/format/templates/document.ts'
 import { instantiate } from '../src/format/templates/instantiate.ts'

@@ -1,6 +1,6 @@
 // What a command says: a versioned envelope with --json, else lines of text. Every JSON answer of the CLI has this shape.
 
-import { shellWord } from '../safety/terminal.ts'
+import { shellWord } from '../safety/text/terminal.ts'
 import type { Context } from './context.ts'
 import type { Complaint } from './exit.ts'
 

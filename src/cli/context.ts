@@ -2,8 +2,8 @@
 // process only through this, so a test runs them without one.
 
 import type { Composed, ComposeOptions } from '../compose.ts'
-import { FileProgressLines } from './file-progress.ts'
-import type { Paint } from './paint.ts'
+import { FileProgressLines } from './live/file-progress.ts'
+import type { Paint } from './terminal/paint.ts'
 
 export interface Context {
   readonly stdout: Sink
@@ -74,7 +74,7 @@ export async function withState<T>(
   // A folder of our own is nobody's to mirror.
   const mirror =
     options.dir === undefined && options.reading !== true && context.environment.PLANFOLD_MIRROR
-      ? (await import('./mirror.ts')).mirroring(context, composed)
+      ? (await import('./plan-mirror.ts')).mirroring(context, composed)
       : null
   const progress = new FileProgressLines(context)
   composed.onProgress(told => progress.tell(told))

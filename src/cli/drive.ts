@@ -1,27 +1,81 @@
+// Sees a rollback through that the journal says was started: drives the plan until it has ended, or waits for the process that
+// drives it. If that one dies, it is driven on from here.
+//
+//   driving ── SIGINT ──→ stopped: the rollback stays under way, `planfold resume` finishes it
+//   held by another process ── it ends ──→ done; ── it dies ──→ driving
+
+import type { Composed } from '../compose.ts'
+import type { Millis, PlanId, TaskName } from '../domain/id.ts'
+import { ENDED } from '../domain/status.ts'
+import type { Driven } from '../engine/engine.ts'
+import { escapeForTerminal } from '../safety/text/terminal.ts'
+import type { Entry, Holder, StoredLog } from '../stores/store.ts'
+import { envelope, print, remark } from './answer.ts'
+import type { Context, StopSignal } from './context.ts'
+import { Complaint, EXIT, exitOf } from './exit.ts'
+import { FileProgressLines } from './live/file-progress.ts'
+import { Follower } from './live/follower.ts'
+import { OutputLines } from './live/output-lines.ts'
+import { PlainReporter } from './live/plain-lines.ts'
+import type { Reporter } from './live/reporter.ts'
+import { Mirror, type MirrorOption, mirrorFolder } from './plan-mirror.ts'
+import { stopping } from './terminal/interrupt.ts'
+import { type Ended, isRollbackEnd } from './text/rollback-result.ts'
+import { tellEnd } from './text/run-summary.ts'
+import { scopeWaitLine } from './text/scope-wait-text.ts'
+import { DrivingShort, shortEnd, thrownShort } from './text/shortage-text.ts'
+
+// Says once that a drive is over and only waits until people are told: a hook that hangs would otherwise look like a plan that does.
+
+/** Nothing has happened for so long. */
+const QUIET_MS = 2_000
+
+export class NoticeWait {
+  readonly #engine: Composed['engine']
+  readonly #plan: PlanId
+  readonly #say: (text: string) => void
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(engine: Composed['engine'], plan: PlanId, say: (text: string) => void) {
+    this.#engine = engine
+    this.#plan = plan
+    this.#say = say
+  }
+
+  /** Something was written down: from now on it is quiet again. */
+  touch(quietMs = QUIET_MS): void {
+    if (this.#isOver) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#look().catch(() => {}), quietMs)
+  }
+
+  close(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const summary = await this.#engine.ask({ type: 'summary', plan: this.#plan })
+    if (summary === null || summary.rollback !== undefined) return
+    const { running, ready } = summary.progress.counts
+    if (summary.endedAt === null && (running > 0 || ready > summary.claimable)) return
+    const current = await this.#engine.ask({ type: 'definition', plan: this.#plan })
+    if (this.#isOver || (current?.definition.notify?.length ?? 0) === 0) return
+    this.close()
+    this.#say(
+      `${summary.endedAt === null ? 'nothing more can begin' : 'the plan has ended'}; waiting until people are told`,
+    )
+  }
+}
+
 // Drives one plan and tells what happens, until it ends, rests or is interrupted. The one place where signals, the worker
 // and a reporter meet; `run`, `resume` and `cancel` come through here.
 //
 //   driving ── SIGINT/SIGTERM ──→ pausing (what may not be run again ends first) ── again ──→ forced (it is parked)
 //   held by another process ──→ attached: watched on a terminal, refused elsewhere; if its owner dies, driven from here
 
-import type { Composed } from '../compose.ts'
-import type { PlanId } from '../domain/id.ts'
-import type { Driven } from '../engine/engine.ts'
-import type { Holder } from '../stores/store.ts'
-import { print } from './answer.ts'
-import type { Context, StopSignal } from './context.ts'
-import { tellEnd } from './ending.ts'
-import { Complaint, EXIT, exitOf } from './exit.ts'
-import { FileProgressLines } from './file-progress.ts'
-import { Follower } from './live/follower.ts'
-import type { Reporter } from './live/reporter.ts'
-import { Mirror, type MirrorOption, mirrorFolder } from './mirror.ts'
-import { NoticeWait } from './notice-wait.ts'
-import { type Ended, isRollbackEnd } from './rollback-words.ts'
-import { scopeWaitLine } from './scope-wait-lines.ts'
-import { shortEnd, thrownShort } from './shortage-words.ts'
-
-export interface DriveTask {
+interface DriveTask {
   readonly plan: PlanId
   readonly name: string
   /** Events after this version are told. */
@@ -113,7 +167,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
 
   // Loaded now: should file handles run out while it is driven, it could not be loaded any more.
-  await import('./complain.ts')
+  await import('./report-error.ts')
   // A plan that waits for people has no timer of its own: without this, Node would leave.
   const awake = setInterval(() => {}, AWAKE_MS)
   let driven: Driven
@@ -146,7 +200,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     await mirror?.close()
   }
   if (rolledBack !== null && !context.settings.json) {
-    const { changedBy, resultLines } = await import('./rollback-result.ts')
+    const { changedBy, resultLines } = await import('./text/rollback-result.ts')
     // Whoever resumes has seen no preview: all that was changed is named.
     const files = await changedBy(composed.engine, rolledBack)
     const told = { name, what: 'the rollback was finished', ended: rolledBack, files, status: 'active' } as const
@@ -181,8 +235,8 @@ async function reporterFor(
 ): Promise<Reporter> {
   if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
   if (context.terminal === null || context.settings.quiet || task.plain === true)
-    return new (await import('./live/plain.ts')).PlainReporter(context, task.name)
-  return new (await import('./live/live.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
+    return new (await import('./live/plain-lines.ts')).PlainReporter(context, task.name)
+  return new (await import('./live/live-view.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
 }
 
 /** Our lease is gone: to another process, or to nobody. */
@@ -220,4 +274,175 @@ async function unsafeRunning(composed: Composed, plan: PlanId): Promise<readonly
   return cards.flatMap(card =>
     card !== null && card.effect === 'unsafe' && card.claimedBy === null ? [card.name] : [],
   )
+}
+
+// What tasks printed, from the store; with `follow` until the plan or the task has ended.
+
+export interface OutputOf {
+  readonly plan: PlanId
+  /** Null for the output of all tasks, each line with its task's name. */
+  readonly task: TaskName | null
+  readonly after: number
+  readonly follow: boolean
+  /** Only lines that hold it, in any case. */
+  readonly grep?: string
+  readonly since?: Millis
+}
+
+const PAGE = 200
+const POLL_MS = 250
+
+export async function output(
+  context: Context,
+  { engine }: Composed,
+  { plan, task, after: from, follow, grep, since = 0 }: OutputOf,
+): Promise<number> {
+  const stop = stopping(context)
+  const write = writer(context, task, grep?.toLowerCase())
+  const all: StoredLog[] = []
+  let after = from
+  for (let last = false; ; ) {
+    const chunks =
+      (await engine.ask({ type: 'logs', plan, after, limit: PAGE, ...(task === null ? {} : { task }) })) ?? []
+    for (const chunk of chunks) {
+      after = chunk.seq
+      if (chunk.at < since) continue
+      if (!context.settings.json) write(chunk)
+      else if (grep !== undefined && !chunk.text.toLowerCase().includes(grep.toLowerCase())) continue
+      else if (follow) context.stdout.write(envelope({ data: chunk }))
+      else all.push(chunk)
+    }
+    if (stop.signal.aborted) break
+    if (chunks.length === PAGE) continue
+    if (!follow || last) break
+    // Once more after the end: what was written last may have come between the two questions.
+    last = await isOver()
+    if (!last) await Promise.race([new Promise(resolve => setTimeout(resolve, POLL_MS)), stop.stopped])
+  }
+  stop.close()
+  write(null)
+  if (context.settings.json && !follow) context.stdout.write(envelope({ data: { items: all } }))
+  return EXIT.done
+
+  async function isOver(): Promise<boolean> {
+    if (task !== null) {
+      const card = await engine.ask({ type: 'task', plan, task })
+      if (card === null || ENDED.has(card.status)) return true
+    }
+    const summary = await engine.ask({ type: 'summary', plan })
+    return summary === null || summary.endedAt !== null
+  }
+}
+
+/** Prints chunks as whole, escaped lines; null prints what is left. */
+function writer(context: Context, only: TaskName | null, grep: string | undefined): (chunk: StoredLog | null) => void {
+  const lines = new OutputLines()
+  const tasks = new Set<TaskName>()
+  const print = (task: TaskName, line: string): void => {
+    if (grep !== undefined && !line.toLowerCase().includes(grep)) return
+    const shown = escapeForTerminal(line, { keepLines: true })
+    context.stdout.write(only === null ? `${context.paint.dim(`${task} │`)} ${shown}\n` : `${shown}\n`)
+  }
+  return chunk => {
+    if (chunk !== null) {
+      tasks.add(chunk.task)
+      for (const line of lines.push(chunk.task, chunk.text)) print(chunk.task, line)
+    } else {
+      for (const task of tasks) {
+        const rest = lines.end(task)
+        if (rest !== '') print(task, rest)
+      }
+    }
+  }
+}
+
+export interface CarriedOut {
+  /** Null when we were interrupted before. */
+  readonly ended: Ended | null
+  /** Compensations that ended without success; only `force` goes on then. */
+  readonly failed: readonly { readonly task: string; readonly why: string }[]
+  readonly interrupted: StopSignal | null
+  /** The process that did it, when it was another. */
+  readonly by: Holder | null
+}
+
+const HELD_POLL_MS = 500
+
+export async function carryOut(
+  context: Context,
+  composed: Composed,
+  { plan, since }: { readonly plan: PlanId; readonly since: number },
+): Promise<CarriedOut> {
+  const { engine, worker } = composed
+  const [stop, force] = [new AbortController(), new AbortController()]
+  const reporter = context.settings.json ? null : new PlainReporter(context)
+  const failed: { task: string; why: string }[] = []
+  let ended: Ended | null = null
+  let interrupted: StopSignal | null = null
+  let by: Holder | null = null
+  let wake = (): void => {}
+  const follower = new Follower(engine, plan, since, entry => {
+    reporter?.entry(worthTelling(entry))
+    for (const event of entry.events) {
+      if (event.type === 'compensation.finished' && event.result.status === 'failed')
+        failed.push({ task: event.task, why: event.result.failure.message })
+    }
+    const end = entry.events.find(isRollbackEnd)
+    if (end === undefined || ended !== null) return
+    ended = end
+    wake()
+  })
+  // Entries of another process are looked for by timers that keep nobody alive.
+  const awake = setInterval(() => {}, AWAKE_MS)
+  const unlisten = context.onSignal(signal => {
+    if (interrupted !== null) return force.abort()
+    interrupted = signal
+    stop.abort()
+    wake()
+  })
+  /** Until something has happened, or it is time to look whether the other process still lives. */
+  const waited = (): Promise<void> =>
+    new Promise(resolve => {
+      const timer = setTimeout(resolve, HELD_POLL_MS)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (ended !== null || interrupted !== null) wake()
+    })
+
+  try {
+    for (;;) {
+      const driven = await worker.drive(plan, {
+        stop: stop.signal,
+        force: force.signal,
+        onOutput: (task, text) => reporter?.output(task, text),
+      })
+      if (driven.status === 'short') throw new DrivingShort(driven.shortage.message)
+      if (driven.status === 'held') {
+        if (by === null) {
+          by = driven.holder
+          remark(context, `pid ${by.pid} on ${by.host} drives the plan and carries it out; waiting`)
+        }
+        await waited()
+      }
+      const summary = await engine.ask({ type: 'summary', plan })
+      if (summary !== null) await follower.reach(summary.version)
+      if (ended !== null || interrupted !== null || summary === null) break
+      // Rested, and nothing is under way: whatever happened has been told.
+      if (driven.status === 'rested' && summary.rollback === undefined) break
+    }
+  } finally {
+    unlisten()
+    clearInterval(awake)
+    await follower.close()
+    await reporter?.close()
+  }
+  return { ended, failed, interrupted, by }
+}
+
+/** The rollback itself is told at the end; on the way only what runs, and what was ended for it. */
+function worthTelling(entry: Entry): Entry {
+  const events = entry.events.filter(({ type }) => type.startsWith('compensation.') || type === 'attempt.lost')
+  return { ...entry, events }
 }

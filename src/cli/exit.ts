@@ -3,7 +3,7 @@
 
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Diagnostic } from '../format/diagnostic.ts'
+import type { Diagnostic } from '../format/text/diagnostic.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, waits: 4, bug: 5, interrupted: 130 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -62,7 +62,7 @@ async function told(error: unknown): Promise<number> {
   const limited = tellFileLimit(error, { json, stdout, stderr })
   if (limited !== null) return limited
   try {
-    const { complain } = await import('./complain.ts')
+    const { complain } = await import('./report-error.ts')
     // Options may not have been read when they are what is wrong.
     return await complain(context ?? processContext({ json, color: !argv.includes('--no-color') }), error)
   } catch (second) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { compose } from '../compose.ts'
 import type { Context, Terminal } from './context.ts'
 import { Complaint } from './exit.ts'
-import { paint } from './paint.ts'
+import { paint } from './terminal/paint.ts'
 
 export interface Said {
   readonly exit: number | string

@@ -1,16 +1,71 @@
-// A plan document on disk (or on stdin, as `-`): read within bounds, parsed, and every fault shown at its place.
+// A folder of Backlog.md as one plan document: its task files one after the other, in the order of their numbers. Files that
+// are no tasks are left out, and named.
 
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { PlanSource } from '../domain/event.ts'
+import type { TaskName } from '../domain/id.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
+import { suggest } from '../domain/phrases.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { writtenTasks } from '../domain/plan-rules/structure.ts'
 import type { Order } from '../engine/engine.ts'
-import type { DefinitionFault, ParseOptions, Told } from '../format/parse.ts'
+import type { DefinitionFault, ParseOptions, Told } from '../format/plan/parse.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT, type FileDiagnostic, usage } from './exit.ts'
-import { unknownTemplates } from './template-rules.ts'
+
+// Rules of `recover` that would plan by a template nobody has: told when the plan is read, not when the task has failed. Only a
+// warning, because a template may be put on the shelf later.
+
+type Place = readonly (string | number)[]
+interface Named {
+  readonly template: string
+  readonly task: TaskName
+  /** Below the `recover` of the task. */
+  readonly at: Place
+}
+
+async function unknownTemplates(context: Context, definition: PlanDefinition): Promise<readonly DefinitionFault[]> {
+  const named = [...writtenTasks(definition)].flatMap(({ task, name }) =>
+    templatesIn(task).map(({ template, at }) => ({ template, at, task: name })),
+  )
+  // Most plans name none; then the shelf is not looked at.
+  if (named.length === 0) return []
+  const { shelf } = await import('./commands/formats/template-shelf.ts')
+  const known = (await shelf(context)).map(({ name }) => name)
+  return named.filter(({ template }) => !known.includes(template)).map(one => faultOf(one, known))
+}
+
+function faultOf({ template, task, at }: Named, known: readonly string[]): DefinitionFault {
+  const near = suggest(template, known)
+  return {
+    task,
+    key: 'recover',
+    at,
+    message: `there is no template '${template.slice(0, 60)}': this rule would have nothing to propose`,
+    hint:
+      near === null
+        ? '`planfold template list` shows all; `planfold template save` makes one'
+        : `did you mean '${near}'?`,
+  }
+}
+
+function templatesIn({ recover = [] }: TaskDefinition): readonly Pick<Named, 'template' | 'at'>[] {
+  return recover.flatMap(({ do: way }, index) => {
+    if (way.type !== 'replan') return []
+    const own = way.template === undefined ? [] : [{ template: way.template, at: [index, 'replan', 'template'] }]
+    const added = (way.add ?? []).flatMap((task, place) =>
+      templatesIn(task).map(({ template, at }) => ({
+        template,
+        at: [index, 'replan', 'add', place, 'recover', ...at],
+      })),
+    )
+    return [...own, ...added]
+  })
+}
+
+// A plan document on disk (or on stdin, as `-`): read within bounds, parsed, and every fault shown at its place.
 
 export interface PlanFile {
   readonly path: string
@@ -49,7 +104,7 @@ export async function parsePlanText(
   place: (line: number) => { readonly file: string; readonly line: number } = line => ({ file: path, line }),
 ): Promise<PlanFile> {
   // The parser comes late: it brings the schema library, and most commands never need it.
-  const { parsePlan } = await import('../format/parse.ts')
+  const { parsePlan } = await import('../format/plan/parse.ts')
   const { checkPlan } = await import('../operations/check-plan.ts')
   const checked = check === null ? {} : { check: check ?? checkPlan }
   const parsed = parsePlan(text, {
@@ -176,4 +231,85 @@ function locator(text: string, place: (line: number) => { readonly file: string;
     ...place(diagnostic.line),
     source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
   })
+}
+
+const FILES_MAX = 20_000
+
+export async function isFolder(context: Context, word: string): Promise<boolean> {
+  if (word === '-') return false
+  return (await stat(resolve(context.cwd, word)).catch(() => null))?.isDirectory() === true
+}
+
+export async function readPlanFolder(
+  context: Context,
+  folder: string,
+  options: Parameters<typeof parsePlanText>[2],
+): Promise<{ readonly file: PlanFile; readonly leftOut: readonly string[] }> {
+  const { backlogMd } = await import('../format/dialects/backlogs/backlog-md.ts')
+  const { bundle, bundleFault, unbundle } = await import('../format/dialects/backlogs/backlog-md-files.ts')
+  const { Source } = await import('../format/dialects/source.ts')
+  const isTask = (text: string): boolean => backlogMd.recognises(new Source(text))
+  let found: TaskFiles | null = null
+  for (const home of HOMES.map(below => join(folder, below))) {
+    const here = await taskFiles(context, home, isTask)
+    if (here === null || here.files.length === 0) continue
+    found = here
+    break
+  }
+  if (found === null)
+    throw usage(
+      `there is no task of Backlog.md in '${folder}'`,
+      `a task is a file '*.md' with id, title and status in its front matter, there or in ${HOMES.slice(1).join(', ')}`,
+    )
+  const { home, files, leftOut } = found
+  const fault = bundleFault(files)
+  if (fault !== null) throw usage(`${fault} (in '${home}')`, 'correct the file and try again')
+  const text = bundle(files)
+  const parts = unbundle(text) ?? []
+  const place = (line: number) => {
+    const part = parts.findLast(one => one.line <= line)
+    return part === undefined ? { file: home, line } : { file: join(home, part.name), line: line - part.line + 1 }
+  }
+  const file = await parsePlanText(
+    folder,
+    text,
+    { ...options, dialect: backlogMd, fallbackName: nameOf(context, folder) },
+    place,
+  )
+  return { file, leftOut }
+}
+
+/** Where the tasks of a folder lie: in it, when it is theirs; else where Backlog.md keeps them below its own folder, or the project's. */
+const HOMES = ['.', 'tasks', 'backlog/tasks', '.backlog/tasks']
+
+interface TaskFiles {
+  readonly home: string
+  readonly files: readonly { readonly name: string; readonly text: string }[]
+  readonly leftOut: readonly string[]
+}
+
+/** Null when there is no such folder. */
+async function taskFiles(context: Context, home: string, isTask: (text: string) => boolean): Promise<TaskFiles | null> {
+  const all = await readdir(resolve(context.cwd, home)).catch(() => null)
+  if (all === null) return null
+  const names = all.filter(name => /\.md$/i.test(name))
+  if (names.length > FILES_MAX) throw usage(`'${home}' holds more than ${FILES_MAX} files`, 'import a part of it')
+  names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const files: { name: string; text: string }[] = []
+  const leftOut: string[] = []
+  let size = 0
+  for (const name of names) {
+    const text = await readText(context, join(home, name))
+    size += text.length
+    if (size > DOCUMENT_MAX_BYTES) throw usage(`the files of '${home}' are too large together`, 'import a part of them')
+    if (isTask(text)) files.push({ name, text })
+    else leftOut.push(name)
+  }
+  return { home, files, leftOut }
+}
+
+/** `shop/backlog/tasks` is the backlog. */
+function nameOf(context: Context, folder: string): string {
+  const parts = resolve(context.cwd, folder).split(/[\\/]/)
+  return (parts.at(-1) === 'tasks' ? parts.at(-2) : parts.at(-1)) || 'backlog'
 }

@@ -2,7 +2,7 @@
 
 import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
 import { EXIT } from './exit.ts'
-import { paint } from './paint.ts'
+import { paint } from './terminal/paint.ts'
 
 export function processContext(options: { readonly [name: string]: unknown }): Context {
   const settings = settingsOf(options)

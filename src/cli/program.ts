@@ -2,20 +2,17 @@
 // hands a body to `act`, which main gives a context.
 
 import { Command } from 'commander'
+import { addTemplates } from './commands/formats/formats-commands.ts'
+import { addRepository } from './commands/git/git-commands.ts'
+import { addAsking, addDeciding } from './commands/people/people-commands.ts'
+
+import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
+import { addAuditing } from './commands/records/records-commands.ts'
+import { addReplanning, addRevisions } from './commands/revisions/revisions-commands.ts'
+import { addServing } from './commands/service/service-commands.ts'
+import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
+import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Context } from './context.ts'
-import { addAsking } from './grammar/asking.ts'
-import { addAuditing } from './grammar/auditing.ts'
-import { addDeciding } from './grammar/deciding.ts'
-import { addDriving } from './grammar/driving.ts'
-import { addGoingBack } from './grammar/going-back.ts'
-import { addKeeping } from './grammar/keeping.ts'
-import { addLooking } from './grammar/looking.ts'
-import { addReplanning } from './grammar/replanning.ts'
-import { addRepository } from './grammar/repository.ts'
-import { addRevisions } from './grammar/revisions.ts'
-import { addServing } from './grammar/serving.ts'
-import { addTemplates } from './grammar/templates.ts'
-import { addTime } from './grammar/time.ts'
 
 export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
 

@@ -1,7 +1,23 @@
 // What is sent to the service and comes back from it, as plain types: whoever has only JSON needs nothing else. A test holds them
 // against the schemas of the service.
 
+import type { Actor, CheckpointName, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+
+// The door's types without their brands: what is sent is checked where it arrives, so a caller may write names as plain text.
+
+type Branded = Actor | CheckpointName | PlanId | PlanName | Sha256 | TaskId | TaskName
+
+/** The same, with text wherever a name, an id or a hash stands. Maps hold what clients wrote themselves, and stay as they are. */
+export type Plain<T> = T extends Branded
+  ? string
+  : T extends readonly (infer One)[]
+    ? readonly Plain<One>[]
+    : T extends object
+      ? string extends keyof T
+        ? T
+        : { readonly [K in keyof T]: Plain<T[K]> }
+      : T
 
 /** A plan as it is written, in the canonical format. The service knows every key and says which one it does not. */
 export interface PlanDocument {

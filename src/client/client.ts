@@ -20,9 +20,8 @@ export {
   StoreGone,
 } from '../stores/store.ts'
 export type * from './bodies.ts'
+export type { Plain } from './bodies.ts'
 export { type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
-export type { Plain } from './plain.ts'
-export type { RemoteRefusal } from './refusals.ts'
 export { RemoteEngine, type RemoteSubmitted } from './remote-engine.ts'
 export type {
   Answered,
@@ -35,7 +34,8 @@ export type {
   RemoteTasks,
   TasksWanted,
 } from './remote-nouns.ts'
-export { type RemoteFault, RemoteTrouble, type TroubleKind } from './trouble.ts'
+export type { RemoteRefusal } from './transport.ts'
+export { type RemoteFault, RemoteTrouble, type TroubleKind } from './transport.ts'
 
 export interface ConnectOptions {
   /** Where `planfold serve` answers, e.g. `http://127.0.0.1:8011`. */

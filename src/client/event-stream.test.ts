@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Heard, type Subscription, subscribe } from './event-stream.ts'
-import { EventText, type StreamEvent } from './event-text.ts'
+import { EventText, type Heard, type StreamEvent, type Subscription, subscribe } from './event-stream.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

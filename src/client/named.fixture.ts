@@ -1,9 +1,9 @@
 // For tests: a guard that takes every token for the name of whoever shows it.
 
 import type { Actor } from '../domain/id.ts'
-import type { Guard } from '../server/guard.ts'
+import { RIGHTS, type Role, type Scope } from '../server/auth/caller.ts'
+import type { Guard } from '../server/auth/guard.ts'
 import { problem } from '../server/problem.ts'
-import { RIGHTS, type Role, type Scope } from '../server/who.ts'
 
 /** Whoever is called like a role has it; everybody else is an admin. */
 export function byName({ scope = null }: { readonly scope?: Scope | null } = {}): Guard {

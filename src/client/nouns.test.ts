@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
 import type * as claims from '../format/wire/claims.ts'
-import type * as gates from '../format/wire/gates.ts'
+import type * as gates from '../format/wire/people.ts'
 import type * as plans from '../format/wire/plans.ts'
 import type * as tasks from '../format/wire/tasks.ts'
 import type { ReadBy } from '../format/wire/wire.ts'

@@ -1,6 +1,9 @@
 // The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
 // back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
 
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { TaskDefinition } from '../domain/plan.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
 import type {
   AnswerOf,
   Engine,
@@ -13,16 +16,117 @@ import type {
   SubmitOptions,
   Submitted,
 } from '../engine/engine.ts'
-import type { Entry, Position } from '../stores/store.ts'
-import { bytesFrom } from './base64.ts'
-import { pack } from './packing.ts'
-import type { Plain } from './plain.ts'
-import { type RemoteRefusal, refusalIn } from './refusals.ts'
-import { remoteEntries } from './remote-entries.ts'
+import { raisePlan, raiseTask } from '../format/plan/raise.ts'
+import type { Entry, Position, Streams, StreamUpdated } from '../stores/store.ts'
+import type { Plain } from './bodies.ts'
+import { remoteEntries } from './event-stream.ts'
 import { type RemoteGates, type RemotePlans, type RemoteTasks, remoteNouns } from './remote-nouns.ts'
-import { remoteStreams } from './remote-streams.ts'
-import { type Connection, type Reply, type Request, send } from './transport.ts'
-import { troubleOf } from './trouble.ts'
+import {
+  type Connection,
+  type RemoteRefusal,
+  type Reply,
+  type Request,
+  refusalIn,
+  send,
+  troubleOf,
+} from './transport.ts'
+
+// Orders as they travel: definitions become documents, fields that only the engine fills are left at home.
+
+function travelling(order: Order): JsonObject {
+  switch (order.type) {
+    case 'create':
+    case 'revise':
+    case 'propose':
+      return json({ ...order, definition: raisePlan(order.definition) })
+    case 'fork':
+      return json(order.definition === undefined ? order : { ...order, definition: raisePlan(order.definition) })
+    case 'decide': {
+      const { edits, ...decision } = order
+      return json(
+        edits === undefined ? decision : { ...decision, edits: { ...edits, definition: raisePlan(edits.definition) } },
+      )
+    }
+    case 'add':
+      return json({ ...order, tasks: order.tasks.map(raiseTask) })
+    case 'change':
+      return json({ ...order, ...changes(order) })
+    case 'start':
+      return { type: 'start' }
+    case 'retry':
+    case 'skip': {
+      const { by: _, ...told } = order
+      return json(told)
+    }
+    default:
+      return json(order)
+  }
+}
+
+/** What is set, as a part of a task document; and which fields are taken away. */
+function changes({ task, set }: Extract<Order, { readonly type: 'change' }>): JsonObject {
+  const given = Object.entries(set).filter(([, value]) => value !== undefined && value !== null)
+  const { id: _, ...document } = raiseTask({
+    action: { type: 'external' },
+    ...Object.fromEntries(given),
+    id: task,
+  } as TaskDefinition)
+  const unset = Object.entries(set).flatMap(([key, value]) => (value === null ? [key] : []))
+  // A document says nothing where somebody is to claim the task.
+  if (set.action?.type === 'external') unset.push('action')
+  return { set: document, ...(unset.length === 0 ? {} : { unset }) }
+}
+
+const json = (value: object): JsonObject => value as { readonly [key: string]: Json }
+
+// An order as the text of a request. What cannot be written as a document is refused here as it would be there: nothing throws.
+
+type Packed = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: Refusal }
+
+function pack(plan: string | null, order: Order, beside: object): Packed {
+  try {
+    return { ok: true, text: JSON.stringify({ plan, order: travelling(order), ...beside }) }
+  } catch (error) {
+    // Whoever writes JavaScript may hand over anything; the types say what is missing, we can only say that something is.
+    const why = error instanceof Error ? error.message : String(error)
+    const type = (order as { readonly type?: unknown } | null)?.type
+    const what = typeof type === 'string' ? `the order '${type}'` : 'this'
+    return { ok: false, refusal: refuse('invalid', `${what} cannot be sent as it is: ${why}`, HINT) }
+  }
+}
+
+const HINT = 'a definition has a name and tasks, each with an id and an action; a document goes to `plans.create`'
+
+// Bytes from the text they travelled as, with what both Node and browsers have.
+
+function bytesFrom(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), char => char.charCodeAt(0))
+}
+
+// Sessions or goals of a store that is elsewhere.
+
+type Ask = (body: object, key: string | undefined) => Promise<Reply>
+
+function remoteStreams<E, R, F>(of: 'sessions' | 'goals', ask: Ask, newKey: () => string): Streams<E, R, F> {
+  const read = async <T>(body: object): Promise<T> => {
+    const reply = await ask({ of, ...body }, undefined)
+    if (!reply.ok) throw troubleOf(reply.problem)
+    return (reply.body as { readonly answer: T }).answer
+  }
+  return {
+    append: async (id, events, { expectedVersion, once }) => {
+      const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
+      const reply = await ask({ of, do: 'append', id, events, ...version }, once?.key ?? newKey())
+      if (reply.ok) return (reply.body as { readonly answer: StreamUpdated }).answer
+      const refusal = refusalIn(reply.problem)
+      if (refusal === null) throw troubleOf(reply.problem)
+      return { ok: false, refusal }
+    },
+    read: (id, options = {}) => read({ do: 'read', id, ...options }),
+    get: id => read({ do: 'get', id }),
+    list: query => read({ do: 'list', ...query }),
+  }
+}
 
 /** What was refused says everything that was wrong with it. */
 export type RemoteSubmitted =

@@ -2,9 +2,7 @@
 // nothing of the Engine door behind them.
 
 import type * as body from './bodies.ts'
-import { type RemoteRefusal, refusalIn } from './refusals.ts'
-import type { Reply, Request } from './transport.ts'
-import { troubleOf } from './trouble.ts'
+import { type RemoteRefusal, type Reply, type Request, refusalIn, troubleOf } from './transport.ts'
 
 /** A refusal is a value, as everywhere; what is thrown is trouble with the service or the store. */
 export type Answered<T> =

@@ -1,7 +1,155 @@
+// A stream of bytes as lines. What stands behind the last line break is no line: it was cut off.
+
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
+
+// Refusals travel as problem documents and are refusals again here.
+
+/** A refusal, and everything that was wrong with what was sent: the message tells of the first. */
+export interface RemoteRefusal extends Refusal {
+  readonly faults?: readonly RemoteFault[]
+}
+
+/** Null for a problem that is none of the domain's. */
+export function refusalIn({ code, detail, hint, allowed, faults }: RemoteProblem): RemoteRefusal | null {
+  const known = ALSO[code] ?? code
+  if (!isCode(known)) return null
+  return {
+    code: known,
+    message: detail,
+    ...(hint === undefined ? {} : { hint }),
+    ...(allowed === undefined ? {} : { allowed }),
+    ...(faults === undefined ? {} : { faults }),
+  }
+}
+
+/** What is wrong with a document has names of its own over there. */
+const ALSO: { readonly [code: string]: RefusalCode } = { 'invalid-plan': 'invalid', sketch: 'invalid' }
+
+const CODES: { readonly [code in RefusalCode]: true } = {
+  'not-found': true,
+  exists: true,
+  conflict: true,
+  'illegal-transition': true,
+  invalid: true,
+  cycle: true,
+  'unknown-reference': true,
+  duplicate: true,
+  limit: true,
+  'not-supported': true,
+  'not-allowed': true,
+  'not-ready': true,
+}
+const isCode = (code: string): code is RefusalCode => Object.hasOwn(CODES, code)
+
+// What goes wrong between here and the service, as typed errors that end with what to do. What the store says no to comes back as
+// the same errors the store itself throws, so that a caller need not know how far away it is.
+
+export type TroubleKind =
+  /** Nobody answered, or the answer was cut off, also when asked again. */
+  | 'unreachable'
+  /** The token is unknown, or there is none. */
+  | 'not-signed-in'
+  /** The token does not reach so far. */
+  | 'not-allowed'
+  /** Whoever answers there is no Planfold. */
+  | 'not-planfold'
+  /** It said no to something it should have taken; are both sides of one release? */
+  | 'refused'
+
+export class RemoteTrouble extends Error {
+  override readonly name = 'RemoteTrouble'
+  readonly kind: TroubleKind
+  readonly hint: string
+  /** Of the answer; null when there was none. */
+  readonly status: number | null
+  /** Everything that is wrong with what was sent, place by place. */
+  readonly faults: readonly RemoteFault[]
+
+  constructor(
+    kind: TroubleKind,
+    message: string,
+    hint: string,
+    status: number | null = null,
+    { cause, faults = [] }: { readonly cause?: unknown; readonly faults?: readonly RemoteFault[] | undefined } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.kind = kind
+    this.hint = hint
+    this.status = status
+    this.faults = faults
+  }
+}
+
+/** A problem document, as far as it matters here. */
+interface RemoteProblem {
+  readonly code: string
+  readonly status: number
+  readonly detail: string
+  readonly hint?: string
+  readonly allowed?: readonly string[]
+  /** Everything that is wrong with what was sent, place by place. */
+  readonly faults?: readonly RemoteFault[]
+}
+
+export interface RemoteFault {
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+}
+
+const PREFIX = 'urn:planfold:problem:'
+
+/** Null for what is no problem document of ours. */
+export function problemIn(status: number, body: unknown): RemoteProblem | null {
+  if (typeof body !== 'object' || body === null) return null
+  const { type, detail, hint, allowed, faults } = body as { readonly [key: string]: unknown }
+  if (typeof type !== 'string' || !type.startsWith(PREFIX)) return null
+  return {
+    code: type.slice(PREFIX.length),
+    status,
+    detail: typeof detail === 'string' ? detail : 'it said no',
+    ...(typeof hint === 'string' ? { hint } : {}),
+    ...(Array.isArray(allowed) ? { allowed: allowed.map(String) } : {}),
+    ...(Array.isArray(faults) && faults.length > 0 ? { faults: faults.map(faultIn) } : {}),
+  }
+}
+
+function faultIn(fault: unknown): RemoteFault {
+  const { path, message, hint } = (fault ?? {}) as { readonly [key: string]: unknown }
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+  return { path: text(path), message: text(message), ...(typeof hint === 'string' ? { hint } : {}) }
+}
+
+export function troubleOf({ code, status, detail, hint, faults }: RemoteProblem): Error {
+  switch (code) {
+    case 'bad-cursor':
+      return new BadCursor(detail)
+    case 'busy':
+      return new StoreBusy(detail)
+    case 'full':
+      return new StoreFull(detail)
+    case 'commit-unknown':
+      return new CommitUnknown(detail)
+    case 'gone':
+      return new StoreGone(detail)
+    case 'damaged':
+      return new StoreDamaged(detail)
+    default: {
+      const kind = status === 401 ? 'not-signed-in' : status === 403 ? 'not-allowed' : 'refused'
+      return new RemoteTrouble(kind, detail, hint ?? HINTS[kind], status, { faults })
+    }
+  }
+}
+
+const HINTS = {
+  'not-signed-in': 'hand `connect` the token of the service',
+  'not-allowed': 'use a token of another role',
+  refused: 'is the service of the same release as this client?',
+} as const
+
 // One request to the service, asked again when nobody answered. What may be asked twice without harm is: reads by their nature,
 // writes by the key they carry, which the service knows again.
-
-import { problemIn, type RemoteProblem, RemoteTrouble } from './trouble.ts'
 
 export interface Connection {
   /** Without a slash at the end. */
@@ -53,7 +201,7 @@ export async function send(connection: Connection, request: Request): Promise<Re
 export const headersOf = ({ token }: Connection): { readonly [name: string]: string } =>
   token === null ? {} : { authorization: `Bearer ${token}` }
 
-export const closed = (): RemoteTrouble => new RemoteTrouble('unreachable', 'this client was closed', 'connect again')
+const closed = (): RemoteTrouble => new RemoteTrouble('unreachable', 'this client was closed', 'connect again')
 
 /** `again`: it may be tried again, after so many milliseconds at least; null when it has been answered. */
 type Tried =
@@ -108,4 +256,37 @@ function settle(tried: Tried, url: string): Reply {
       status,
     )
   return { ok: true, body }
+}
+
+interface LinesOptions {
+  /** Without a byte for so long, the line is taken for dead. */
+  readonly silentMs: number
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+export async function* linesOf(
+  stream: ReadableStream<Uint8Array>,
+  { silentMs, wait }: LinesOptions,
+): AsyncIterable<string> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  const parts: string[] = []
+  try {
+    for (;;) {
+      const heard = new AbortController()
+      const read = reader.read().finally(() => heard.abort())
+      const silence = wait(silentMs, heard.signal).then(() => null)
+      const got = (await Promise.race([read, silence])) ?? (heard.signal.aborted ? await read : null)
+      if (got === null || got.done) return
+      const pieces = decoder.decode(got.value, { stream: true }).split('\n')
+      // Only the first piece goes on with what came before.
+      for (const piece of pieces.slice(0, -1)) {
+        yield parts.join('') + piece
+        parts.length = 0
+      }
+      parts.push(pieces.at(-1)!)
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
 }

@@ -2,12 +2,20 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
-import type { EditChoices, EventOf, GateQuestion, GateVerdict, ImportedTask, PlanSource } from './event.ts'
-import type { GitOperation } from './git-operation.ts'
+import type {
+  EditChoices,
+  EventOf,
+  GateQuestion,
+  GateVerdict,
+  ImportedTask,
+  PlanSource,
+  Proposal,
+  Question,
+} from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { Proposal, Question } from './judgement-event.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
+import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 

@@ -24,13 +24,13 @@ import {
 import type { Command, CommandOf, Decide, RollbackOutcome } from './command.ts'
 import { decide } from './decide.ts'
 import type { EventType, GateQuestion, GateVerdict } from './event.ts'
-import { evolve } from './evolve.ts'
-import { newState, packFold } from './fold.ts'
 import type { CheckpointName, PlanName } from './id.ts'
-import { bindItems } from './items.ts'
 import type { PlanDefinition } from './plan.ts'
+import { bindItems } from './plan-rules/for-each.ts'
 import type { Prepared } from './result.ts'
-import { meaningOf } from './rollback.ts'
+import { meaningOf } from './rollback/rollback-plan.ts'
+import { evolve } from './state/evolve.ts'
+import { newState, packFold } from './state/fold.ts'
 
 const FOLDER = fileURLToPath(new URL('../../test/fixtures/journals/', import.meta.url))
 const undo = { type: 'run', command: { argv: ['git', 'push', 'origin', '--delete', 'x'] } } as const

@@ -1,4 +1,52 @@
+// How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.
+
+import { DEPTH_MAX } from './limits.ts'
+
+// Are two plain values the same, whatever the order of their keys? A key that is undefined counts as absent. Used where a
+// definition written twice must not look like a change.
+
+export function same(a: unknown, b: unknown): boolean {
+  // Most of what is compared is written in the same order, and that is told quickly.
+  return a === b || JSON.stringify(a) === JSON.stringify(b) || stableText(a) === stableText(b)
+}
+
+/** Equal values have equal text. Not the canonical form that is hashed; that one belongs to the format. */
+export function stableText(value: unknown): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`
+  const members = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => `${JSON.stringify(key)}:${stableText(item)}`)
+  return `{${members.join(',')}}`
+}
+
 // Plain JSON values: the only shape that may be stored, sent or hashed.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
+
+/** Infinity when it stands deeper in itself than `DEPTH_MAX`. */
+export function jsonBytes(value: Json): number {
+  return isTooDeep(value) ? Number.POSITIVE_INFINITY : utf8Bytes(JSON.stringify(value))
+}
+
+function isTooDeep(value: Json): boolean {
+  let level: readonly Json[] = [value]
+  for (let depth = 0; depth <= DEPTH_MAX; depth++) {
+    level = level.flatMap(one => (one !== null && typeof one === 'object' ? (Object.values(one) as Json[]) : []))
+    if (level.length === 0) return false
+  }
+  return true
+}
+
+function utf8Bytes(text: string): number {
+  let bytes = text.length
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    // A pair of surrogates is four bytes, two for each half; any other unit above these bounds is three or two.
+    if (unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff)) bytes += 2
+    else if (unit >= 0x80) bytes += 1
+  }
+  return bytes
+}

@@ -1,16 +1,16 @@
 // What must the world do next? Asked after every change, answered from the indexes: the cost grows with what is under way,
 // never with the plan.
 
-import { nextAlarm } from './alarms.ts'
-import { attemptsUsedUp } from './caps.ts'
-import { isClear } from './decisions/going-back.ts'
-import { awaitsProposal } from './decisions/replanning.ts'
-import { askable, lineOf, needsPreparing, wantsAttempt } from './decisions/starting.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { Action } from './plan.ts'
-import type { PlanState, TaskState } from './state.ts'
+import { attemptsUsedUp } from './recovery/breaker.ts'
+import { awaitsProposal } from './revisions/proposals.ts'
+import { isClear } from './rollback/rollback-rules.ts'
+import { askable, lineOf, needsPreparing, wantsAttempt } from './rules/scheduling.ts'
+import { nextAlarm } from './state/alarms.ts'
+import type { PlanState, TaskState } from './state/state.ts'
+import { isTimed } from './state/task-index.ts'
 import { PLAN_ENDED } from './status.ts'
-import { isTimed } from './task-graph.ts'
 
 export interface NextActions {
   /** Attempts the journal says are under way; whoever drives the plan carries out those it has not begun. */

@@ -3,11 +3,11 @@
 // attempt restores these files first. A task that has not started reserves nothing, so nobody ever holds one scope while it
 // waits for another, and two plans cannot wait for each other for ever.
 
-import { heldScope, worksApart } from './effect.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
+import { heldScope, worksApart } from './plan-rules/effect.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import type { Reserves } from './result.ts'
-import type { PlanState, TaskState } from './state.ts'
+import type { PlanState, TaskState } from './state/state.ts'
 
 /** The patterns a task reserves when it starts; empty when it declares nothing, or works in a worktree of its own. */
 export function reservedScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {

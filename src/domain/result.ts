@@ -1,10 +1,10 @@
-// How an attempt ended. Made once, in `engine/perform`, and journaled as it is; nothing classifies a second time.
+// How an attempt ended. Made once, in `engine/attempts/perform`, and journaled as it is; nothing classifies a second time.
 
 import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
-import type { GitOperation } from './git-operation.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
+import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { ShortageKind } from './shortage.ts'
 
 export type Result = Succeeded | Failed

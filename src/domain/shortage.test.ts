@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { name, plan, started, task } from '../testing/index.ts'
-import { packFold, unpackFold } from './fold.ts'
 import { type Shortage, shortageIn, shortageKindOf } from './shortage.ts'
+import { packFold, unpackFold } from './state/fold.ts'
 import { summary } from './views/summary.ts'
 
 const FULL: Shortage = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { suggest } from './suggest.ts'
+import { suggest } from './phrases.ts'
 
 it('names the nearest word when it is a slip of the finger away, and nothing when it is not', () => {
   const known = ['baseline', 'retry-core', 'review', 'push']

@@ -1,14 +1,12 @@
 // The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
 // commands carry, and holds no state of its own.
 
-import { isNeglected } from '../domain/alarms.ts'
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
-import { keepItems } from '../domain/items.ts'
-import { definitionHash } from '../format/hash.ts'
+import { keepItems } from '../domain/plan-rules/for-each.ts'
+import { isNeglected } from '../domain/state/alarms.ts'
+import { definitionHash } from '../format/plan/hash.ts'
 import type { Found } from '../stores/store.ts'
-import { answer } from './answers.ts'
-import { claim, heartbeat, report, withClaim } from './claiming.ts'
-import { create } from './creating.ts'
+import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
 import type {
   AnswerOf,
   Engine,
@@ -22,17 +20,17 @@ import type {
   SubmitOptions,
   Submitted,
 } from './engine.ts'
-import { standingNow } from './footprint.ts'
-import { killSwitch, refuseHalted } from './halting.ts'
-import { newQuestionId } from './inbox-id.ts'
-import { late } from './late.ts'
-import { noteOrder } from './ordered-here.ts'
-import { roomsOf } from './places.ts'
-import { refuseGroundless } from './placing.ts'
+import { newQuestionId } from './gates/inbox.ts'
+import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
+import { late } from './lazy-imports.ts'
+import { noteOrder } from './loop/attendant.ts'
+import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
+import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
+import { answer } from './queries.ts'
+import { create, startOf } from './revisions/create-plan.ts'
+import { SEALS, sealed } from './revisions/edit-tasks.ts'
+import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
-import { SEALS, sealed } from './sealing.ts'
-import { startOf } from './starting-order.ts'
-import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './submitting.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 

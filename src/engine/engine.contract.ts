@@ -1,6 +1,6 @@
 // What every Engine must do, in this process or over a wire. Run against EngineLocal and against the client of a real service.
 
-import { buildingContract } from './contract/building.contract.ts'
+import { buildingContract } from './contract/build.contract.ts'
 import { deliveryContract } from './contract/delivery.contract.ts'
 import type { Setup } from './contract/harness.contract.ts'
 import { peopleContract } from './contract/people.contract.ts'

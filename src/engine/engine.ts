@@ -9,15 +9,15 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
-import type { PlanState } from '../domain/state.ts'
+import type { PlanState } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Card } from '../domain/views/board.ts'
-import type { Briefing } from '../domain/views/briefing.ts'
+import type { Briefing, Card, Removed } from '../domain/views/board.ts'
+
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
 import type { Contract } from '../domain/views/contract.ts'
 import type { Digest } from '../domain/views/digest.ts'
-import type { Removed } from '../domain/views/removed.ts'
+
 import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
@@ -40,8 +40,16 @@ import type {
   TaskRow,
 } from '../stores/store.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
-import type { AuditTrail, HandedOn } from './audit-answers.ts'
-import type { EditingOrder, EditingQueries } from './editing-orders.ts'
+import type { KeptFile, RestoreAsk } from './files/kept-files.ts'
+import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './gates/inbox.ts'
+import type { PullRequest } from './git/pull-request.ts'
+import type { Halt, Halted } from './loop/kill-switch.ts'
+import type { AuditTrail, HandedOn, RecordQueries } from './records/audit.ts'
+import type { Chain } from './records/verify-chain.ts'
+import type { Replay } from './replay/replay.ts'
+import type { EditingOrder, EditingQueries } from './revisions/edit-tasks.ts'
+
+import type { ReplanningOrder, ReplanningQueries } from './revisions/proposals.ts'
 import type {
   AdoptAsk,
   Adopted,
@@ -50,19 +58,17 @@ import type {
   Forked,
   RollbackAsk,
   RollbackPreview,
-} from './going-back-order.ts'
-import type { Halt, Halted } from './halting.ts'
-import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './inbox-answers.ts'
-import type { KeptFile, RestoreAsk } from './kept-files.ts'
-import type { Chain } from './proving.ts'
-import type { PullRequest } from './pull-request.ts'
-import type { RecordQueries } from './record-answers.ts'
-import type { ReplanningOrder, ReplanningQueries } from './replanning-orders.ts'
-import type { Replay } from './replay.ts'
+} from './rollback/rollback-order.ts'
 
-export type { AuditTrail, HandedOn } from './audit-answers.ts'
-export type { PlanChanges, TaskChanges } from './editing-orders.ts'
-export type { Feed, PlanProgress } from './feed.ts'
+export type { KeptFile, RestoreAsk } from './files/kept-files.ts'
+export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './gates/inbox.ts'
+export type { PullRequest } from './git/pull-request.ts'
+export type { Halt, Halted } from './loop/kill-switch.ts'
+export type { Feed, PlanProgress } from './notifications/live-feed.ts'
+export type { AuditTrail, HandedOn, TaskRecord } from './records/audit.ts'
+export type { Chain } from './records/verify-chain.ts'
+export type { Replay, ReplayFault } from './replay/replay.ts'
+export type { PlanChanges, TaskChanges } from './revisions/edit-tasks.ts'
 export type {
   AdoptAsk,
   Adopted,
@@ -72,14 +78,7 @@ export type {
   Forked,
   RollbackAsk,
   RollbackPreview,
-} from './going-back-order.ts'
-export type { Halt, Halted } from './halting.ts'
-export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './inbox-answers.ts'
-export type { KeptFile, RestoreAsk } from './kept-files.ts'
-export type { Chain } from './proving.ts'
-export type { PullRequest } from './pull-request.ts'
-export type { TaskRecord } from './record-answers.ts'
-export type { Replay, ReplayFault } from './replay.ts'
+} from './rollback/rollback-order.ts'
 
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */

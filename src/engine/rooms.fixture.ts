@@ -12,8 +12,8 @@ import { MemoryDisk } from '../stores/memory/memory-disk.ts'
 import { type Faults, StoreMemory } from '../stores/memory/store-memory.ts'
 import { systemClock } from './clock.ts'
 import { EngineLocal } from './engine-local.ts'
+import { WorkerLocal } from './loop/worker.ts'
 import type { Rooms } from './rooms.ts'
-import { WorkerLocal } from './worker.ts'
 
 export type Script = (attempt: Attempt, tools: RunnerTools, signal: AbortSignal) => Promise<Outcome>
 

@@ -6,9 +6,9 @@ import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Git } from '../workspace/git/git.ts'
 import type { Snapshots, Workspace } from '../workspace/workspace.ts'
+import type { Facts } from './attempts/preconditions.ts'
 import type { Clock } from './clock.ts'
-import type { Facts } from './facts.ts'
-import type { LifeSigns } from './life-signs.ts'
+import type { LifeSigns } from './files/life-signs.ts'
 
 export interface Rooms {
   readonly store: Store

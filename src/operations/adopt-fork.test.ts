@@ -15,9 +15,9 @@ import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { AdoptAsk } from '../engine/engine.ts'
 import { EngineLocal } from '../engine/engine-local.ts'
-import { ME, realRooms, sh } from '../engine/going-back.fixture.ts'
+import { ME, realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
 import type { Rooms } from '../engine/rooms.ts'
-import { FILE_MAX_BYTES } from '../safety/regular-file.ts'
+import { FILE_MAX_BYTES } from '../safety/files/regular-file.ts'
 import { adoptFork } from './adopt-fork.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>

@@ -2,10 +2,10 @@
 // branch begins at, and may its commits be written? So a misspelt name is told at its place in the file, and nobody finds out at the
 // end that nothing was committed.
 
-import { gitOf } from '../domain/git-action.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { allTasks } from '../domain/task-graph.ts'
-import type { DefinitionFault } from '../format/parse.ts'
+import { gitOf } from '../domain/plan-rules/expand.ts'
+import { allTasks } from '../domain/state/task-index.ts'
+import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Git } from '../workspace/git/git.ts'
 
 type Asked = Pick<Git, 'diffstat' | 'mayWrite'>

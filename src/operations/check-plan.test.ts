@@ -1,7 +1,7 @@
 // One check for every face: what each kind of plan that cannot work is refused with, and where in its document.
 
 import { describe, expect, test } from 'vitest'
-import { parsePlan } from '../format/parse.ts'
+import { parsePlan } from '../format/plan/parse.ts'
 import { checkPlan } from './check-plan.ts'
 
 const faults = (tasks: string, rest = ''): readonly string[] => {

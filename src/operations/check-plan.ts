@@ -3,8 +3,8 @@
 
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { DefinitionFault } from '../format/parse.ts'
-import { errorsOf } from '../safety/analyzed.ts'
+import type { DefinitionFault } from '../format/plan/parse.ts'
+import { errorsOf } from './analyze-plan.ts'
 
 /** The errors of the analysis, each with its task, so that a document can show where it was written. */
 export function checkPlan(definition: PlanDefinition): readonly DefinitionFault[] {

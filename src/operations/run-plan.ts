@@ -5,18 +5,18 @@
 //   failed ──► goes on, with the document as a revision when it differs: what is done stays done
 
 import type { UnsafeWork } from '../domain/command.ts'
-import { isOtherWork } from '../domain/decisions/taking-up.ts'
 import type { PlanSource } from '../domain/event.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
-import { keepItems } from '../domain/items.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
+import { isOtherWork } from '../domain/rules/reopen.ts'
+import { allTasks } from '../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
-import { allTasks } from '../domain/task-graph.ts'
 import type { Card } from '../domain/views/board.ts'
 import { keepFixes } from '../domain/views/convergence.ts'
 import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
-import { definitionHash } from '../format/hash.ts'
+import { definitionHash } from '../format/plan/hash.ts'
 
 export interface RunRoom {
   readonly ask: Engine['ask']

@@ -1,10 +1,10 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
-// started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/perform` judges it.
+// started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/perform` judges it.
 
-import type { GitOperation } from '../domain/git-operation.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
 
 export interface Runner {

@@ -2,7 +2,7 @@
 // programs load code, change their configuration or go through a proxy are never inherited and a plan may not set them.
 
 import type { Failure } from '../domain/result.ts'
-import { failure } from './refused.ts'
+import { failure } from './safety-refusal.ts'
 
 export interface Variables {
   readonly [name: string]: string | undefined

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readKeyFile } from './key-file.ts'
+import { readKeyFile } from './files/secret-file.ts'
 import { isSealedBy, makeSeal, readSeal } from './seal.ts'
 
 const HEAD = 'ab'.repeat(32)

@@ -1,11 +1,11 @@
 // For tests: holds every answer against the document that describes it. An answer nobody described is a fault of the route.
 
-import type { Ajv2020 as Ajv, ValidateFunction } from 'ajv/dist/2020.js'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { type Ajv2020 as Ajv, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+
 import formats from 'ajv-formats'
-import { type OpenApi, openApi, type Response } from './openapi.ts'
+import { type OpenApi, openApi, type Response } from './api-docs/openapi.ts'
+import { normalPath } from './app.ts'
 import type { AnyRoute } from './route.ts'
-import { normalPath } from './router.ts'
 
 /** What came back; `body` is read when it is JSON. */
 export interface Came {

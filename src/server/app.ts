@@ -2,6 +2,7 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { EngineInProcess } from '../engine/engine.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,
@@ -12,21 +13,160 @@ import {
   StoreFull,
   StoreGone,
   StoreRefused,
+  type Streams,
 } from '../stores/store.ts'
-import { checkBody, readBody } from './body.ts'
-import type { Call } from './call.ts'
-import { SHORT_MAX } from './document-pool.ts'
+import type { Who } from './auth/caller.ts'
+import { checkBody, readBody, unkeptInQuery } from './body.ts'
+import { SHORT_MAX } from './documents/document-pool.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
-import { noteReplays } from './replay-noting.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
-import type { ServerRooms } from './rooms.ts'
-import type { Answer, Route, Stream } from './route.ts'
-import { normalPath, openRouter } from './router.ts'
-import { unkeptInQuery } from './unkept.ts'
-import type { Who } from './who.ts'
+import type { Call } from './request.ts'
+import type { Answer, AnyRoute, Method, Route, Stream } from './route.ts'
+import type { ServerRooms } from './service.ts'
+
+// Finds the route of a path. Paths are normalised first: `/api` and a slash at the end fall away, so that every route answers at
+// both places. Words go before parameters.
+
+interface Router {
+  find(method: string, path: string): Routed
+}
+
+type Routed =
+  | { readonly route: AnyRoute; readonly params: { readonly [name: string]: string } }
+  /** There is something there, for other methods. */
+  | { readonly route: null; readonly methods: readonly Method[] }
+
+interface Node {
+  readonly words: Map<string, Node>
+  parameter: Node | null
+  readonly routes: Map<Method, Target>
+}
+
+interface Target {
+  readonly route: AnyRoute
+  /** Of its parameters, in the order of the path. */
+  readonly names: readonly string[]
+}
+
+const SEGMENTS_MAX = 16
+
+function openRouter(routes: readonly AnyRoute[]): Router {
+  const root = newNode()
+  for (const route of routes) {
+    const node = segments(route.path).reduce(descend, root)
+    if (node.routes.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
+    node.routes.set(route.method, { route, names: namesIn(route.path) })
+  }
+  return {
+    find: (method, path) => {
+      const values: string[] = []
+      const parts = segments(path)
+      const node = parts.length > SEGMENTS_MAX ? null : match(root, parts, 0, values)
+      const target = node?.routes.get(method as Method)
+      if (node === null || target === undefined) return { route: null, methods: [...(node?.routes.keys() ?? [])] }
+      return { route: target.route, params: paramsOf(target.names, values) }
+    },
+  }
+}
+
+/** The path without what makes no difference. */
+export function normalPath(url: string): string {
+  const query = url.indexOf('?')
+  let path = query === -1 ? url : url.slice(0, query)
+  if (path.startsWith('/api/') || path === '/api') path = path.slice(4)
+  while (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1)
+  return path === '' ? '/' : path
+}
+
+const newNode = (): Node => ({ words: new Map(), parameter: null, routes: new Map() })
+const segments = (path: string): readonly string[] => (path === '/' ? [] : path.slice(1).split('/'))
+
+function descend(node: Node, segment: string): Node {
+  if (segment.startsWith(':')) {
+    node.parameter ??= newNode()
+    return node.parameter
+  }
+  const found = node.words.get(segment) ?? newNode()
+  node.words.set(segment, found)
+  return found
+}
+
+function match(node: Node, parts: readonly string[], at: number, values: string[]): Node | null {
+  const part = parts[at]
+  if (part === undefined) return node.routes.size > 0 ? node : null
+  const word = node.words.get(part)
+  const found = word === undefined ? null : match(word, parts, at + 1, values)
+  if (found !== null || node.parameter === null || part === '') return found
+  const value = decoded(part)
+  if (value === null) return null
+  values.push(value)
+  const inside = match(node.parameter, parts, at + 1, values)
+  if (inside === null) values.pop()
+  return inside
+}
+
+function decoded(part: string): string | null {
+  if (!part.includes('%')) return part
+  try {
+    const text = decodeURIComponent(part)
+    // Nothing has a name with a NUL in it, and the store would look only at what stands before.
+    return text.includes('\0') ? null : text
+  } catch {
+    return null
+  }
+}
+
+const namesIn = (path: string): readonly string[] =>
+  segments(path).flatMap(segment => (segment.startsWith(':') ? segment.slice(1) : []))
+
+function paramsOf(names: readonly string[], values: readonly string[]): { readonly [name: string]: string } {
+  const params: Record<string, string> = {}
+  for (let at = 0; at < names.length; at++) params[names[at]!] = values[at]!
+  return params
+}
+
+// Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
+// one request sees it, which remembers whether anything was answered again.
+
+const REPLAYED = 'idempotency-replayed'
+
+interface Noting {
+  readonly rooms: ServerRooms
+  /** The answer, which says so when it was given before. */
+  marked(answer: Answer): Answer
+}
+
+function noteReplays(rooms: ServerRooms): Noting {
+  const { engine } = rooms
+  let isReplayed = false
+  const seen = <T extends { readonly ok: boolean; readonly replayed?: true }>(done: T): T => {
+    if (done.replayed === true) isReplayed = true
+    return done
+  }
+  const stream = <E, R, F>(of: Streams<E, R, F>): Streams<E, R, F> => ({
+    append: async (...asked) => seen(await of.append(...asked)),
+    read: (...asked) => of.read(...asked),
+    get: id => of.get(id),
+    list: query => of.list(query),
+  })
+  const noting: EngineInProcess = {
+    submit: async (...asked) => seen(await engine.submit(...asked)),
+    ask: query => engine.ask(query),
+    watch: options => engine.watch(options),
+    close: () => engine.close(),
+    killSwitch: engine.killSwitch,
+    sessions: stream(engine.sessions),
+    goals: stream(engine.goals),
+  }
+  return {
+    rooms: { ...rooms, engine: noting },
+    marked: answer =>
+      !isReplayed || 'stream' in answer ? answer : { ...answer, headers: { ...answer.headers, [REPLAYED]: 'true' } },
+  }
+}
 
 /** `refusal`: what is answered to whoever the guard lets in, whatever they ask for. */
-export type App = (request: IncomingMessage, response: ServerResponse, refusal?: Problem) => Promise<void>
+type App = (request: IncomingMessage, response: ServerResponse, refusal?: Problem) => Promise<void>
 
 /** What was asked and how it went, for logs and metrics; `route` is the path of the table, never that of the request. */
 export interface Answered {

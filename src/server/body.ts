@@ -3,14 +3,125 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../domain/json.ts'
-import { positionAt } from '../format/place.ts'
-import type { Schema } from '../format/wire/wire.ts'
-import { jsonFault } from './json-fault.ts'
+import { type Path, printPath } from '../format/text/diagnostic.ts'
+import { positionAt } from '../format/text/place.ts'
+import type { Fault, Schema } from '../format/wire/wire.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
-import type { ServerLimits } from './rooms.ts'
-import { unkeptIn } from './unkept.ts'
+import type { ServerLimits } from './service.ts'
 
-export type BodyRead = { readonly text: string } | Problem
+// Where a text stops being JSON. The message of JSON.parse says so only sometimes, and a line and a column are what people need.
+
+/** The offset of the first character that cannot stand there; the length of the text when it only ends too soon. */
+export function jsonFault(text: string): number {
+  const open: string[] = []
+  let at = 0
+  let wanted: 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma' = 'value'
+  for (;;) {
+    while (BLANK.has(text[at] ?? '')) at++
+    const sign = text[at]
+    if (sign === undefined) return text.length
+    const isEnd = sign === '}' || sign === ']'
+    if (isEnd && (wanted === 'comma' || wanted.endsWith('-or-end'))) {
+      if (open.pop() !== (sign === '}' ? '{' : '[')) return at
+      at++
+      wanted = 'comma'
+    } else if (wanted === 'comma') {
+      if (sign !== ',' || open.length === 0) return at
+      at++
+      wanted = open.at(-1) === '{' ? 'key' : 'value'
+    } else if (wanted === 'colon') {
+      if (sign !== ':') return at
+      at++
+      wanted = 'value'
+    } else if (sign === '"') {
+      const end = stringEnd(text, at)
+      if (end < 0) return -end
+      at = end
+      wanted = wanted.startsWith('key') ? 'colon' : 'comma'
+    } else if (wanted.startsWith('key')) return at
+    else if (sign === '{' || sign === '[') {
+      open.push(sign)
+      at++
+      wanted = sign === '{' ? 'key-or-end' : 'value-or-end'
+    } else {
+      WORD.lastIndex = at
+      const word = WORD.exec(text)?.[0] ?? ''
+      if (word === '') return at
+      at += word.length
+      wanted = 'comma'
+    }
+  }
+}
+
+const BLANK: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
+const WORD = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y
+
+/** The offset behind the string that begins here; below zero: the offset of what cannot stand in one. */
+function stringEnd(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at++) {
+    const sign = text[at]!
+    if (sign === '"') return at + 1
+    if (sign < ' ') return -at
+    if (sign !== '\\') continue
+    at++
+    if (text[at] === 'u' && /^[\da-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) at += 4
+    else if (!'"\\/bfnrt'.includes(text[at] ?? 'x')) return -at
+  }
+  return -text.length
+}
+
+// Text that no store keeps as it is: a NUL, or half of a character. In JSON both can only be written as escapes, in an address
+// only a NUL can; so whoever writes neither is not looked at.
+
+/** The first place in a body; null when there is none. `value` is what the text says, and not nested deeply. */
+function unkeptIn(text: string, value: Json): Fault | null {
+  return text.includes('\\u') ? look(value, []) : null
+}
+
+/** The first place in a query; null when there is none. */
+export function unkeptInQuery(
+  query: string,
+  said: { readonly [name: string]: string | readonly string[] },
+): Fault | null {
+  return query.includes('%00') ? look(said, []) : null
+}
+
+function look(value: Json, at: (string | number)[]): Fault | null {
+  if (typeof value === 'string') {
+    const odd = oddIn(value)
+    return odd === null ? null : fault(at, `the text contains ${odd}`)
+  }
+  if (value === null || typeof value !== 'object') return null
+  if (Array.isArray(value)) {
+    for (const [index, item] of (value as readonly Json[]).entries()) {
+      const found = below(item, index, at)
+      if (found !== null) return found
+    }
+    return null
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const odd = oddIn(key)
+    const found = odd === null ? below(item as Json, key, at) : fault(at, `a key contains ${odd}`)
+    if (found !== null) return found
+  }
+  return null
+}
+
+function below(item: Json, step: string | number, at: (string | number)[]): Fault | null {
+  at.push(step)
+  const found = look(item, at)
+  at.pop()
+  return found
+}
+
+function oddIn(text: string): string | null {
+  if (text.includes('\0')) return 'a NUL character'
+  return /\p{Surrogate}/u.test(text) ? 'half a character (a lone surrogate)' : null
+}
+
+const fault = (at: Path, message: string): Fault => ({ path: printPath(at), message, hint: 'remove it' })
+
+type BodyRead = { readonly text: string } | Problem
 
 /** Whoever is still sending may not hear us, so a little more is taken and thrown away before we answer. */
 const DRAIN_BYTES = 16_000_000
@@ -68,7 +179,7 @@ function decode(bytes: Buffer): BodyRead {
   }
 }
 
-export type JsonRead = { readonly value: Json } | Problem
+type JsonRead = { readonly value: Json } | Problem
 
 export function readJson(text: string, limits: ServerLimits): JsonRead {
   let value: Json

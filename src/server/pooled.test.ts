@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { pooled } from './pooled.ts'
+import { pooled } from './serve.ts'
 
 test('every byte that was drawn is handed out once and stays as it is, over many draws', () => {
   let next = 0

@@ -5,12 +5,12 @@ import type { Actor } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { external, gate, plan } from '../testing/plan.ts'
 import { documentOf } from './answers.fixture.ts'
-import { type Bearer, guarded } from './guard.fixture.ts'
-import { sample } from './openapi-sample.ts'
+import { sample } from './api-docs/openapi.ts'
+import { RIGHTS, type Role } from './auth/caller.ts'
+import { type Bearer, guarded } from './auth/guard.fixture.ts'
 import type { AnyRoute } from './route.ts'
-import { ROUTES } from './routes/all.ts'
+import { ROUTES } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
-import { RIGHTS, type Role } from './who.ts'
 
 /** Anybody may call these; whatever is not named here needs a token. */
 const PUBLIC = ['GET /', 'GET /health', 'GET /ready', 'POST /auth/code', 'POST /auth/logout']

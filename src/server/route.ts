@@ -2,9 +2,9 @@
 // checks, the OpenAPI document and the test that tries every route with every token.
 
 import type { Schema } from '../format/wire/wire.ts'
-import type { Call } from './call.ts'
+import type { Right } from './auth/caller.ts'
 import type { Problem } from './problem.ts'
-import type { Right } from './who.ts'
+import type { Call } from './request.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

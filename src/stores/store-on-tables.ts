@@ -1,37 +1,72 @@
-// The Store door over any tables: joins the rules of this room to whatever keeps the rows. memory/ and sqlite/ bring
-// tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
+// A group of requests in one transaction: those that fail before they wrote anything fail alone, a failure after that fails
+// the whole group. Shared by the stores; each brings its own begin, commit and rollback.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
-import { type Appending, createPlan, updatePlan, withKey } from './append.ts'
-import { CatchingUp } from './catching-up.ts'
-import { chained } from './chained.ts'
-import { type Changes, watchEntries } from './changes.ts'
-import { checkAll } from './check.ts'
-import { claimsOn } from './claims.ts'
 import { limitOf } from './cursor.ts'
-import { GENESIS } from './entry.ts'
-import { Glances } from './glances.ts'
-import type { Clock, Host } from './host.ts'
-import { isKept, keptQuery } from './kept-text.ts'
-import { type Heartbeat, LeasesOnTables } from './leases.ts'
-import { logsOn } from './logs.ts'
-import { answerAgain, forgetKeys, usedFor } from './once.ts'
-import { type PruneBlobs, prune } from './prune.ts'
-import type { Recent } from './recent.ts'
-import { rebuildAllReservations, reservationsOn } from './reservations.ts'
-import { search } from './searching.ts'
-import { foldText, type Kept, packStored, type States } from './states.ts'
-import { sumSteps } from './steps.ts'
+import { type Appending, createPlan, updatePlan, withKey } from './journal/append.ts'
+import { type Changes, type Recent, watchEntries } from './journal/changes.ts'
+import { chained, checkAll } from './journal/check.ts'
+import { GENESIS } from './journal/entry.ts'
+import { answerAgain, forgetKeys, usedFor } from './journal/idempotency.ts'
+import { foldText, Glances, type Kept, packStored, type States } from './journal/plan-states.ts'
+import { type PruneBlobs, prune } from './journal/prune.ts'
+import { foldGoal, foldSession, refuseToTalk, streamsOn, talkOf } from './journal/streams.ts'
+import { EntryVerifier } from './journal/verified-entries.ts'
+import { claimsOn } from './leases/claims.ts'
+import type { Clock, Host } from './leases/host.ts'
+import { type Heartbeat, LeasesOnTables } from './leases/leases.ts'
+import { rebuildAllReservations, reservationsOn } from './leases/reservations.ts'
+import { CatchingUp, search } from './search/catch-up.ts'
+import { sumSteps } from './search/step-metrics.ts'
+import { isKept, keptQuery, keptText } from './search/storable-text.ts'
+import { wordsOf } from './search/words.ts'
+import type { Logs } from './store.ts'
 import * as door from './store.ts'
-import { foldGoal, foldSession, refuseToTalk, streamsOn, talkOf } from './streams.ts'
 import type { Tables, Transactions } from './tables.ts'
-import { EntryVerifier } from './verified-entries.ts'
-import { wordsOf } from './words.ts'
+
+// Task output: durable chunks beside the journal, never state. They share the commits of the entries around them.
+
+const LOG_READ_DEFAULT = 500
+const LOG_READ_MAX = 5_000
+
+function logsOn(transactions: Transactions): Logs {
+  return {
+    async append(chunks) {
+      if (chunks.length === 0) return
+      await transactions.write(tables => {
+        const places = chunks.map(chunk => {
+          const no = tables.journal.planNo(chunk.plan)
+          const ordinal = no === null ? null : tables.projections.ordinal(no, chunk.task)
+          if (no === null || ordinal === null)
+            throw new Error(`there is no task '${chunk.task}' in plan ${chunk.plan} to log for`)
+          return { no, ordinal, chunk }
+        })
+        for (const { no, ordinal, chunk } of places)
+          tables.logs.append(no, ordinal, { ...chunk, text: keptText(chunk.text) })
+      })
+    },
+
+    async read({ plan, task, after, limit }) {
+      return transactions.read(tables => {
+        const no = tables.journal.planNo(plan)
+        const ordinal = no === null || task === undefined ? null : tables.projections.ordinal(no, task)
+        if (no === null || (task !== undefined && ordinal === null)) return []
+        return tables.logs.read(plan, no, ordinal, after ?? 0, limitOf(limit, LOG_READ_DEFAULT, LOG_READ_MAX))
+      })
+    },
+
+    since: async (after, limit) => transactions.read(tables => tables.logs.since(after, limit)),
+    last: async () => transactions.read(tables => tables.logs.last()),
+  }
+}
+
+// The Store door over any tables: joins the rules of this room to whatever keeps the rows. memory/ and sqlite/ bring
+// tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
 
-export interface Parts {
+interface Parts {
   readonly transactions: Transactions
   readonly states: States
   readonly blobs: ContentStore
@@ -300,3 +335,31 @@ export class StoreOnTables implements door.Store {
 }
 
 const EMPTY = { items: [], next: null }
+
+export interface Request {
+  readonly work: (tables: Tables) => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Answers to give once the commit is durable, and not before (law L6). */
+export type Answers = (() => void)[]
+
+/** Runs the requests in order. Throws when the transaction must be rolled back. */
+export function runGroup(tables: Tables, requests: readonly Request[]): Answers {
+  return requests.map(({ work, resolve, reject }) => {
+    const before = tables.writes
+    try {
+      const value = work(tables)
+      return () => resolve(value as never)
+    } catch (error) {
+      if (tables.writes !== before) throw error
+      return () => reject(error)
+    }
+  })
+}
+
+export function rejectAll(requests: readonly Request[], states: States, error: unknown): void {
+  states.rolledBack()
+  for (const { reject } of requests) reject(error)
+}

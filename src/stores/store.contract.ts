@@ -1,8 +1,7 @@
 // What every store must do, whatever keeps its rows. Run by the tests of each implementation against the real thing.
 
-import { appendingContract } from './contract/appending.contract.ts'
-import { besideContract } from './contract/beside.contract.ts'
-import { feedingContract } from './contract/feeding.contract.ts'
+import { appendingContract } from './contract/append.contract.ts'
+import { feedingContract } from './contract/feed.contract.ts'
 import type { Setup } from './contract/harness.contract.ts'
 import { leasesContract } from './contract/leases.contract.ts'
 import { listsContract } from './contract/lists.contract.ts'
@@ -11,6 +10,7 @@ import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
 import { reservationsContract } from './contract/reservations.contract.ts'
 import { searchContract } from './contract/search.contract.ts'
+import { besideContract } from './contract/side-tables.contract.ts'
 import { stepsContract } from './contract/steps.contract.ts'
 import { strangeTextContract } from './contract/strange-text.contract.ts'
 import { upkeepContract } from './contract/upkeep.contract.ts'

@@ -8,7 +8,7 @@ import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domai
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Reserves } from '../domain/result.ts'
-import type { PlanState } from '../domain/state.ts'
+import type { PlanState } from '../domain/state/state.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import type {
   AttemptQuery,

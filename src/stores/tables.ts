@@ -5,9 +5,9 @@
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Reservation } from '../domain/reservation.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { StoredEntry } from './entry.ts'
-import type { IndexTable } from './index-table.ts'
-import type { AttemptRecord, Changes, PlanRecord, TaskRecord } from './projection.ts'
+import type { StoredEntry } from './journal/entry.ts'
+import type { AttemptRecord, Changes, PlanRecord, TaskRecord } from './journal/projection.ts'
+import type { IndexTable } from './search/search-tables.ts'
 import type {
   AttemptQuery,
   AttemptRow,

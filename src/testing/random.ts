@@ -3,20 +3,20 @@
 
 import fc from 'fast-check'
 import type { Command, Expanded, RolledBack, Settlement, Turn } from '../domain/command.ts'
-import { nowhereToGo } from '../domain/decisions/settle.ts'
 import type { GateAsks, GateVerdict } from '../domain/event.ts'
-import { isBefore } from '../domain/evolve-judgement.ts'
 import type { CheckpointName } from '../domain/id.ts'
-import { bindItems } from '../domain/items.ts'
 import { nextActions } from '../domain/next-actions.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { bindItems } from '../domain/plan-rules/for-each.ts'
 import type { Prepared, Result } from '../domain/result.ts'
-import { meaningFor, meaningOf } from '../domain/rollback.ts'
-import type { PlanState, TaskState } from '../domain/state.ts'
+import { meaningFor, meaningOf } from '../domain/rollback/rollback-plan.ts'
+import { nowhereToGo } from '../domain/rules/settle.ts'
+import { isBefore } from '../domain/state/evolve-gate.ts'
+import type { PlanState, TaskState } from '../domain/state/state.ts'
 import { numberedSha } from './ids.ts'
 import { failed, interrupted, type JournalEntry, succeeded } from './journal.ts'
-import { Luck, questionFor, troubledPlan } from './random-judgement.ts'
 import { plans as plainPlans } from './random-plans.ts'
+import { Luck, questionFor, troubledPlan } from './random-recovery.ts'
 
 /** Plans of every kind; some with rules for when things go wrong. */
 export const plans: fc.Arbitrary<PlanDefinition> = fc.oneof(

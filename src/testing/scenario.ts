@@ -7,9 +7,9 @@
 import { deepStrictEqual, strictEqual } from 'node:assert'
 import type { Command } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
-import { packFold } from '../domain/fold.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import { packFold } from '../domain/state/fold.ts'
 import { numberedPlanId, numberedSha } from './ids.ts'
 import { Journal } from './journal.ts'
 

@@ -5,8 +5,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openWorkspace } from './scope-workspace.ts'
-import { anyTree, makeGround, must, open, replaceTree, shellList, written } from './snapshots.fixture.ts'
+import { openWorkspace } from './scope/scope-workspace.ts'
+import { anyTree, makeGround, must, open, replaceTree, shellList, written } from './snapshots/snapshots.fixture.ts'
 import { clearTree, dir, file, tree } from './tree.fixture.ts'
 
 const RUNS = Math.max(25, Number(process.env.PLANFOLD_TREES ?? 0) / 10)

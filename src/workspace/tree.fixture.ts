@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Sha256 } from '../domain/id.ts'
-import { readManifest } from './manifest.ts'
-import { openWorkspace } from './scope-workspace.ts'
-import { readTree as readRows, type TreeRow } from './tree-object.ts'
+import { openWorkspace } from './scope/scope-workspace.ts'
+import { readManifest } from './snapshots/manifest.ts'
+import { readTree as readRows, type TreeRow } from './snapshots/tree-object.ts'
 import type { Batch, Blobs } from './workspace.ts'
 
 /** Names are Latin-1: one character per byte. */

@@ -4,7 +4,7 @@
 import type { Millis, Sha256 } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
 
-export * from './folder-removal.ts'
+export * from './files/folder-removal.ts'
 
 export interface Workspace {
   /** Stores the present content of everything the patterns match and returns the manifest's blob id. */

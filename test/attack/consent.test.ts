@@ -4,10 +4,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { commandImpact } from '../../src/domain/command-impact.ts'
-import { gatedImpact } from '../../src/domain/impact.ts'
 import type { CommandLine } from '../../src/domain/plan.ts'
-import { ANA, run, stage } from '../../src/engine/consent.fixture.ts'
+import { commandImpact } from '../../src/domain/plan-rules/command-impact.ts'
+import { gatedImpact } from '../../src/domain/plan-rules/impact.ts'
+import { ANA, run, stage } from '../../src/engine/gates/consent.fixture.ts'
 import { plan, task } from '../../src/testing/index.ts'
 
 const scripts = (lines: readonly string[]): readonly CommandLine[] => lines.map(script => ({ script }))

@@ -4,10 +4,10 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
-import { checkGraph } from '../../src/domain/graph.ts'
-import { definitionHash } from '../../src/format/hash.ts'
-import { parsePlan } from '../../src/format/parse.ts'
-import { printJson } from '../../src/format/print.ts'
+import { checkGraph } from '../../src/domain/plan-rules/graph-rules.ts'
+import { definitionHash } from '../../src/format/plan/hash.ts'
+import { parsePlan } from '../../src/format/plan/parse.ts'
+import { printJson } from '../../src/format/plan/print.ts'
 
 export interface Fuzzed {
   readonly inputs: number

@@ -3,9 +3,9 @@
 
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { guarded } from '../../src/server/guard.fixture.ts'
-import { openLog } from '../../src/server/log.ts'
-import { openGuard } from '../../src/server/open-guard.ts'
+import { guarded } from '../../src/server/auth/guard.fixture.ts'
+import { openGuard } from '../../src/server/auth/guard.ts'
+import { openLog } from '../../src/server/monitoring/log.ts'
 import { type Served, served } from '../../src/server/server.fixture.ts'
 import { exchange, type Line, line } from '../../src/server/socket.fixture.ts'
 

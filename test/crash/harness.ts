@@ -11,8 +11,8 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Event } from '../../src/domain/event.ts'
 import type { PlanId } from '../../src/domain/id.ts'
-import { parsePlan } from '../../src/format/parse.ts'
-import { readEntry, type StoredEntry } from '../../src/stores/entry.ts'
+import { parsePlan } from '../../src/format/plan/parse.ts'
+import { readEntry, type StoredEntry } from '../../src/stores/journal/entry.ts'
 import type { Entry } from '../../src/stores/store.ts'
 
 const here = import.meta.dirname

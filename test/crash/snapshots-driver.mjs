@@ -6,11 +6,11 @@ import { pathToFileURL } from 'node:url'
 
 const dist = process.env.PLANFOLD_DIST ?? new URL('../../dist', import.meta.url).pathname
 const from = path => import(pathToFileURL(`${dist}/${path}`).href)
-const { BlobsFiles } = await from('stores/sqlite/blobs.js')
+const { BlobsFiles } = await from('stores/blobs/blobs.js')
 const { StoreSqlite } = await from('stores/sqlite/store-sqlite.js')
-const { thisHost } = await from('stores/host.js')
-const { openSnapshots } = await from('workspace/snapshots.js')
-const { openWorkspace } = await from('workspace/scope-workspace.js')
+const { thisHost } = await from('stores/leases/host.js')
+const { openSnapshots } = await from('workspace/snapshots/snapshots.js')
+const { openWorkspace } = await from('workspace/scope/scope-workspace.js')
 
 const { act, root, stateDir, ...given } = JSON.parse(process.argv[2])
 let number = 0

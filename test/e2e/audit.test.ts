@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditLine } from '../../src/domain/views/audit.ts'
 import type { Digest } from '../../src/domain/views/digest.ts'
 import type { InboxEntry } from '../../src/engine/engine.ts'
-import { entryHash, type StoredEntry } from '../../src/stores/entry.ts'
+import { entryHash, type StoredEntry } from '../../src/stores/journal/entry.ts'
 import { type Place, place } from './planfold.fixture.ts'
 
 let here: Place

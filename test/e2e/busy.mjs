@@ -13,9 +13,9 @@ const dist = process.env.PLANFOLD_DIST ?? new URL('../../dist', import.meta.url)
 const room = path => import(pathToFileURL(`${dist}/${path}.js`).href)
 const { systemClock } = await room('engine/clock')
 const { StoreSqlite } = await room('stores/sqlite/store-sqlite')
-const { thisHost } = await room('stores/host')
+const { thisHost } = await room('stores/leases/host')
 const { EngineLocal } = await room('engine/engine-local')
-const { WorkerLocal } = await room('engine/worker')
+const { WorkerLocal } = await room('engine/loop/worker')
 const { processTree } = await room('runners/run/process-tree')
 
 const runner = {

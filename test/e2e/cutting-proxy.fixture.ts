@@ -1,7 +1,6 @@
 // A proxy that cuts connections: each after so many bytes of the answer, wherever that is.
 
-import type { AddressInfo } from 'node:net'
-import { connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface CuttingProxy {
   readonly port: number

@@ -8,11 +8,11 @@ import { pathToFileURL } from 'node:url'
 const [dist, folder, limitsText] = process.argv.slice(2)
 const from = path => import(pathToFileURL(join(dist, path)).href)
 const { compose } = await from('compose.js')
-const { LIMITS } = await from('server/rooms.js')
-const { Live } = await from('server/live-hub.js')
-const { openGuard } = await from('server/open-guard.js')
-const { openMeter } = await from('server/meter.js')
-const { ROUTES } = await from('server/routes/all.js')
+const { LIMITS } = await from('server/service.js')
+const { Live } = await from('server/live/hub.js')
+const { openGuard } = await from('server/auth/guard.js')
+const { openMeter } = await from('server/monitoring/metrics.js')
+const { ROUTES } = await from('server/routes/route-list.js')
 const { serve } = await from('server/serve.js')
 
 const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'server' }

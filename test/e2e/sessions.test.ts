@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { validateAnswer } from '../../src/server/answers.fixture.ts'
-import type { OpenApi } from '../../src/server/openapi.ts'
+import type { OpenApi } from '../../src/server/api-docs/openapi.ts'
 import { type Place, place } from './planfold.fixture.ts'
 import { type ServedProcess, serving } from './serve.fixture.ts'
 

@@ -67,7 +67,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(collections)} collections that meet a capture`,
       commands: collections.map(count => ({
         env: { PLANFOLD_COLLECTIONS: String(count) },
-        argv: vitest('unit:*', 'src/stores/sqlite/blobs.test.ts'),
+        argv: vitest('unit:*', 'src/stores/blobs/blobs.test.ts'),
       })),
     },
     {
@@ -103,7 +103,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       does: `${sum(troubles)} plans in a world that fails at random`,
       commands: troubles.map((count, at) => ({
         env: { PLANFOLD_TROUBLES: String(count), PLANFOLD_SEED: String(seed + at * TROUBLES_AT_ONCE) },
-        argv: vitest('unit:*', 'src/domain/recovery.property.test.ts'),
+        argv: vitest('unit:*', 'src/domain/recovery/choose-recovery.property.test.ts'),
       })),
     },
     {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
-import { paint } from '../paint.ts'
+import { paint } from '../terminal/paint.ts'
 import { type Pressed, press, type Question, questionLines } from './question.ts'
 
 const asking = (asks: GateAsks): Question => ({

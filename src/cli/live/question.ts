@@ -8,20 +8,19 @@
 // What somebody agrees to is shown page by page (m), and cannot be approved before the last page was seen.
 
 import type { GateVerdict } from '../../domain/event.ts'
-import { fillIn } from '../../domain/form.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { numberOf } from '../../domain/number-of.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { Field, Option } from '../../domain/plan.ts'
+import { fillIn } from '../../domain/plan-rules/form.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
-import { escapeForTerminal } from '../../safety/terminal.ts'
-import { editedLines } from '../edited-paths.ts'
+import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { valueFrom } from '../commands/people/form-values.ts'
 import { Complaint } from '../exit.ts'
-import { valueFrom } from '../form-values.ts'
-import { answerLines, fieldWords } from '../inbox-words.ts'
-import type { Paint } from '../paint.ts'
-import { particulars as beside } from '../waiting.ts'
-import { cut, width, wrap } from '../width.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { cut, width, wrap } from '../terminal/table.ts'
+import { editedLines } from '../text/edited-paths.ts'
+import { answerLines, particulars as beside, fieldWords } from '../text/inbox-text.ts'
 
 export interface Question {
   readonly waiting: Waiting

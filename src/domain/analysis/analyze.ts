@@ -1,24 +1,24 @@
 // The door of `analysis/`: what can be known about a plan without running it. Waves, critical path, estimates, and the lint.
 // Pure, without recursion, and near-linear in the size of the plan; a bad graph is analysed as far as it goes.
 
-import { concurrencyOf } from '../decisions/starting.ts'
-import { effectOf, heldScope } from '../effect.ts'
-import { expandTasks } from '../expand.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition } from '../plan.ts'
+import { effectOf, heldScope } from '../plan-rules/effect.ts'
+import { expandTasks } from '../plan-rules/expand.ts'
+import { concurrencyOf } from '../rules/scheduling.ts'
 import { Ancestry } from './ancestry.ts'
 import { criticalPath } from './critical-path.ts'
+import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './estimates.ts'
 import type { Finding } from './finding.ts'
-import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './lengths.ts'
 import { lint, lintErrors } from './lint.ts'
-import type { AnalyzeOptions } from './look.ts'
+import type { AnalyzeOptions } from './lint-input.ts'
 import { scheduleOf } from './schedule.ts'
 import { pathsOf } from './scope-index.ts'
 import { groupsOf, wavesOf } from './waves.ts'
 import { isUndoing, workGraph } from './work-graph.ts'
 
 export type { Finding, FindingCode, Severity } from './finding.ts'
-export type { AnalyzeOptions, OutputRead, Scopes } from './look.ts'
+export type { AnalyzeOptions, OutputRead, Scopes } from './lint-input.ts'
 
 export interface Analysis {
   /** How many tasks there will be, those of subplans, matrices and lists included. */

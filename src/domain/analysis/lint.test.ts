@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest'
 import { decision, edit, external, gate, name, plan, task } from '../../testing/plan.ts'
 import { dueAt } from '../instant.ts'
+import { spoken } from '../phrases.ts'
 import type { GateAction, PlanDefinition } from '../plan.ts'
 import { analyze, type FindingCode, planErrors } from './analyze.ts'
 import { FINDING_CODES } from './finding.ts'
-import type { AnalyzeOptions } from './look.ts'
-import { spoken } from './spoken.ts'
+import type { AnalyzeOptions } from './lint-input.ts'
 
 const scopes: NonNullable<AnalyzeOptions['scopes']> = {
   fault: pattern => (pattern.includes('{') ? 'holds braces' : null),

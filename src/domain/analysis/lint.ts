@@ -2,15 +2,15 @@
 // the order of the document.
 
 import { type Finding, SEVERITIES } from './finding.ts'
-import type { Ground, Look } from './look.ts'
-import { accepted, rolledBack } from './rules/care.ts'
-import { contracts } from './rules/contract.ts'
-import { gates } from './rules/gates.ts'
-import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rules/graph.ts'
-import { intake } from './rules/intake.ts'
-import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rules/judgement.ts'
-import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rules/scope.ts'
-import { budgets, deadlines, lengths, priorities } from './rules/time.ts'
+import type { Ground, Look } from './lint-input.ts'
+import { accepted, rolledBack } from './rule-care.ts'
+import { contracts } from './rule-contract.ts'
+import { gates } from './rule-gates.ts'
+import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rule-graph.ts'
+import { intake } from './rule-intake.ts'
+import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-judgement.ts'
+import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rule-scope.ts'
+import { budgets, deadlines, lengths, priorities } from './rule-time.ts'
 
 type Rule<L> = (look: L) => Iterable<Finding>
 

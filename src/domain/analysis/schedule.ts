@@ -5,8 +5,8 @@
 // again when whoever held it up ends. What a plan could still contrive is bounded by TRIES_MAX: after that scopes no longer
 // hold anybody up, and the answer is marked as not exact.
 
-import { concurrencyOf } from '../decisions/starting.ts'
-import { Heap } from '../heap.ts'
+import { concurrencyOf } from '../rules/scheduling.ts'
+import { Heap } from '../state/heap.ts'
 import { type Paths, ScopeIndex } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'

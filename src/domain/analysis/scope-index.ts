@@ -1,7 +1,7 @@
 // Write scopes by their folders, so that the ones in the way of a scope are found by walking its own path and not by asking
-// every other. Two patterns overlap when the literal part of one begins the other's; it is the rule of domain/scope.ts.
+// every other. Two patterns overlap when the literal part of one begins the other's; it is the rule of domain/plan-rules/effect.ts.
 
-import { literalOf } from '../scope.ts'
+import { literalOf } from '../plan-rules/effect.ts'
 
 interface Folder {
   readonly below: Map<string, Folder>

@@ -1,11 +1,11 @@
 // The tasks of a plan as a graph of numbers, built once and read by every analysis. It takes whatever it is given: names
 // that are not there are left out, a task said twice counts once, circles stay circles for whoever walks to mind.
 
-import { compensatorOf } from '../compensator.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
-import { remediesOf } from '../remedy.ts'
-import { findDormant, newTask } from '../task-graph.ts'
+import { compensatorOf, remediesOf } from '../plan-rules/expand.ts'
+
+import { findDormant, newTask } from '../state/task-index.ts'
 
 export interface WorkGraph {
   readonly definition: PlanDefinition

@@ -1,11 +1,11 @@
 // What is announced of an entry: each event once, bounded, without secrets, under names that are listed.
 
 import { describe, expect, test } from 'vitest'
+import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from '../../server/sessions/underscore-events.ts'
 import { external, name, numberedPlanId, numberedSha, plan } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { Actor } from '../id.ts'
 import { ANNOUNCED, announcements, EVENT_MAX_CHARS, type ToldEntry } from './announcement.ts'
-import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from './announcement-underscore.ts'
 
 const facts = { name: 'p', session: 'talk' }
 const entry = (...events: readonly Event[]): ToldEntry => ({

@@ -1,14 +1,296 @@
-// Every task with what a person wants to see of it, in the order of the document.
+// A task that an earlier revision had and the present one has not: when it went, and where it stood then. Found by folding
+// the journal once, and only for a name that the plan does not know any more.
 
-import { countedVisits } from '../counted-visits.ts'
-import { effectOf } from '../effect.ts'
-import { type Millis, type TaskId, type TaskName, taskId } from '../id.ts'
+import type { Event, Feedback } from '../event.ts'
+import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
-import type { EffectClass } from '../plan.ts'
-import { sequenceOf } from '../sequence.ts'
-import type { PlanState, TaskState } from '../state.ts'
-import type { TaskStatus } from '../status.ts'
-import { recoveryLine } from './explain.ts'
+import { numberOf } from '../phrases.ts'
+import type {
+  Bound,
+  Criterion,
+  EffectClass,
+  FailureMode,
+  OutputSource,
+  PlanDefinition,
+  TaskDefinition,
+} from '../plan.ts'
+import { effectOf, scopeOf } from '../plan-rules/effect.ts'
+import { heldBack, isTriedIn } from '../recovery/breaker.ts'
+import { nextRule, wordsOf } from '../recovery/choose-recovery.ts'
+import type { Failure, Verdict } from '../result.ts'
+import { concurrencyOf, inLine } from '../rules/scheduling.ts'
+import { evolve } from '../state/evolve.ts'
+import { newState } from '../state/fold.ts'
+import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
+import { isClaimable } from '../state/task-index.ts'
+import { BLOCKS, SATISFIES, type TaskStatus } from '../status.ts'
+
+// What whoever takes a task in hand must know: what to do, with what, and what to report.
+
+export interface Briefing {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly description: string | null
+  readonly instruction: string | null
+  /** What an expanded task was made for: `item`, `index` (from 0), `matrix`. */
+  readonly bound: Bound | null
+  /** With every reference in them resolved against what was recorded. */
+  readonly inputs: JsonObject
+  /** Inputs that cannot be resolved as things stand; they are absent above. */
+  readonly unresolved: readonly UnresolvedInput[]
+  /** What was said by those who sent it back, the last one about this visit. */
+  readonly feedback: readonly Feedback[]
+  readonly preconditions: readonly Criterion[]
+  readonly accept: readonly Criterion[]
+  readonly postconditions: readonly Criterion[]
+  /** What it may change, as patterns of paths; null when it does not say. */
+  readonly effects: readonly string[] | null
+  /** Where it may write, by its own word or that of the plan; null when neither says. */
+  readonly write: readonly string[] | null
+  /** How earlier attempts ended, and which reports of this one were refused; the last ones, oldest first. */
+  readonly earlier: readonly EarlierAttempt[]
+  /** What is to be reported. */
+  readonly outputs: { readonly [name: string]: OutputSource }
+  readonly failureModes: readonly FailureMode[]
+  /** The outcomes that can be reported, and where they lead. */
+  readonly outcomes: { readonly [outcome: string]: readonly TaskName[] }
+}
+
+export interface EarlierAttempt {
+  readonly visit: number
+  readonly attempt: number
+  /** Who had claimed it; null when the engine carried it out. */
+  readonly by: string | null
+  /** `refused`: it was reported as done, was not accepted, and went on. */
+  readonly how: 'failed' | 'lost' | 'refused'
+  readonly why: string
+  /** Each criterion that did not hold, and what was seen. */
+  readonly unmet: readonly { readonly criterion: string; readonly evidence: string | null }[]
+  /** What it reported. */
+  readonly outputs: JsonObject | null
+  /** The files it left changed, at most twenty, and how many more; null when nobody looked. */
+  readonly left: { readonly paths: readonly string[]; readonly more: number } | null
+}
+
+/** An input, or `title`, `description` or `instruction`. */
+export interface UnresolvedInput {
+  readonly input: string
+  readonly message: string
+  readonly hint: string | null
+}
+
+/** Of a task's words, those that look at something recorded, with it put in. */
+export type Texts = Pick<TaskDefinition, 'title' | 'description' | 'instruction'>
+
+export interface GivenInputs {
+  readonly texts?: Texts
+  readonly inputs: JsonObject
+  readonly unresolved: readonly UnresolvedInput[]
+}
+
+export function briefing(
+  plan: PlanDefinition,
+  { definition, feedback }: TaskState,
+  given: GivenInputs,
+  earlier: readonly EarlierAttempt[],
+): Briefing {
+  const { inputs, unresolved } = given
+  const texts = { ...definition, ...given.texts }
+  return {
+    task: definition.id,
+    title: texts.title ?? null,
+    description: texts.description ?? null,
+    instruction: texts.instruction ?? null,
+    bound: definition.bound ?? null,
+    inputs,
+    unresolved,
+    feedback,
+    preconditions: definition.preconditions ?? [],
+    accept: definition.accept ?? [],
+    postconditions: definition.postconditions ?? [],
+    effects: definition.effects ?? null,
+    write: scopeOf(plan, definition),
+    earlier,
+    outputs: definition.outputs ?? {},
+    failureModes: definition.failureModes ?? [],
+    outcomes: definition.on ?? {},
+  }
+}
+
+/** An attempt that came to nothing, with the change set of what it wrote. */
+interface Trial extends Omit<EarlierAttempt, 'left'> {
+  readonly changes: Sha256 | null
+  readonly paths: number | null
+}
+
+/** What the journal says of the attempts of a task that came to nothing; the last few, oldest first. */
+export function trialsIn(events: Iterable<Event>, task: TaskName): readonly Trial[] {
+  const found: Trial[] = []
+  let by: string | null = null
+  for (const event of events) {
+    if (!('task' in event) || event.task !== task) continue
+    if (event.type === 'attempt.started') by = event.claim?.by ?? null
+    else if (event.type === 'attempt.failed') {
+      const { failure, verdicts, outputs = null, wrote } = event.result
+      const seen = { changes: wrote?.changes ?? null, paths: wrote?.paths ?? null }
+      found.push({ ...of(event, by), how: 'failed', why: failure.message, unmet: unmetIn(verdicts), outputs, ...seen })
+    } else if (event.type === 'report.refused') {
+      const { failure, verdicts } = event
+      const none = { outputs: null, changes: null, paths: null }
+      found.push({ ...of(event, by), how: 'refused', why: failure.message, unmet: unmetIn(verdicts), ...none })
+    } else if (event.type === 'attempt.lost' && event.begun !== false) {
+      const none = { unmet: [], outputs: null, changes: null, paths: null }
+      found.push({ ...of(event, by), how: 'lost', why: event.reason, ...none })
+    }
+  }
+  return found.slice(-TRIALS_MAX)
+}
+
+const TRIALS_MAX = 5
+
+const of = ({ visit, attempt }: { readonly visit: number; readonly attempt: number }, by: string | null) => ({
+  visit,
+  attempt,
+  by,
+})
+
+const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
+  verdicts.flatMap(({ criterion, holds, evidence = null }) => (holds === false ? [{ criterion, evidence }] : []))
+
+/** A report that said `done` and was not accepted. */
+interface Unaccepted {
+  /** The claim stays, and so does the attempt. */
+  readonly kept: boolean
+  readonly failure: Failure
+  readonly verdicts: readonly Verdict[]
+}
+
+/** Null when what was reported is accepted. */
+export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
+  for (const event of events) {
+    if (event.type === 'report.refused') return { kept: true, failure: event.failure, verdicts: event.verdicts }
+    if (event.type === 'attempt.failed')
+      return { kept: false, failure: event.result.failure, verdicts: event.result.verdicts ?? [] }
+  }
+  return null
+}
+
+// Why is a task ready, or why not? In sentences, naming the tasks, people and limits it waits for.
+
+export function explain(state: PlanState, task: TaskState, now: Millis): string {
+  const { id } = task.definition
+  if (state.status === 'draft') return `'${id}' waits: the plan has not been started`
+  switch (task.status) {
+    case 'completed':
+    case 'cancelled':
+      return `'${id}' is ${task.status}`
+    case 'failed': {
+      const recovery = recoveryLine(state, task)
+      return `'${id}' failed: ${task.reason ?? ''}${recovery === null ? '' : `; ${recovery}`}`
+    }
+    case 'skipped':
+    case 'abandoned':
+      return `'${id}' was ${task.status}: ${task.reason ?? ''}`
+    case 'running':
+      return task.claim === null ? `'${id}' is running` : `'${id}' is claimed by ${task.claim.by}`
+    case 'waiting':
+      return `'${id}' waits for a person: ${asks(task)}${howToAgree(state, task)}`
+    case 'blocked':
+      return `'${id}' is blocked: ${needsThat(state, task, need => BLOCKS.has(need.status)) || (task.reason ?? '')}`
+    case 'pending':
+      if (task.definition.action.type === 'verify') return `'${id}' is judged when everything else has ended`
+      if (task.dormant) return `'${id}' waits: no outcome has led here yet`
+      return `'${id}' needs ${needsThat(state, task, need => !SATISFIES.has(need.status))}`
+    case 'ready':
+      return whyNotStarted(state, task, now)
+    default:
+      return task.status satisfies never
+  }
+}
+
+function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
+  const { id } = task.definition
+  if (task.retryAt !== null && task.retryAt <= now && task.definition.action.type === 'external')
+    return `'${id}' is ready to be claimed`
+  if (task.retryAt !== null) {
+    const then = nextRule(task)
+    const after = then === null ? '' : `; should that fail for good, ${then} follows`
+    return `'${id}' is tried again in ${secondsTo(task.retryAt, now)} s: ${task.reason ?? 'its last attempt failed'}${after}`
+  }
+  if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
+  const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one))
+  if (breaker !== null) return `'${id}' is ready, but ${breakerLine(breaker, now)}`
+  if (isClaimable(state, task)) return `'${id}' is ready to be claimed`
+  if (state.asking.has(task) && task.definition.action.type === 'external')
+    return `'${id}' is ready, and somebody is asked before it can be claimed`
+  if (inLine(state, now).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`
+  const limit = concurrencyOf(state.definition)
+  if (state.running.size >= limit)
+    return `'${id}' is ready; ${state.running.size} of ${numberOf(limit, 'place')} ${limit === 1 ? 'is' : 'are'} taken`
+  return `'${id}' is ready, but others are before it or write the same files`
+}
+
+/** An agent that may not claim it yet is told who can help, and how. */
+function howToAgree({ definition: { name } }: PlanState, { gate, definition }: TaskState): string {
+  if (gate?.asks.type !== 'consent' || definition.action.type !== 'external') return ''
+  return `; then it can be claimed (planfold approve ${name} ${definition.id})`
+}
+
+function asks(task: TaskState): string {
+  switch (task.gate?.asks.type) {
+    case 'unknown-outcome':
+      return `nobody knows whether it happened (${task.gate.asks.evidence.reason})`
+    case 'recovery':
+    case 'replan': {
+      const { failure, type } = task.gate.asks
+      const how = type === 'replan' ? 'revise the plan, or ' : ''
+      return `it failed (${failure.message}): ${how}retry, skip or reject it`
+    }
+    case 'consent':
+      return `agree to it or not: ${task.gate.asks.why}`
+    case 'decision':
+      return `choose ${task.gate.asks.options.map(option => `'${option.id}'`).join(' or ')}`
+    case 'question':
+      return `answer '${task.gate.asks.question}'`
+    case 'verdict':
+      return `judge ${task.gate.asks.criteria.map(text => `'${text}'`).join(', ')}`
+    default:
+      return 'approve or reject'
+  }
+}
+
+/** What is being done about a failure, and what would follow; null when nothing is. */
+export function recoveryLine(state: PlanState, task: TaskState): string | null {
+  const { recovering, definition } = task
+  const way = recovering === null ? undefined : definition.recover?.[recovering.rule]?.do
+  if (recovering === null || way === undefined) return null
+  const helper = recovering.by === definition.id ? undefined : state.tasks.get(recovering.by)
+  const what = helper === undefined ? wordsOf(way) : `${wordsOf(way)} (${helper.status})`
+  const then = nextRule(task)
+  return `rule ${recovering.rule + 1} is followed: ${what}; ${then === null ? 'no rule follows' : `then ${then}`}`
+}
+
+/** Why nothing that needs a capability begins, and until when. */
+export function breakerLine(
+  { capability, until }: { readonly capability: string; readonly until: Millis },
+  now: Millis,
+): string {
+  return until > now
+    ? `'${capability}' failed too often in a row: nothing that needs it begins for ${secondsTo(until, now)} s`
+    : `'${capability}' failed too often in a row, and another task tries it first`
+}
+
+const secondsTo = (at: Millis, now: Millis): number => Math.max(0, Math.ceil((at - now) / 1000))
+
+function needsThat(state: PlanState, task: TaskState, test: (need: TaskState) => boolean): string {
+  return (task.definition.needs ?? [])
+    .map(name => state.tasks.get(name))
+    .filter(need => need !== undefined && test(need))
+    .map(need => `'${need!.definition.id}' (${need!.status})`)
+    .join(', ')
+}
+
+// Every task with what a person wants to see of it, in the order of the document.
 
 export interface Card {
   readonly id: TaskId
@@ -78,5 +360,56 @@ export function card(state: PlanState, task: TaskState): Card {
     outputs: result?.outputs ?? null,
     annotations: task.annotations,
     exit: result?.exit ?? null,
+  }
+}
+
+export interface Removed {
+  /** The first revision without it. */
+  readonly revision: number
+  readonly at: Millis
+  readonly by: string
+  readonly rationale: string
+  /** Its status before that revision; one that ran is `abandoned` by it. */
+  readonly was: TaskStatus
+  /** As it stood last. */
+  readonly card: Card
+  readonly definition: TaskDefinition
+}
+
+interface Told {
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+export class RemovedFinder {
+  readonly #task: TaskName
+  readonly #state: PlanState = newState()
+  #found: Removed | null = null
+
+  constructor(task: TaskName) {
+    this.#task = task
+  }
+
+  /** Entries in order, from the first. */
+  read({ now, actor, events }: Told): void {
+    const was = this.#state.tasks.get(this.#task)?.status ?? 'pending'
+    for (const event of events) {
+      const before = event.type === 'plan.revised' ? this.#stood() : null
+      evolve(this.#state, event, now)
+      if (this.#state.tasks.has(this.#task)) this.#found = null
+      else if (before !== null && event.type === 'plan.revised')
+        this.#found = { revision: event.revision, at: now, by: actor, rationale: event.rationale, was, ...before }
+    }
+  }
+
+  /** Null for a task that there never was, or is. */
+  get found(): Removed | null {
+    return this.#found
+  }
+
+  #stood(): Pick<Removed, 'card' | 'definition'> | null {
+    const task = this.#state.tasks.get(this.#task)
+    return task === undefined ? null : { card: card(this.#state, task), definition: task.definition }
   }
 }

@@ -1,13 +1,11 @@
 // Two runs side by side: what they were told to do, how each task went, how long it took, what came out. Tasks are matched by
 // name, and by what a rename says. Times always differ a little, so they are shown and never counted as a difference.
 
-import { countedVisits } from '../counted-visits.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import type { Json, JsonObject } from '../json.ts'
-import { same } from '../same.ts'
-import { isEmpty, type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
-import { summarise } from '../semantic-diff-kinds.ts'
-import type { PlanState, TaskState } from '../state.ts'
+import { type Json, type JsonObject, same } from '../json.ts'
+import { isEmpty, type SemanticDiff, semanticDiff, summarise } from '../revisions/semantic-diff.ts'
+import { countedVisits, type PlanState, type TaskState } from '../state/state.ts'
+
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { planStatus } from './summary.ts'
 

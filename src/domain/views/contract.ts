@@ -1,15 +1,15 @@
 // The contract of a plan: every criterion it states about its tasks and about its end, and how each was judged last: with what
 // evidence, by whom, when, and in which entry. What nobody has judged yet is listed too.
 
-import { criterionText, effectsText } from '../criterion-text.ts'
 import type { Event } from '../event.ts'
-import { evolve } from '../evolve.ts'
-import { newState } from '../fold.ts'
-import { DONE_TASK } from '../graph.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Criterion, TaskDefinition } from '../plan.ts'
+import { criterionText, effectsText } from '../plan-rules/criterion-text.ts'
+import { DONE_TASK } from '../plan-rules/graph-rules.ts'
 import type { Stage, Verdict } from '../result.ts'
-import type { PlanState } from '../state.ts'
+import { evolve } from '../state/evolve.ts'
+import { newState } from '../state/fold.ts'
+import type { PlanState } from '../state/state.ts'
 import type { PlanStatus } from '../status.ts'
 import { planStatus } from './summary.ts'
 

@@ -1,10 +1,10 @@
 // How far `converge` has come, as the journal tells: which round, what held in it, whether its tasks were added, whether anything
 // moved since the round before. A round that was cut off is found here, and so is never made twice.
 
-import { criterionText } from '../criterion-text.ts'
 import type { Event } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { criterionText } from '../plan-rules/criterion-text.ts'
 import type { Verdict } from '../result.ts'
 
 export interface Convergence {

@@ -3,12 +3,11 @@
 
 import type { Event, EventOf, GateVerdict } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
-import type { PlanState, TaskState } from '../state.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
 import type { PlanStatus } from '../status.ts'
-import { explain } from './explain.ts'
+import { explain } from './board.ts'
 import { type InboxItem, inboxOf } from './inbox.ts'
-import { type Progress, progress } from './progress.ts'
-import { planStatus } from './summary.ts'
+import { type Progress, planStatus, progress } from './summary.ts'
 
 export interface Digest {
   readonly plan: PlanId

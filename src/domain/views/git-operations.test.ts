@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { Event } from '../event.ts'
-import type { GitOperation } from '../git-operation.ts'
 import type { TaskName } from '../id.ts'
+import type { GitOperation } from '../plan-rules/git-operation.ts'
 import { gitOperationsOf, gitOperationsSince, isRefRecorded } from './git-operations.ts'
 
 const REF = 'refs/heads/plan/x'

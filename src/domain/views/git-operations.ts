@@ -2,8 +2,8 @@
 // back. The places a plan and its tasks work in are no part of it: going back never takes them away.
 
 import type { Event } from '../event.ts'
-import type { GitOperation, RefOperation } from '../git-operation.ts'
 import type { TaskName } from '../id.ts'
+import type { GitOperation, RefOperation } from '../plan-rules/git-operation.ts'
 
 interface Told {
   readonly events: readonly Event[]

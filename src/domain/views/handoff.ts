@@ -1,20 +1,116 @@
-// What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
-// how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
+// Where the artifacts of a plan lie when they are handed on as files: one for each content, named after the task and output that left
+// it first. Names are made of harmless letters, so no output can choose a place.
 
-import { countedVisits } from '../counted-visits.ts'
-import type { Event, EventOf, GateVerdict } from '../event.ts'
-import { evolve } from '../evolve.ts'
-import { newState } from '../fold.ts'
+import type { Event, EventOf, GateVerdict, RecoveryChoice } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { JsonObject } from '../json.ts'
 import type { Criterion } from '../plan.ts'
 import type { FailureClass, Verdict } from '../result.ts'
-import type { TaskState } from '../state.ts'
+import { evolve } from '../state/evolve.ts'
+import { newState } from '../state/fold.ts'
+import { countedVisits, type TaskState } from '../state/state.ts'
 import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { operationsOf } from './git-operations.ts'
-import { type Judged, newJudged, tellJudged } from './handoff-judged.ts'
 import { inboxOf } from './inbox.ts'
 import { planStatus } from './summary.ts'
+
+// What a handoff tells of judgement: what was asked in the middle of work and answered, what was done about failures, who was called,
+// which revisions were proposed.
+
+interface Judged {
+  readonly questions: readonly {
+    readonly id: string
+    readonly at: Millis
+    readonly by: string
+    readonly task: TaskName | null
+    readonly text: string
+    readonly answer: { readonly by: string; readonly at: Millis; readonly answers: JsonObject } | null
+  }[]
+  readonly recoveries: readonly {
+    readonly at: Millis
+    readonly task: TaskName
+    readonly choice: RecoveryChoice
+    readonly reason: string
+  }[]
+  readonly escalations: readonly {
+    readonly at: Millis
+    readonly task: TaskName
+    readonly why: EventOf<'task.escalated'>['why']
+    readonly to: string | null
+  }[]
+  readonly proposals: readonly {
+    readonly id: string
+    readonly at: Millis
+    readonly by: string
+    readonly rationale: string
+    /** Null while nobody has decided; void: the plan became another one first. */
+    readonly fate: {
+      readonly by: string
+      readonly how: 'accepted' | 'declined' | 'void'
+      readonly rationale: string
+    } | null
+  }[]
+  /** Why the plan was given up. */
+  readonly aborted: string | null
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
+type JudgedStory = Mutable<Judged>
+
+const newJudged = (): JudgedStory => ({
+  questions: [],
+  recoveries: [],
+  escalations: [],
+  proposals: [],
+  aborted: null,
+})
+
+/** One event of an entry, in order. */
+function tellJudged(story: JudgedStory, event: Event, at: Millis, actor: string): void {
+  switch (event.type) {
+    case 'question.asked': {
+      const { id, by, task = null, text } = event
+      story.questions.push({ id, at, by, task, text, answer: null })
+      return
+    }
+    case 'question.answered': {
+      const { id, by, answers } = event
+      story.questions = story.questions.map(one => (one.id === id ? { ...one, answer: { by, at, answers } } : one))
+      return
+    }
+    case 'recovery.chosen':
+      story.recoveries.push({ at, task: event.task, choice: event.choice, reason: event.reason })
+      return
+    case 'task.escalated':
+      story.escalations.push({ at, task: event.task, why: event.why, to: event.to ?? null })
+      return
+    case 'revision.proposed':
+      story.proposals.push({ id: event.id, at, by: event.by, rationale: event.rationale, fate: null })
+      return
+    case 'revision.declined':
+      decide(story, event.id, { by: event.by, how: 'declined', rationale: event.rationale })
+      return
+    case 'plan.revised':
+      if (event.proposal !== undefined)
+        decide(story, event.proposal, { by: actor, how: 'accepted', rationale: event.rationale })
+      for (const { id } of story.proposals)
+        decide(story, id, { by: actor, how: 'void', rationale: `revision ${event.revision} came first` })
+      return
+    case 'plan.aborted':
+      story.aborted = event.reason
+      return
+    default:
+      return
+  }
+}
+
+function decide(story: JudgedStory, id: string, fate: NonNullable<Judged['proposals'][number]['fate']>): void {
+  story.proposals = story.proposals.map(one => (one.id === id && one.fate === null ? { ...one, fate } : one))
+}
+
+// What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
+// how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
 
 export interface Handoff extends Judged {
   readonly plan: PlanId
@@ -112,7 +208,7 @@ export interface HandedTask {
   readonly verdicts: readonly Verdict[]
 }
 
-export interface Setback {
+interface Setback {
   readonly at: Millis
   readonly task: TaskName
   readonly visit: number
@@ -122,7 +218,7 @@ export interface Setback {
   readonly hint: string | null
 }
 
-export interface HandedEntry {
+interface HandedEntry {
   readonly version: number
   readonly now: Millis
   readonly actor: string
@@ -185,8 +281,6 @@ interface Tries {
   log: HandedTask['log']
 }
 const NONE: Tries = { attempts: 0, retries: 0, workMs: 0, log: null }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
 type Story = Mutable<
   Pick<Handoff, 'revisions' | 'decisions' | 'setbacks' | 'rollbacks' | 'compensations' | 'notes'>
 > & { readonly tries: Map<TaskName, Tries>; readonly refs: Map<string, string | null> }
@@ -334,3 +428,26 @@ function handed(task: TaskState, { attempts, retries, workMs, log }: Tries): Han
 /** Neither done nor given up on purpose. */
 export const isLeftOpen = ({ status, handled, optional }: HandedTask): boolean =>
   !ENDED.has(status) || ((status === 'failed' || status === 'abandoned') && !handled && !optional)
+
+export interface ArtifactFile {
+  readonly sha256: Sha256
+  /** Relative to the folder of the documents. */
+  readonly path: string
+}
+
+const NAME_MAX = 80
+
+export function artifactFiles({ tasks }: Pick<Handoff, 'tasks'>): readonly ArtifactFile[] {
+  const files = new Map<string, ArtifactFile>()
+  for (const { task, artifacts } of tasks) {
+    for (const { output, sha256 } of artifacts) {
+      if (files.has(sha256) || !/^[0-9a-f]{64}$/.test(sha256)) continue
+      const name = `${task}.${output}`
+        .replace(/[^A-Za-z0-9._-]+/g, '-')
+        .replace(/^\.+/, '')
+        .slice(0, NAME_MAX)
+      files.set(sha256, { sha256: sha256 as Sha256, path: `artifacts/${sha256.slice(0, 12)}-${name}` })
+    }
+  }
+  return [...files.values()]
+}

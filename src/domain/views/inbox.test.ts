@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { external, failed, gate, interrupted, type Journal, name, plan, started, task } from '../../testing/index.ts'
 import { inboxOf } from './inbox.ts'
-import { InboxPast, stoppedIn } from './inbox-past.ts'
+import { InboxPast, stoppedIn } from './inbox-history.ts'
 
 const prose = { accept: [{ type: 'prose', text: 'it reads well' }] } as const
 

@@ -1,18 +1,156 @@
+// Approvals that opened within one window of time are one review: looked at together, decided together, told of once. Without a
+// window in the policy, everything that asks for approval now is one review.
+
+import type { EventOf, GateAsks, GateVerdict, Proposal, Question, Vote } from '../event.ts'
+import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import { shellQuoted } from '../plan-rules/shell-words.ts'
+import type { Verdict } from '../result.ts'
+import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
+import { escalationOf } from '../state/alarms.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { isClaimable } from '../state/task-index.ts'
+import { PLAN_ENDED, type TaskStatus } from '../status.ts'
+import { type Releases, releasesOf } from './releases.ts'
+
+// The answers to what waits for a person: each a word, what it means, and the command that says the same without an id.
+
+interface Asked {
+  readonly plan: string
+  readonly task: TaskName
+  /** There is something before it that could be done again. */
+  readonly mayGoBack: boolean
+}
+
+function answersTo(type: InboxAsks['type'], { plan, task, mayGoBack }: Asked): readonly InboxAnswer[] {
+  const of = (command: string): string => `planfold ${command} ${plan} ${task}`
+  const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, command: `${of('reject')} -m 'why'` })
+  switch (type) {
+    case 'approval':
+    case 'consent':
+      return [
+        { answer: 'approve', means: 'go on', command: of('approve') },
+        reject('no'),
+        ...(mayGoBack
+          ? [{ answer: 'push-back', means: 'do it again', command: `${of('push-back')} -m 'what to change'` }]
+          : []),
+      ]
+    case 'verdict':
+      return [{ answer: 'approve', means: 'it holds', command: of('approve') }, reject('it does not hold')]
+    case 'unknown-outcome':
+      return [
+        { answer: 'done', means: 'it happened', command: of('approve') },
+        { answer: 'again', means: 'it did not: try again', command: of('retry') },
+        reject('give up: it failed'),
+      ]
+    case 'work':
+      return [
+        { answer: 'claim', means: 'take it in hand', command: of('claim') },
+        { answer: 'done', means: 'it is done', command: of('done') },
+        { answer: 'fail', means: 'it cannot be done', command: `${of('fail')} -m 'why'` },
+      ]
+    case 'decision':
+      return [
+        { answer: 'choose', means: 'take one of the options', command: `${of('choose')} OPTION -m 'why'` },
+        reject('none of them'),
+      ]
+    case 'edits':
+      return [
+        { answer: 'keep', means: 'the edits stay; the task works on with them', command: `${of('choose')} keep` },
+        {
+          answer: 'take',
+          means: 'set back to before the task; the edited versions are kept: planfold restore',
+          command: `${of('choose')} take`,
+        },
+        {
+          answer: 'merge',
+          means: 'keep the edits, take out what the task wrote, where both join cleanly',
+          command: `${of('choose')} merge`,
+        },
+        reject('give up: the task failed'),
+      ]
+    case 'question':
+      return [
+        { answer: 'answer', means: 'fill in the form', command: `${of('answer')} NAME=VALUE` },
+        reject('there is no answer'),
+      ]
+    case 'recovery':
+    case 'replan':
+      return [
+        { answer: 'again', means: 'try again', command: of('retry') },
+        { answer: 'skip', means: 'go on without it', command: `${of('skip')} -m 'why'` },
+        reject('give up: it failed'),
+      ]
+    case 'agent-question':
+    case 'proposal':
+    case 'rollback':
+      return []
+    default:
+      return type satisfies never
+  }
+}
+
+const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
+  { answer: 'answer', means: 'fill in the form', command: `planfold answer ${plan} ${id} NAME=VALUE` },
+]
+
+const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
+  { answer: 'accept', means: 'it becomes the plan', command: `planfold accept ${plan} ${id} -m 'why'` },
+  { answer: 'decline', means: 'the plan stays as it is', command: `planfold decline ${plan} ${id} -m 'why'` },
+]
+
+/** An adoption is ordered for the fork, not for this plan: here it can only be left. */
+const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
+  {
+    answer: 'leave',
+    means: `leave it at that; planfold adopt ${fork} tries again`,
+    command: `planfold note ${plan} -m 'why'`,
+  },
+]
+
+function rollbackAnswers(
+  plan: string,
+  kind: 'rollback' | 'undo' | 'adopt',
+  to: number,
+  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
+): readonly InboxAnswer[] {
+  const words = [
+    ...(kind === 'undo' ? ['planfold undo', plan] : ['planfold rollback', plan, '--to', String(to)]),
+    ...(paths.length === 0 ? [] : ['--files', ...paths.map(shellQuoted)]),
+    ...(tasks.length === 0 ? [] : ['--tasks', ...tasks]),
+    ...(filesOnly === true && paths.length === 0 ? ['--files-only'] : []),
+    ...(keepGit === true ? ['--keep-git'] : []),
+  ].join(' ')
+  return [
+    { answer: 'again', means: 'try it once more', command: words },
+    { answer: 'mine', means: 'keep what stands where somebody worked since', command: `${words} --keep-mine all` },
+    {
+      answer: 'theirs',
+      means: "take the checkpoint's side; what stands there is stored",
+      command: `${words} --take-theirs all`,
+    },
+    { answer: 'merge', means: 'join both where they join cleanly', command: `${words} --merge all` },
+    { answer: 'leave', means: 'leave it at that', command: `planfold note ${plan} -m 'why'` },
+  ]
+}
+
+/** What the words of a gate's answers decide. */
+export const VERDICTS: { readonly [word: string]: GateVerdict } = {
+  approve: 'approved',
+  reject: 'rejected',
+  'push-back': 'pushed-back',
+  choose: 'chosen',
+  answer: 'answered',
+  done: 'done',
+  again: 'again',
+  skip: 'skipped',
+  keep: 'chosen',
+  take: 'chosen',
+  merge: 'chosen',
+}
+
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
 // of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
 // reach another one: a key made of plan, task, visit, attempt, what is asked, since when, and the hash of what is shown.
-
-import { escalationOf } from '../alarms.ts'
-import type { EventOf, GateAsks } from '../event.ts'
-import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import type { Proposal, Question, Vote } from '../judgement-event.ts'
-import type { Verdict } from '../result.ts'
-import { type SemanticDiff, semanticDiff } from '../semantic-diff.ts'
-import type { PlanState, TaskState } from '../state.ts'
-import { PLAN_ENDED, type TaskStatus } from '../status.ts'
-import { isClaimable } from '../task-graph.ts'
-import { adoptionAnswers, answersTo, proposalAnswers, questionAnswers, rollbackAnswers } from './inbox-choices.ts'
-import { type Releases, releasesOf } from './releases.ts'
 
 export interface InboxItem {
   readonly key: string
@@ -44,7 +182,7 @@ export interface InboxItem {
   readonly evidence: readonly Left[]
 }
 
-export type InboxAsks =
+type InboxAsks =
   | (GateAsks & { /** The revision it was asked under. */ readonly on: Sha256 | null })
   /** Asked by an agent or a person in the middle of their work. */
   | ({ readonly type: 'agent-question' } & Omit<Question, 'task'>)
@@ -65,10 +203,10 @@ export type InboxAsks =
       readonly conflicts: readonly string[]
     }
 
-export type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
+type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
 
 /** A word that answers it, what that means, and the command that says the same without an id. */
-export interface InboxAnswer {
+interface InboxAnswer {
   readonly answer: string
   readonly means: string
   readonly command: string
@@ -272,4 +410,34 @@ function leftBy({ definition, status, result }: TaskState): Left {
     outputs: Object.keys(result?.outputs ?? {}),
     message: result?.status === 'failed' ? result.failure.message : null,
   }
+}
+
+export interface Review {
+  /** What asks for approval in it, oldest first. */
+  readonly items: readonly InboxItem[]
+  readonly since: Millis
+  /** When its window closes, or has closed; null where the policy knows no window. */
+  readonly closesAt: Millis | null
+  /** Nothing joins it any more. */
+  readonly closed: boolean
+}
+
+/** All reviews that wait, oldest first. */
+export function reviewsOf(state: PlanState, now: Millis): readonly Review[] {
+  const items = inboxOf(state)
+    .filter(({ asks }) => asks.type === 'approval' || asks.type === 'consent')
+    .sort((a, b) => a.since - b.since)
+  const { windowMs = null, max = Number.POSITIVE_INFINITY } = state.definition.policy?.review ?? {}
+  const reviews: { items: InboxItem[]; since: Millis }[] = []
+  for (const item of items) {
+    const last = reviews.at(-1)
+    const joins =
+      last !== undefined && (windowMs === null || (item.since < last.since + windowMs && last.items.length < max))
+    if (joins) last.items.push(item)
+    else reviews.push({ items: [item], since: item.since })
+  }
+  return reviews.map(review => {
+    const closesAt = windowMs === null ? null : review.since + windowMs
+    return { ...review, closesAt, closed: closesAt === null || closesAt <= now || review.items.length >= max }
+  })
 }

@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
 import type { GateQuestion } from '../event.ts'
 import type { PlanDefinition } from '../plan.ts'
-import { inboxOf, isFor } from './inbox.ts'
-import { InboxPast } from './inbox-past.ts'
+import { inboxOf, isFor, reviewsOf } from './inbox.ts'
+import { InboxPast } from './inbox-history.ts'
 import { type Due, dueIn, noticesFor } from './notices.ts'
-import { reviewsOf } from './review.ts'
 
 /** Under the rules of today. */
 function today(definition: PlanDefinition): Journal {

@@ -1,16 +1,16 @@
 // Whom a plan tells of what, from its journal: something waits for a person, somebody was called, the time to answer is over, the plan
 // has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
 
-import { escalationOf } from '../alarms.ts'
 import type { Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { NoticeKind } from '../plan.ts'
-import type { PlanState } from '../state.ts'
-import { askedSentence, type Say } from './asked-words.ts'
+import { escalationOf } from '../state/alarms.ts'
+import type { PlanState } from '../state/state.ts'
 import type { Digest } from './digest.ts'
-import { type InboxItem, inboxOf, peopleOf } from './inbox.ts'
-import { reviewsOf } from './review.ts'
+import { type InboxItem, inboxOf, peopleOf, reviewsOf } from './inbox.ts'
+import { askedSentence, type Say } from './inbox-history.ts'
+
 import { sentence } from './timeline.ts'
 
 /** Something that is to be told; `id` is that of the event: its entry, and its place in it. */

@@ -10,7 +10,7 @@ import { AuditReader } from './audit.ts'
 import { digest } from './digest.ts'
 import { handoff } from './handoff.ts'
 import { inboxOf } from './inbox.ts'
-import { InboxPast } from './inbox-past.ts'
+import { InboxPast } from './inbox-history.ts'
 
 /** More of them on request: `PLANFOLD_RUNS=20000`. */
 const RUNS = Number(process.env.PLANFOLD_RUNS ?? 60)

@@ -1,9 +1,8 @@
 // Every revision that was ever proposed for a plan, and what became of it: it waits, was accepted, declined, or is void because the
 // plan became another one before anybody decided.
 
-import type { Event } from '../event.ts'
+import type { Event, Proposal } from '../event.ts'
 import type { Millis } from '../id.ts'
-import type { Proposal } from '../judgement-event.ts'
 
 export type ProposalFate =
   | { readonly status: 'waiting' }

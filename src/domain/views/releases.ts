@@ -1,9 +1,9 @@
 // What an answer at a gate sets going, as the plan stands now: a gate releases only what it alone still holds back. What waits for
 // other gates or tasks as well is told with their names. Looked up whenever somebody looks, because others may answer meanwhile.
 
-import { ledFrom } from '../decisions/consenting.ts'
+import { ledFrom } from '../gates/consent-rules.ts'
 import type { TaskName } from '../id.ts'
-import type { PlanState, TaskState } from '../state.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
 import { ENDED, SATISFIES } from '../status.ts'
 
 export interface Releases {

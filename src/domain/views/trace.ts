@@ -3,7 +3,7 @@
 
 import type { Event } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
-import type { PlanState, TaskState } from '../state.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
 
 export interface Span {
   readonly trace: string

@@ -14,13 +14,13 @@ import {
   task,
 } from '../../testing/index.ts'
 import type { Event, EventType } from '../event.ts'
-import { taskOf } from '../evolve.ts'
-import { newState } from '../fold.ts'
 import { type CheckpointName, type PlanName, taskId } from '../id.ts'
-import { board } from './board.ts'
-import { explain } from './explain.ts'
-import { progress, successRate } from './progress.ts'
-import { planStatus, summary } from './summary.ts'
+import { taskOf } from '../state/evolve.ts'
+import { newState } from '../state/fold.ts'
+import { board, explain } from './board.ts'
+
+import { planStatus, progress, successRate, summary } from './summary.ts'
+
 import { sentence, timeline } from './timeline.ts'
 
 const why = (journal: Journal, one: string): string =>

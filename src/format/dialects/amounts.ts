@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Budget } from '../../domain/plan.ts'
-import { printDuration, printMoney, readDuration } from '../units.ts'
+import { printDuration, printMoney, readDuration } from '../text/units.ts'
 import { isMap } from './source.ts'
 
 const MS: { readonly [unit: string]: number } = {

@@ -4,9 +4,9 @@
 
 import { isTaskName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { asLiteral, fromLiteral } from '../template.ts'
-import type { References } from './plan-steps-order.ts'
-import type { Draft, Fields } from './reading.ts'
+import { asLiteral, fromLiteral } from '../expression/template.ts'
+import type { Draft, Fields } from './document-builder.ts'
+import type { References } from './planstore/plan-steps-order.ts'
 import { isList, isMap } from './source.ts'
 
 /** What the values of a plan's steps may refer to, and which steps each of them turned out to look at. */

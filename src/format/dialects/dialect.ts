@@ -6,9 +6,9 @@ import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import type { Complaint, Diagnostic } from '../diagnostic.ts'
+import type { Complaint, Diagnostic } from '../text/diagnostic.ts'
 import type { Source } from './source.ts'
-import type { Trace } from './trace.ts'
+import type { Trace } from './source-map.ts'
 
 export interface Dialect {
   /** Short, for `--from` and `--to`: `plan-nodes`, `task-master`, … */

@@ -3,9 +3,8 @@
 // one we would print is kept in `extra.status`, so that printing gives it back for as long as it still says the truth.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { TaskStatus } from '../../domain/status.ts'
-import { ENDED } from '../../domain/status.ts'
-import { suggest } from '../../domain/suggest.ts'
+import { suggest } from '../../domain/phrases.ts'
+import { ENDED, type TaskStatus } from '../../domain/status.ts'
 import type { EndedStatus } from './dialect.ts'
 
 export interface StatusWords<S extends string> {

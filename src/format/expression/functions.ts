@@ -1,10 +1,10 @@
 // The functions an expression may call, as `name(x)` or `x.name()`. A closed list: nothing from JavaScript is reachable.
 
-import { readDuration, readSize } from '../units.ts'
+import { readDuration, readSize } from '../text/units.ts'
 import type { Meter } from './meter.ts'
 import { wholeNumber } from './operators.ts'
-import { matchesPattern, PatternError } from './pattern.ts'
-import { compilePattern } from './pattern-reader.ts'
+import { compilePattern, matchesPattern, PatternError } from './pattern.ts'
+
 import { ExpressionError, fromJson, isList, isMap, typeName, type Value } from './value.ts'
 
 export interface ExpressionFunction {

@@ -2,7 +2,7 @@
 // them. What is not such a place, a text that happens to hold the name or a variable called `tasks`, stays as it is.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { compile } from '../expression.ts'
+import { compile } from './expression.ts'
 import { MACROS } from './functions.ts'
 
 /** The expression with every task called as `rename` says; one that cannot be read stays as it is. */

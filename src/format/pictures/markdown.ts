@@ -2,9 +2,8 @@
 // must fulfil, and where it stands. It is a picture: nothing is read back from it. Whatever a plan says is shown as text and
 // never becomes markup.
 
-import { gitOf } from '../../domain/git-action.ts'
 import type { TaskName } from '../../domain/id.ts'
-import { numberOf } from '../../domain/number-of.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type {
   Action,
   CommandLine,
@@ -17,8 +16,9 @@ import type {
   RecoveryRule,
   TaskDefinition,
 } from '../../domain/plan.ts'
+import { gitOf } from '../../domain/plan-rules/expand.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import { printDuration } from '../units.ts'
+import { printDuration } from '../text/units.ts'
 import { type Item, oneLine, type Scene, type Statuses, sceneOf } from './scene.ts'
 
 const LINE_MAX = 400

@@ -1,11 +1,10 @@
 // What every picture of a plan shows: the tasks that will run, which of them belong together, who needs whom, and where
 // outcomes lead. Names that are not there are left out, so a bad plan can be looked at too.
 
-import { compensatorOf, compensatorsAmong } from '../../domain/compensator.ts'
-import { expandTasks } from '../../domain/expand.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { remedyIn } from '../../domain/remedy.ts'
+import { compensatorOf, compensatorsAmong, expandTasks, remedyIn } from '../../domain/plan-rules/expand.ts'
+
 import type { TaskStatus } from '../../domain/status.ts'
 
 export type Statuses = ReadonlyMap<string, TaskStatus>

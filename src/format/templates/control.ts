@@ -2,7 +2,7 @@
 // afterwards. An item that is no map of its own is written under `item:`, several under `items:`.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { Path } from '../diagnostic.ts'
+import type { Path } from '../text/diagnostic.ts'
 
 export interface Control {
   readonly if: Json | undefined

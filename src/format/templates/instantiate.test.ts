@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { checkGraph } from '../../domain/graph.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { cpuMs } from '../cpu-time.fixture.ts'
-import { raisePlan } from '../raise.ts'
+import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
+import { cpuMs } from '../plan/cpu-time.fixture.ts'
+import { raisePlan } from '../plan/raise.ts'
 import { readTemplate, type Template } from './document.ts'
 import { instantiate } from './instantiate.ts'
 

@@ -2,9 +2,9 @@
 // made of it, so whatever reaches the plan is a scalar or a list of scalars, never a structure of its own.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { numberOf } from '../../domain/number-of.ts'
-import { suggest } from '../../domain/suggest.ts'
-import { printDuration, type Read, readDuration } from '../units.ts'
+import { numberOf, suggest } from '../../domain/phrases.ts'
+
+import { printDuration, type Read, readDuration } from '../text/units.ts'
 
 export const SCALAR_TYPES = ['string', 'text', 'number', 'integer', 'boolean', 'enum', 'path', 'duration'] as const
 export type ScalarType = (typeof SCALAR_TYPES)[number]

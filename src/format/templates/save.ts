@@ -4,15 +4,15 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { canonicalJson } from '../hash.ts'
-import { raisePlan } from '../raise.ts'
-import { templateExpressions } from '../template.ts'
+import { templateExpressions } from '../expression/template.ts'
+import { canonicalJson } from '../plan/hash.ts'
+import { raisePlan } from '../plan/raise.ts'
 import { isControlled, isMap } from './control.ts'
 import { isTemplateName, readTemplate } from './document.ts'
 import { instantiate } from './instantiate.ts'
-import { asString, inside, itemPlaces, type Place } from './place.ts'
 import { printTemplate } from './print.ts'
 import { literal } from './substitution.ts'
+import { asString, inside, itemPlaces, type Place } from './text-kind.ts'
 
 /** The name of a parameter and the value that stands for it in the plan. */
 export type Given = readonly (readonly [name: string, value: string])[]

@@ -5,7 +5,7 @@ import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
-import type { Diagnostic } from '../diagnostic.ts'
+import type { Diagnostic } from '../text/diagnostic.ts'
 import { isTemplateName, readTemplate, type Template } from './document.ts'
 
 /** Beside the package's own description, wherever this file was put when the package was built. */

@@ -1,8 +1,8 @@
 // A plan looked at by whoever must answer for it, takes it over, or wants to know how it stands: views of the journal.
 
 import { z } from 'zod'
-import { instant, page, reason, time } from './asking.ts'
-import { planState, taskState } from './store-words.ts'
+import { instant, page, reason, time } from './field-schemas.ts'
+import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
 const ofPlan = { plan_id: z.string(), name: z.string() }

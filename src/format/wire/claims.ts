@@ -1,8 +1,8 @@
 // How agents and people take external tasks in hand: claim, heartbeat, report; and advancing one task by hand.
 
 import { z } from 'zod'
-import { json, map, moved, reason, yes } from './asking.ts'
-import { taskState } from './store-words.ts'
+import { json, map, moved, reason, yes } from './field-schemas.ts'
+import { taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
 const agent = z.string().min(1).max(200).optional().meta({

@@ -4,10 +4,10 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { escaped } from '../embedded.ts'
-import { parsePlan } from '../parse.ts'
-import { raiseTask } from '../raise.ts'
-import { ACTION_KEYS } from '../rules.ts'
+import { escaped } from '../plan/expression-checks.ts'
+import { parsePlan } from '../plan/parse.ts'
+import { raiseTask } from '../plan/raise.ts'
+import { ACTION_KEYS } from '../plan/rules.ts'
 
 export type DefinitionRead<T> =
   | { readonly ok: true; readonly value: T }

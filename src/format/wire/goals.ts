@@ -1,7 +1,7 @@
 // Goals on the wire: what somebody wants, under which other goal, and how far its plans and sub-goals have come.
 
 import { z } from 'zod'
-import * as part from './asking.ts'
+import * as part from './field-schemas.ts'
 import { plans, reference } from './plans.ts'
 import { wire } from './wire.ts'
 

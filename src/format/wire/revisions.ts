@@ -1,8 +1,8 @@
 // How a plan came to say what it says: its revisions, what differs between them, and making the next one.
 
 import { z } from 'zod'
-import { document, moved, page, reason, time, whole } from './asking.ts'
-import { unsafeWork } from './plan-verbs.ts'
+import { document, moved, page, reason, time, whole } from './field-schemas.ts'
+import { unsafeWork } from './plans.ts'
 import { wire } from './wire.ts'
 
 const fields = {

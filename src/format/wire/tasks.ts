@@ -2,9 +2,9 @@
 // their names; whatever a client sends beside them is kept and shown again under `extra`.
 
 import { z } from 'zod'
-import * as part from './asking.ts'
+import * as part from './field-schemas.ts'
 import { chosenId, reference, told } from './plans.ts'
-import * as word from './store-words.ts'
+import * as word from './planstore-fields.ts'
 import { type Schema, wire } from './wire.ts'
 
 const needs = z.union([reference, z.array(reference)]).nullish()

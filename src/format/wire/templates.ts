@@ -1,7 +1,7 @@
 // Templates on the wire: listed, shown with their parameters, saved from a plan, made into one.
 
 import { z } from 'zod'
-import * as part from './asking.ts'
+import * as part from './field-schemas.ts'
 import { planMade, reference } from './plans.ts'
 import { wire } from './wire.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { parsePlan } from '../parse.ts'
+import { parsePlan } from '../plan/parse.ts'
 import { wire } from './wire.ts'
 
 const shape = wire(

@@ -3,8 +3,8 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
-import { complaintsOf } from '../complaints.ts'
-import { printPath } from '../diagnostic.ts'
+import { printPath } from '../text/diagnostic.ts'
+import { complaintsOf } from '../text/schema-messages.ts'
 
 export interface Schema<T> {
   /** A name makes it a component of the document, told once. */

@@ -1,6 +1,6 @@
 // Carries out a decision: the expression's value names the outcome edge to take.
 
-import { failure } from '../../safety/refused.ts'
+import { failure } from '../../safety/safety-refusal.ts'
 import type { Runner } from '../runner.ts'
 
 export function decideRunner(): Runner {

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Edit } from '../../domain/plan.ts'
-import { sha256Of } from '../../safety/regular-file.ts'
+import { sha256Of } from '../../safety/files/regular-file.ts'
 import { setup as setupAttempt } from '../attempt.fixture.ts'
 import { editRunner } from './edit-runner.ts'
 

@@ -3,12 +3,79 @@
 
 import type { Json } from '../../domain/json.ts'
 import type { Edit } from '../../domain/plan.ts'
-import { openGate, type PathGate } from '../../safety/path-gate.ts'
-import { type Answer, answering } from '../../safety/refused.ts'
+import type { Failure } from '../../domain/result.ts'
+import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
+import { type Answer, answering } from '../../safety/safety-refusal.ts'
 import type { Attempt, Runner, RunnerTools } from '../runner.ts'
-import { commitChanges } from './commit-changes.ts'
-import { type Change, draftEdits } from './draft.ts'
-import { shownChanges } from './shown-changes.ts'
+import { type Change, draftEdits, type FileState, same } from './edited-files.ts'
+
+// Brings drafted changes to disk, each by one rename after its precondition held. Files are written before any is deleted,
+// so bytes on their way from one name to another are always somewhere. When one step is refused, those made are undone.
+
+/** Null when everything is on disk; otherwise nothing has changed, or the message says what could not be undone. */
+async function commitChanges(changes: readonly Change[], gate: PathGate): Promise<Failure | null> {
+  const real = changes.filter(change => !same(change.before, change.after))
+  const ordered = [...real.filter(change => change.after !== null), ...real.filter(change => change.after === null)]
+  const made: Change[] = []
+  for (const change of ordered) {
+    const answer = await turn(gate, change.path, change.before, change.after)
+    if (!answer.ok) return await undone(made, gate, answer.failure)
+    made.push(change)
+  }
+  return null
+}
+
+async function undone(made: readonly Change[], gate: PathGate, why: Failure): Promise<Failure> {
+  const stuck: string[] = []
+  for (const { path, before, after } of made.toReversed()) {
+    const back = await turn(gate, path, after, before)
+    if (!back.ok) stuck.push(path)
+  }
+  if (stuck.length === 0) return why
+  return { ...why, message: `${why.message} Changed before that and not undone: ${stuck.join(', ')}.` }
+}
+
+/** One file from one state to another. */
+async function turn(gate: PathGate, path: string, from: FileState | null, to: FileState | null): Promise<Answer<void>> {
+  if (to === null)
+    return from === null ? { ok: true, value: undefined } : await gate.remove(path, { expect: from.sha256 })
+  if (from?.sha256 === to.sha256 && to.mode !== undefined) return await gate.chmod(path, to.mode)
+  const mode = to.mode === undefined ? {} : { mode: to.mode & 0o777 }
+  return await gate.write(path, to.bytes, { expect: from?.sha256 ?? null, ...mode })
+}
+
+// Drafted changes as a unified diff, for dry runs and gates. Modes are shown like git shows them; what is no text, or too
+// different to compare in reasonable time, is named with its sizes.
+
+const EDIT_LENGTH_MAX = 20_000
+
+async function shownChanges(changes: readonly Change[]): Promise<string> {
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
+  const parts: string[] = []
+  for (const { path, before, after } of changes) {
+    if (same(before, after)) continue
+    if (before !== null && after !== null && before.mode !== after.mode) {
+      parts.push(`mode ${octal(before)} => ${octal(after)} ${path}\n`)
+    }
+    if (before?.sha256 === after?.sha256) continue
+    const names = [before === null ? '/dev/null' : `a/${path}`, after === null ? '/dev/null' : `b/${path}`] as const
+    const diff =
+      isText(before) && isText(after)
+        ? createTwoFilesPatch(...names, text(before), text(after), undefined, undefined, {
+            context: 3,
+            headerOptions: FILE_HEADERS_ONLY,
+            maxEditLength: EDIT_LENGTH_MAX,
+          })
+        : undefined
+    parts.push(diff ?? `--- ${names[0]}\n+++ ${names[1]}\n${size(before)} => ${size(after)} bytes, not shown\n`)
+  }
+  return parts.join('')
+}
+
+const text = (state: FileState | null): string => state?.bytes.toString('utf8') ?? ''
+const isText = (state: FileState | null): boolean => state === null || !state.bytes.includes(0)
+const size = (state: FileState | null): number => state?.bytes.length ?? 0
+const octal = (state: FileState): string => (state.mode ?? 0).toString(8)
 
 export function editRunner(): Runner {
   return {

@@ -1,9 +1,9 @@
 // What the git runner asks of the repository, and what it makes of the answer.
 
 import { describe, expect, test } from 'vitest'
-import type { GitOperation } from '../../domain/git-operation.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { GitAction } from '../../domain/plan.ts'
+import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import { setup, stopBy } from '../attempt.fixture.ts'
 import type { GitDone, GitHand } from '../runner.ts'
 import { gitRunner } from './git-runner.ts'

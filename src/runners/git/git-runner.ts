@@ -2,7 +2,7 @@
 // hand that comes with the attempt; nothing here pushes, and HEAD, index and files of the person are left alone.
 
 import type { GitAction } from '../../domain/plan.ts'
-import { failure } from '../../safety/refused.ts'
+import { failure } from '../../safety/safety-refusal.ts'
 import type { GitDone, GitHand, Runner } from '../runner.ts'
 
 export function gitRunner(): Runner {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
-import { startDeadline } from './deadline.ts'
+import { startDeadline } from './run-runner.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { shortageKindOf } from '../../domain/shortage.ts'
-import { codeOf } from '../../safety/refused.ts'
+import { codeOf } from '../../safety/safety-refusal.ts'
 
 export interface Process {
   readonly pid: number

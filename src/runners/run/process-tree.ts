@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../../safety/refused.ts'
+import { codeOf } from '../../safety/safety-refusal.ts'
 import type { AttemptMark, Ended, ProcessTree } from '../runner.ts'
 import { hasMarks, listProcesses, lookUpProcess, type Process } from './process-table.ts'
 

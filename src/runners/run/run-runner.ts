@@ -4,20 +4,203 @@
 //   start ──▶ running ──exit───────────────────────▶ end the rest of the tree ──▶ drain pipes ──▶ exited
 //                └──signal or deadline──▶ ask, then kill the tree ──▶ exit ──┘               └─▶ interrupted
 
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { numberOf } from '../../domain/number-of.ts'
+import { TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { CommandLine } from '../../domain/plan.ts'
+import type { Failure } from '../../domain/result.ts'
 import { shortageKindOf } from '../../domain/shortage.ts'
-import { openGate } from '../../safety/path-gate.ts'
-import { codeOf } from '../../safety/refused.ts'
+import { environmentFailure, inheritedEnvironment, VALUE_MAX_BYTES } from '../../safety/environment.ts'
+import type { Directory } from '../../safety/files/directory.ts'
+import { openGate } from '../../safety/files/path-gate.ts'
+import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
-import { type Child, type Exit, startChild } from './child.ts'
-import { childEnvironment } from './child-environment.ts'
-import { argvOf, shownCommand } from './command.ts'
-import { startDeadline } from './deadline.ts'
-import { OutputTap } from './output-tap.ts'
-import { spawnFailure } from './spawn-failure.ts'
+import { OutputTap } from './output.ts'
+import { startOf } from './process-table.ts'
 
-export interface RunOptions {
+// A started child process and its two ends: it has exited, and later its pipes are closed. Ends and output are listened to
+// from the first moment, since a quick child is gone before anybody looks, and Node then throws unread output away.
+
+interface ChildOptions {
+  readonly argv: readonly string[]
+  readonly stdin: string | undefined
+  readonly env: { readonly [name: string]: string }
+  /** An open directory, so that no swapped path can lead the child elsewhere; needed only until it has started. */
+  readonly cwd: Directory
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void
+}
+
+interface Child {
+  readonly leader: { readonly pid: number; readonly start: number }
+  readonly process: ChildProcess
+  readonly exited: Promise<Exit>
+  /** Stops listening for the exit of a process that cannot be ended. */
+  giveUp(): void
+  /** Reads what is still in the pipes, for a bounded time, and lets go of them. */
+  drain(): Promise<void>
+}
+
+interface Exit {
+  readonly exit: number | null
+  readonly signal: string | null
+}
+
+const DRAIN_STEPS = 10
+const DRAIN_STEP_MS = 100
+
+/** Starts it in a session of its own, without a terminal. An error is why it could not be started. */
+async function startChild(options: ChildOptions): Promise<Child | Error> {
+  const [file = '', ...args] = options.argv
+  const stdin = options.stdin === undefined ? 'ignore' : 'pipe'
+  let child: ChildProcess
+  try {
+    // The child changes its directory before it becomes the program, while it still holds our descriptors.
+    const cwd = options.cwd.at(null).toString()
+    child = spawn(file, args, { cwd, env: options.env, detached: true, stdio: [stdin, 'pipe', 'pipe'] })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return error
+    throw error
+  }
+  if (child.pid === undefined) return (await once(child, 'error'))[0] as Error
+  let giveUp = () => {}
+  const exited = new Promise<Exit>(resolve => {
+    child.once('exit', (exit, signal) => resolve({ exit, signal }))
+    giveUp = () => resolve({ exit: null, signal: null })
+  })
+  let open = true
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve())).then(() => {
+    open = false
+  })
+  child.stdout?.on('data', chunk => options.onOutput('stdout', chunk))
+  child.stderr?.on('data', chunk => options.onOutput('stderr', chunk))
+  // A child that does not read its input to the end is within its rights.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(options.stdin)
+  return {
+    leader: { pid: child.pid, start: startOf(child.pid) },
+    process: child,
+    exited,
+    giveUp,
+    // In steps, so that a late timer does not win over output that is already there.
+    async drain() {
+      for (let step = 0; open && step < DRAIN_STEPS; step++) {
+        await Promise.race([closed, sleep(DRAIN_STEP_MS, null, { ref: false })])
+      }
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      child.unref()
+    },
+  }
+}
+
+// A command line as the system gets it and as a person reads it. A list is handed over word by word, without a shell, so a
+// word means itself; a script is one argument of `sh -eu -c`, shown as it was written.
+
+function argvOf(command: CommandLine): readonly string[] {
+  return 'argv' in command ? command.argv : ['/bin/sh', '-eu', '-c', command.script]
+}
+
+function shownCommand(command: CommandLine): string {
+  return 'argv' in command ? command.argv.map(quoted).join(' ') : command.script
+}
+
+/** The word as one would type it in a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+// A timer that may be longer than a Node timer can count, and is never instant by accident: zero, negative and absurd
+// times fall back to the default.
+
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+/** Calls back once after `ms`; returns how to stop it. */
+export function startDeadline(ms: number, passed: () => void): () => void {
+  let left = ms > 0 ? Math.min(ms, TIMEOUT_MAX_MS) : TIMEOUT_DEFAULT_MS
+  let timer: NodeJS.Timeout
+  const step = () => {
+    const now = Math.min(left, TIMER_MAX_MS)
+    left -= now
+    timer = setTimeout(() => (left > 0 ? step() : passed()), now)
+  }
+  step()
+  return () => clearTimeout(timer)
+}
+
+// The environment of a task's process: the inherited allowlist, what the plan adds, and our marks last, so that nothing
+// can overwrite them. Inputs travel as JSON in PLANFOLD_INPUTS, never spliced into a command.
+
+function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readonly [name: string]: string }> {
+  const refused = environmentFailure(attempt.env)
+  if (refused !== null) return { ok: false, failure: refused }
+  const inputs = JSON.stringify(attempt.inputs)
+  if (Buffer.byteLength(inputs) > VALUE_MAX_BYTES) {
+    const message = `The inputs are ${Buffer.byteLength(inputs)} bytes of JSON; a process can be handed ${VALUE_MAX_BYTES}.`
+    return { ok: false, failure: failure('logic', message, 'Write large values to a file and hand over its path.') }
+  }
+  const marks = {
+    PLANFOLD_PLAN: attempt.plan,
+    PLANFOLD_TASK: attempt.task,
+    PLANFOLD_INPUTS: inputs,
+    PLANFOLD_OWNER: tools.owner,
+    PLANFOLD_KEY: attempt.key,
+    PLANFOLD_ATTEMPT: String(attempt.attempt),
+    ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
+    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
+  }
+  return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...marks } }
+}
+
+/** A person's words, as far as a process can be handed them. */
+function handed(text: string): string {
+  const bytes = Buffer.from(text.replaceAll('\0', ''))
+  if (bytes.length <= VALUE_MAX_BYTES) return bytes.toString('utf8')
+  const cut = bytes.subarray(0, VALUE_MAX_BYTES - 8).toString('utf8')
+  return `${cut.replace(/\uFFFD$/, '')}…`
+}
+
+// Why a command could not even be started, said so that one knows what to do.
+
+export function spawnFailure(error: Error, argv: readonly string[]): Failure {
+  const code = codeOf(error)
+  const told = tell(error, argv)
+  return code === null || code.startsWith('ERR_') ? told : { ...told, code: `errno:${code}` }
+}
+
+function tell(error: Error, argv: readonly string[]): Failure {
+  const name = JSON.stringify((argv[0] ?? '').slice(0, 200))
+  switch (codeOf(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return failure('logic', `Command not found: ${name}.`, `Is it installed and on PATH?`)
+    case 'EACCES':
+    case 'EPERM':
+      return failure('logic', `${name} may not be executed.`, 'Give it its exec bit, or run it with its interpreter.')
+    case 'ENOEXEC':
+      return failure('logic', `${name} is not a program.`, 'Begin it with a #! line, or run it with its interpreter.')
+    case 'E2BIG':
+      return failure('logic', `The arguments of ${name} are too long.`, 'Hand large values over in a file or by stdin.')
+    case 'ERR_INVALID_ARG_VALUE':
+    case 'ERR_INVALID_ARG_TYPE':
+      return failure('logic', `The command ${name} holds an empty name or a NUL byte.`, 'Correct the arguments.')
+    case 'EAGAIN':
+    case 'ENOMEM':
+      return {
+        ...failure(
+          'resource',
+          `Starting ${name}: the system is short of processes or memory.`,
+          'Free some and try again.',
+        ),
+        shortage: 'processes',
+      }
+    default:
+      return failureOf(`Starting ${name}`, error) ?? failure('unknown', `${name}: ${error.message}`)
+  }
+}
+
+interface RunOptions {
   readonly tree: ProcessTree
   /** How long an interrupted command may tidy up before it is killed. */
   readonly graceMs?: number

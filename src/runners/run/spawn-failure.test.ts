@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { spawnFailure } from './spawn-failure.ts'
+import { spawnFailure } from './run-runner.ts'
 
 const classOf = (code: string) => {
   const { class: kind, retryable } = spawnFailure(Object.assign(new Error(code), { code }), ['tool'])

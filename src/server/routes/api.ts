@@ -1,10 +1,10 @@
 // What the service says of its own routes: as a document for programs, as a page for people.
 
-import { openApiDocument } from '../../format/wire/api.ts'
-import { apiPage, type Page } from '../api-page.ts'
-import { openApiSlowly } from '../openapi.ts'
-import type { ServerRooms } from '../rooms.ts'
+import { openApiDocument } from '../../format/wire/health.ts'
+import { apiPage, type Page } from '../api-docs/api-page.ts'
+import { openApiSlowly } from '../api-docs/openapi.ts'
 import { type AnyRoute, JSON_TYPE, route } from '../route.ts'
+import type { ServerRooms } from '../service.ts'
 
 export const apiRoutes = [
   route({

@@ -2,10 +2,10 @@
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { artifacts } from '../../format/wire/artifacts.ts'
-import { type Asking, gone, withPlan } from '../ordering.ts'
+import { artifacts } from '../../format/wire/health.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+import { type Asking, gone, withPlan } from '../submit-order.ts'
 
 const noun = 'artifacts'
 const BYTES = 'application/octet-stream'

@@ -4,12 +4,12 @@
 import type { Digest } from '../../domain/views/digest.ts'
 import * as wire from '../../format/wire/audit.ts'
 import type { Schema } from '../../format/wire/wire.ts'
-import { findTask } from '../look-up.ts'
-import { onWire } from '../on-wire.ts'
-import { type Asking, gone, order, withPlan } from '../ordering.ts'
+import { findTask } from '../find-plan.ts'
 import { isProblem } from '../problem.ts'
+import { replayWithoutTokens } from '../remote/remote-orders.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { replayWithoutTokens } from '../without-tokens.ts'
+import { type Asking, gone, order, withPlan } from '../submit-order.ts'
+import { onWire } from '../wire-names.ts'
 
 const noun = 'audit'
 const DAY_MS = 24 * 60 * 60_000

@@ -1,11 +1,11 @@
 // How a browser signs in and out, and who is signed in.
 
-import { code, identity, invitation } from '../../format/wire/auth.ts'
-import type { Browsers } from '../browsers.ts'
-import type { Call } from '../call.ts'
-import { iso } from '../on-wire.ts'
+import { code, identity, invitation } from '../../format/wire/health.ts'
+import type { Browsers } from '../auth/browser-sign-in.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
+import type { Call } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
+import { iso } from '../wire-names.ts'
 
 export const authRoutes: readonly AnyRoute[] = [
   route({

@@ -10,13 +10,13 @@ import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
 import { systemClock } from '../../engine/clock.ts'
-import { thisHost } from '../../stores/host.ts'
+import { thisHost } from '../../stores/leases/host.ts'
 import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
 import { external, name, plan, task } from '../../testing/index.ts'
-import type { Guard } from '../guard.ts'
+import type { Scope } from '../auth/caller.ts'
+import type { Guard } from '../auth/guard.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
-import type { Scope } from '../who.ts'
 
 const ANA = 'ana' as Actor
 let services: Served[] = []

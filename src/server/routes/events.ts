@@ -4,15 +4,14 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
 import { eventsQuery } from '../../format/wire/events.ts'
-import type { Call } from '../call.ts'
-import type { Wish } from '../live-subscriber.ts'
-import { findPlan } from '../look-up.ts'
+import type { Scope } from '../auth/caller.ts'
+import { findPlan } from '../find-plan.ts'
+import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
+import type { Wish } from '../live/subscriber.ts'
 import { isProblem, problem } from '../problem.ts'
+import type { Call } from '../request.ts'
 import { type Answer, route } from '../route.ts'
-import { isSessionKnown, noSession } from '../session-look-up.ts'
-import { sendEvents } from '../sse.ts'
-import { DOTTED, parseCursor, UNDERSCORE } from '../sse-frame.ts'
-import type { Scope } from '../who.ts'
+import { isSessionKnown, noSession } from '../sessions/session-history.ts'
 
 type Query = { after?: string | undefined; names: 'dotted' | 'underscore'; progress: 'true' | 'false' }
 type EventsCall = Call<Query>

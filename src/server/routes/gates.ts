@@ -12,15 +12,15 @@ import {
   decided,
   gates,
   pushBackBody,
-} from '../../format/wire/gates.ts'
+} from '../../format/wire/people.ts'
 import type { Schema } from '../../format/wire/wire.ts'
-import { findTask } from '../look-up.ts'
-import { iso, onWire } from '../on-wire.ts'
-import { type Asking, gone, movedOf, order, withPlan } from '../ordering.ts'
+import { findTask } from '../find-plan.ts'
 import { isProblem } from '../problem.ts'
-import { readRevision } from '../revision-text.ts'
-import { LIMITS } from '../rooms.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
+import { LIMITS } from '../service.ts'
+import { type Asking, gone, movedOf, order, withPlan } from '../submit-order.ts'
+import { iso, onWire } from '../wire-names.ts'
+import { readRevision } from './revisions.ts'
 
 const noun = 'gates'
 const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {

@@ -1,7 +1,103 @@
-// Is it there, is it ready, which one is it.
+// Memory has its address before it has its room: whoever asks is told that it is not there yet, and nothing pretends.
 
-import { health, readiness, version } from '../../format/wire/health.ts'
-import { ok, route } from '../route.ts'
+import { haltBody, haltDone, halted, lifted } from '../../format/wire/audit.ts'
+import {
+  health,
+  memoryBody,
+  memoryQuery,
+  readiness,
+  searchPage,
+  searchQuery,
+  stepsPage,
+  stepsQuery,
+  version,
+} from '../../format/wire/health.ts'
+import type { ReadBy } from '../../format/wire/wire.ts'
+import { refuseScoped } from '../auth/token-scope.ts'
+import { findPlan, isInScope } from '../find-plan.ts'
+import { given } from '../planstore/patch.ts'
+import { isProblem, problem } from '../problem.ts'
+import { type AnyRoute, ok, route } from '../route.ts'
+import { onWire } from '../wire-names.ts'
+
+// Looking at many plans at once: numbers for Prometheus, what steps took and used, and where words are found.
+
+export const observingRoutes = [
+  route({
+    method: 'GET',
+    path: '/metrics',
+    right: 'read',
+    noun: 'observing',
+    about: 'Numbers of this process in the text format of Prometheus.',
+    answers: { 200: { about: 'the numbers, as text', type: 'text/plain' } },
+    handle: async ({ rooms, who }) =>
+      who.scope === null
+        ? { status: 200, raw: await rooms.meter.text() }
+        : outOfScope('the numbers are about all plans'),
+  }),
+  route<ReadBy<typeof stepsQuery>>({
+    method: 'GET',
+    path: '/steps',
+    right: 'read',
+    noun: 'observing',
+    about: 'What steps took, tried and used, by plan, agent, capability, kind or time.',
+    query: stepsQuery,
+    answers: { 200: { about: 'one row a group', body: stepsPage } },
+    handle: async call => {
+      const { plan_id, agent_id, ...asked } = call.query
+      if (plan_id === undefined && call.who.scope !== null) return outOfScope('say of which plan: plan_id')
+      const found = plan_id === undefined ? null : await findPlan(call, plan_id)
+      if (found !== null && isProblem(found)) return found
+      const page = await call.rooms.engine.ask({
+        type: 'steps',
+        ...given(asked),
+        ...(found === null ? {} : { plan: found.plan }),
+        ...(agent_id === undefined ? {} : { agent: agent_id }),
+      })
+      const items = (page?.items ?? []).map(({ successRate, durationMs, ...row }) => ({
+        ...row,
+        success_rate: successRate,
+        duration_ms: durationMs,
+      }))
+      return ok({ items, next: page?.next ?? null, complete: page?.complete ?? true })
+    },
+  }),
+  route<ReadBy<typeof searchQuery>>({
+    method: 'GET',
+    path: '/search',
+    right: 'read',
+    noun: 'observing',
+    about: 'Plans, tasks and output in which words are found.',
+    query: searchQuery,
+    answers: { 200: { about: 'plans first, then tasks, then output; each newest first', body: searchPage } },
+    handle: async call => {
+      const { q: text, plan_id, ...asked } = call.query
+      const found = plan_id === undefined ? null : await findPlan(call, plan_id)
+      if (found !== null && isProblem(found)) return found
+      const page = await call.rooms.engine.ask({
+        type: 'search',
+        text,
+        ...given(asked),
+        ...(found === null ? {} : { plan: found.plan }),
+      })
+      const seen = await Promise.all(page.items.map(hit => isInScope(call, hit.plan)))
+      const items = page.items
+        .filter((_, at) => seen[at])
+        .map(({ plan, name, at, ...hit }) => ({
+          ...hit,
+          plan_id: plan,
+          plan_name: name,
+          at: new Date(at).toISOString(),
+        }))
+      return ok({ items, next: page.next, complete: page.complete })
+    },
+  }),
+]
+
+const outOfScope = (detail: string) =>
+  problem(403, 'out-of-scope', detail, { hint: 'this token is for some plans only' })
+
+// Is it there, is it ready, which one is it.
 
 export const healthRoutes = [
   route({
@@ -34,5 +130,74 @@ export const healthRoutes = [
     about: 'Which Planfold answers here.',
     answers: { 200: { about: 'its version', body: version } },
     handle: async ({ rooms }) => ok({ name: 'planfold', version: rooms.version, api: 1 }),
+  }),
+]
+
+// The kill switch over HTTP: all work of the store ends, and nothing begins until it is lifted.
+
+const haltNoun = 'halt'
+
+export const haltRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/halt',
+    right: 'read',
+    noun: haltNoun,
+    about: 'Is everything halted, by whom, and why?',
+    answers: { 200: { about: 'how it stands', body: halted } },
+    handle: async ({ rooms }) => {
+      const halt = await rooms.engine.killSwitch.halted()
+      return ok({ halted: halt !== null, halt: onWire(halt) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/halt',
+    once: false,
+    right: 'administer',
+    noun: haltNoun,
+    about: 'Halts everything: whatever runs is ended, and nothing begins.',
+    body: haltBody,
+    answers: { 200: { about: 'everything is halted', body: haltDone } },
+    handle: async call =>
+      refuseScoped(call) ?? ok(onWire(await call.rooms.engine.killSwitch.halt(call.body.reason, call.who.actor))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/halt',
+    right: 'administer',
+    noun: haltNoun,
+    about: 'Lifts the halt; plans stay paused until somebody resumes them.',
+    answers: { 200: { about: 'who had halted it; null when nobody had', body: lifted } },
+    handle: async call => refuseScoped(call) ?? ok({ lifted: onWire(await call.rooms.engine.killSwitch.lift()) }),
+  }),
+]
+
+const memoryNoun = 'memory'
+const later = async () =>
+  problem(501, 'not-supported', 'facts and lessons across plans are not kept yet: memory comes with a later release', {
+    hint: 'until then, hand what is known to a plan as inputs of its tasks, and keep what it finds as outputs and notes',
+  })
+
+export const memoryRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/memory',
+    right: 'read',
+    noun: memoryNoun,
+    about: 'What is remembered under these keys. Not there yet: answers 501.',
+    query: memoryQuery,
+    answers: {},
+    handle: later,
+  }),
+  route({
+    method: 'POST',
+    path: '/memory',
+    right: 'operate',
+    noun: memoryNoun,
+    about: 'Remembers something. Not there yet: answers 501.',
+    body: memoryBody,
+    answers: {},
+    handle: later,
   }),
 ]

@@ -1,18 +1,200 @@
-// What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
+// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
 
-import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { unacceptedIn } from '../../domain/views/briefing.ts'
-import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
+import { suggest } from '../../domain/phrases.ts'
+import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import { unacceptedIn } from '../../domain/views/board.ts'
+import { type InboxItem, isFor, VERDICTS } from '../../domain/views/inbox.ts'
+import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
-import type { AskedQuestion, InboxEntry } from '../../engine/engine.ts'
+import type { AskedQuestion, InboxEntry, Order, RollbackAsk } from '../../engine/engine.ts'
+import { raisePlan } from '../../format/plan/raise.ts'
+import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
-import { answerInbox, hashOf } from '../inbox-answering.ts'
-import { findPlan, findTask, isInScope } from '../look-up.ts'
-import { iso, onWire } from '../on-wire.ts'
-import { type Asking, gone, movedOf, order, withPlan } from '../ordering.ts'
-import { isProblem, notFound, problem } from '../problem.ts'
-import { type AnyRoute, created, ok, route } from '../route.ts'
+import { findPlan, findTask, isInScope } from '../find-plan.ts'
+import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
+import { LIMITS } from '../service.ts'
+import { type Accepted, type Asking, gone, inOurWords, movedOf, order, submit, withPlan } from '../submit-order.ts'
+import { iso, onWire } from '../wire-names.ts'
+import { orderRevised } from './revisions.ts'
+
+// An answer to something in the inbox, as an order. It holds only for the plan as it stood when the id was looked up; when the plan
+// has moved, the id is looked up again, and when it waits no longer, what became of it is told.
+
+const TRIES_MAX = 20
+
+async function answerInbox(
+  call: Asking,
+  id: string,
+  body: InboxAnswerBody,
+): Promise<{ readonly accepted: Accepted; readonly answer: string } | Problem> {
+  const { engine } = call.rooms
+  for (let tries = 1; ; tries++) {
+    const waiting = await waitingItem(call, id)
+    const fate = waiting === null ? await engine.ask({ type: 'inboxFate', id }) : null
+    const item = waiting ?? fate?.item ?? null
+    if (item === null || !(await isInScope(call, item.plan))) return unknown(id)
+    // Answered already: only who asks again under the same key may get the same answer again.
+    if (waiting === null && call.once === undefined) return over(item, fate?.by ?? null)
+    const meant = meantBy(item, body)
+    if (isProblem(meant)) return meant
+    const submitted = await submit(call, item.plan, meant.order, {
+      expectedVersion: item.version,
+      ...(call.once === undefined ? {} : { once: call.once }),
+    })
+    if (submitted.ok) return { accepted: submitted, answer: meant.answer }
+    if (waiting === null) return over(item, fate?.by ?? null)
+    // Somebody moved the plan between the look and the answer: is the question still the same?
+    const summary = await engine.ask({ type: 'summary', plan: item.plan })
+    const hasMoved = submitted.refusal.code === 'conflict' && summary?.version !== item.version
+    if (!hasMoved || tries >= TRIES_MAX) return refused(inOurWords(submitted.refusal, item.plan))
+  }
+}
+
+async function waitingItem({ rooms }: Asking, id: string): Promise<InboxEntry | null> {
+  const { items } = await rooms.engine.ask({ type: 'inbox' })
+  return items.find(item => item.id === id) ?? null
+}
+
+function unknown(id: string): Problem {
+  return notFound(`nothing waits under the id '${id.slice(0, 60)}', and nothing did`, 'list what waits: GET /inbox')
+}
+
+type By = { readonly version: number; readonly at: number; readonly actor: string; readonly text: string } | null
+
+function over({ plan, name, task, asks }: InboxItem, by: By): Problem {
+  const became = by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${iso(by.at)})`
+  return problem(
+    409,
+    'not-ready',
+    `${task === null ? `'${name}'` : `'${task}' of '${name}'`} does not ask that any more: ${became}`,
+    {
+      hint: 'list what waits: GET /inbox; nothing was changed',
+      more: { became: { plan_id: plan, name, task, asks: asks.type, by: onWire(by) } },
+    },
+  )
+}
+
+interface Meant {
+  readonly answer: string
+  readonly order: Order
+}
+
+const hashOf = ({ asks }: Pick<InboxItem, 'asks'>): string | null =>
+  'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
+
+function meantBy(item: InboxItem, body: InboxAnswerBody): Meant | Problem {
+  const { asks } = item
+  const words = item.answers.map(each => each.answer)
+  const same = asks.type === 'proposal' ? SYNONYMS[body.answer] : undefined
+  const isOption = asks.type === 'decision' && asks.options.some(option => option.id === body.answer)
+  const answer = same ?? (isOption && !words.includes(body.answer) ? 'choose' : body.answer)
+  if (!words.includes(answer)) {
+    const near = suggest(answer, words)
+    return unfit('body', [
+      {
+        path: 'answer',
+        message: `'${answer}' is no answer to this`,
+        hint: near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`,
+      },
+    ])
+  }
+  const on = hashOf(item)
+  if (body.hash !== undefined && body.hash !== on)
+    return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })
+  const order = orderFor(item, answer, isOption ? { ...body, option: body.option ?? body.answer } : body)
+  return isProblem(order) ? order : { answer, order }
+}
+
+/** A proposal is accepted or declined; whoever says it as at a gate is understood. */
+const SYNONYMS: { readonly [word: string]: string } = { approve: 'accept', reject: 'decline' }
+
+const lacking = (path: string, hint: string): Problem => unfit('body', [{ path, message: 'is missing', hint }])
+
+function orderFor(item: InboxItem, answer: string, body: InboxAnswerBody): Order | Problem {
+  const { asks } = item
+  const { rationale } = body
+  switch (asks.type) {
+    case 'agent-question':
+      return { type: 'answer', id: asks.id, answers: (body.answers ?? {}) as JsonObject }
+    case 'proposal':
+      if (answer === 'decline' && rationale === undefined) return lacking('rationale', 'to decline it, say why')
+      return {
+        type: 'judge',
+        id: asks.id,
+        hash: asks.hash,
+        verdict: answer === 'accept' ? 'accepted' : 'declined',
+        rationale: rationale ?? '',
+      }
+    case 'rollback':
+      if (answer !== 'leave') return rollbackAgain(asks, answer)
+      return rationale === undefined ? lacking('rationale', 'to leave it, say why') : { type: 'note', text: rationale }
+    case 'work':
+      return workOrder(item.task!, answer, body)
+    default:
+      return gateOrder(item, answer, body)
+  }
+}
+
+function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale }: InboxAnswerBody): Order | Problem {
+  if (answer === 'claim') return { type: 'claim', task }
+  if (answer === 'done')
+    return {
+      type: 'report',
+      task,
+      result: {
+        status: 'succeeded',
+        ...(outputs === undefined ? {} : { outputs: outputs as JsonObject }),
+        ...(outcome === undefined ? {} : { outcome }),
+      },
+    }
+  if (rationale === undefined) return lacking('rationale', 'a failure needs a reason')
+  const failure = { class: 'logic', message: rationale, retryable: false } as const
+  return { type: 'report', task, result: { status: 'failed', failure } }
+}
+
+function gateOrder(item: InboxItem, answer: string, body: InboxAnswerBody): Order | Problem {
+  const { rationale, answers, to } = body
+  const verdict = VERDICTS[answer]
+  if (verdict === undefined) throw new Error(`bug: no verdict is called '${answer}'`)
+  if (verdict === 'pushed-back' && rationale === undefined) return lacking('rationale', 'say what is to be changed')
+  const option = item.asks.type === 'edits' && verdict === 'chosen' ? answer : body.option
+  if (verdict === 'chosen' && option === undefined) return lacking('option', 'say which one is chosen')
+  const on = hashOf(item)
+  return {
+    type: 'decide',
+    task: item.task!,
+    verdict,
+    rationale: rationale ?? '',
+    ...(on === null ? {} : { hash: on as never }),
+    ...(option === undefined ? {} : { option }),
+    ...(verdict === 'answered' ? { answers: (answers ?? {}) as JsonObject } : {}),
+    ...(to === undefined ? {} : { to: to as TaskName }),
+  }
+}
+
+/** The same rollback once more, bound to the same files and tasks. */
+function rollbackAgain(asks: Extract<InboxItem['asks'], { readonly type: 'rollback' }>, answer: string): Order {
+  const { kind, to, only } = asks
+  const { paths, tasks, filesOnly, keepGit } = only
+  const every: Pick<RollbackAsk, 'every'> =
+    answer === 'mine' || answer === 'theirs' || answer === 'merge' ? { every: answer } : {}
+  const git = keepGit === undefined ? {} : { keepGit }
+  if (kind === 'undo') return { type: 'undo', ...git, ...every }
+  return {
+    type: 'rollback',
+    to: String(to),
+    ...git,
+    ...every,
+    ...(paths === undefined ? {} : { files: paths }),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(filesOnly === undefined ? {} : { filesOnly }),
+  }
+}
+
+// What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
 
 const noun = 'people'
 
@@ -148,7 +330,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-export function showItem(item: InboxEntry | (InboxItem & { readonly id: string })) {
+function showItem(item: InboxEntry | (InboxItem & { readonly id: string })) {
   const { id, plan, name, task, title, since, asks, answers, key: _, ...more } = item
   const { type, ...asked } = asks
   return {
@@ -188,4 +370,205 @@ function seer(call: Asking, only: PlanId | null): (plan: PlanId) => Promise<bool
     known.set(plan, sees)
     return sees
   }
+}
+
+export const proposalRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/proposals',
+    right: 'read',
+    noun,
+    about: 'Every revision that was proposed, oldest first, and what became of it.',
+    answers: { 200: { about: 'the proposals', body: wire.proposals } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const cards = await call.rooms.engine.ask({ type: 'proposals', plan })
+        return cards === null ? gone() : ok({ items: cards.map(card => showProposal(plan, card)), next: null })
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/proposals/:proposal',
+    right: 'read',
+    noun,
+    about: 'One proposal, with what it would change.',
+    answers: { 200: { about: 'the proposal', body: wire.proposal } },
+    handle: async call =>
+      await withProposal(call, async (plan, card) => {
+        const base = await call.rooms.engine.ask({ type: 'definition', plan, revision: card.on })
+        if (base === null) return gone()
+        const diff = semanticDiff(base.definition, card.definition)
+        return ok({
+          ...showProposal(plan, card),
+          summary: summarise(diff),
+          diff: onWire(diff),
+          document: raisePlan(card.definition),
+        })
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/proposals',
+    right: 'operate',
+    noun,
+    about: 'Proposes a revision: a whole document, or one that is merged into the plan.',
+    body: wire.newProposal,
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: { 201: { about: 'it is proposed', body: wire.proposed, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { document, rationale, cause, task, expected_revision, merge } = call.body
+        const about = task === undefined ? null : await findTask(call, task, plan)
+        if (about !== null && isProblem(about)) return about
+        const named: { task?: TaskName } = about === null ? {} : { task: about.task }
+        const mode = merge === true ? 'merge' : 'replace'
+        const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
+          type: 'propose',
+          definition,
+          rationale,
+          source,
+          ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
+          ...(cause === undefined ? {} : { cause }),
+          ...named,
+        }))
+        if (isProblem(ordered)) return ordered
+        const { done, made } = ordered
+        const { definition, diff, summary } = made
+        const taken = done.events.find(event => event.type === 'plan.revised')
+        const proposed = done.events.find(event => event.type === 'revision.proposed')
+        const moved = await movedOf(call, done)
+        const id = proposed?.id ?? (await sameProposal(call, plan, definition)) ?? null
+        const body = {
+          id,
+          accepted: taken !== undefined,
+          revision: taken?.revision ?? null,
+          summary,
+          diff: onWire(diff),
+          ...moved,
+        }
+        return created(body, `/plans/${plan}/proposals${id === null ? '' : `/${id}`}`, moved.version)
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/proposals/:proposal/accept',
+    right: 'decide',
+    noun,
+    about: 'The proposal becomes the plan.',
+    body: wire.judgeBody,
+    answers: { 200: { about: 'it is accepted', body: wire.judged, tag: true } },
+    handle: async call => await judge(call, 'accepted', call.body),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/proposals/:proposal/decline',
+    right: 'decide',
+    noun,
+    about: 'The plan stays as it is.',
+    body: wire.declineBody,
+    answers: { 200: { about: 'it is declined', body: wire.judged, tag: true } },
+    handle: async call => await judge(call, 'declined', call.body),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/reviews',
+    right: 'read',
+    noun,
+    about: 'Approvals that are looked at together, oldest first.',
+    answers: { 200: { about: 'the reviews', body: wire.reviews } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const reviews = await call.rooms.engine.ask({ type: 'reviews', plan })
+        if (reviews === null) return gone()
+        const items = reviews.map(({ hash, since, closesAt, closed, items }) => ({
+          hash,
+          since: iso(since),
+          closes_at: closesAt === null ? null : iso(closesAt),
+          closed,
+          items: items.map(showItem),
+        }))
+        return ok({ items, next: null })
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/review',
+    right: 'decide',
+    noun,
+    about: 'Decides about the first review as a whole: all of it, or none.',
+    body: wire.reviewBody,
+    answers: { 200: { about: 'it is decided', body: wire.reviewed, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const { verdict: word, rationale = '', hash } = call.body
+        const [open] = (await call.rooms.engine.ask({ type: 'reviews', plan })) ?? []
+        if (open === undefined)
+          return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, { hint: 'what waits: GET /inbox' })
+        if (hash !== undefined && hash !== open.hash)
+          return problem(409, 'conflict', 'the review is not the one that was seen', {
+            hint: `look at it again: GET /plans/${name}/reviews`,
+          })
+        const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
+        const decisions = open.items.map(({ task, asks }) => {
+          const on = 'on' in asks ? asks.on : null
+          return { task: task!, verdict, rationale, ...(on === null ? {} : { hash: on }) }
+        })
+        // Seen as the plan stood then: whoever moves it meanwhile makes it another review.
+        const expectedVersion = call.expectedVersion ?? open.items[0]!.version
+        const done = await order({ ...call, expectedVersion }, plan, { type: 'review', decisions })
+        if (isProblem(done)) return done
+        const moved = await movedOf(call, done)
+        return ok({ verdict, gates: decisions.map(({ task }) => task), by: call.who.actor, ...moved }, moved.version)
+      }),
+  }),
+]
+
+function showProposal(plan: string, { id, on, hash, rationale, cause, task, by, since, fate }: ProposalCard) {
+  return {
+    id,
+    plan_id: plan,
+    on,
+    hash,
+    rationale,
+    cause: cause ?? null,
+    task: task ?? null,
+    by,
+    since: iso(since),
+    fate: onWire(fate),
+  }
+}
+
+async function withProposal(
+  call: Asking,
+  goOn: (plan: Parameters<typeof showProposal>[0] & string, card: ProposalCard) => Promise<Answer>,
+): Promise<Answer> {
+  return await withPlan(call, async ({ plan, name }) => {
+    const cards = (await call.rooms.engine.ask({ type: 'proposals', plan })) ?? []
+    const card = cards.findLast(({ id }) => id === call.params.proposal)
+    if (card !== undefined) return await goOn(plan, card)
+    return notFound(`plan '${name}' has no such proposal`, `list them: GET /plans/${name}/proposals`)
+  })
+}
+
+async function judge(
+  call: Asking,
+  verdict: 'accepted' | 'declined',
+  { rationale = '', hash }: { readonly rationale?: string | undefined; readonly hash?: string | undefined },
+): Promise<Answer> {
+  return await withProposal(call, async (plan, card) => {
+    const seen = (hash ?? card.hash) as Sha256
+    const done = await order(call, plan, { type: 'judge', id: card.id, hash: seen, verdict, rationale })
+    if (isProblem(done)) return card.fate.status === 'waiting' ? done : late(done, card)
+    const moved = await movedOf(call, done)
+    return ok({ id: card.id, verdict, by: call.who.actor, ...moved }, moved.version)
+  })
+}
+
+const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
+  problem(409, 'not-ready', fateWords(card), { hint: told.hint })
+
+async function sameProposal({ rooms }: Asking, plan: string, definition: object): Promise<string | undefined> {
+  const cards = (await rooms.engine.ask({ type: 'proposals', plan })) ?? []
+  const text = JSON.stringify(definition)
+  return cards.findLast(card => card.fate.status === 'waiting' && JSON.stringify(card.definition) === text)?.id
 }

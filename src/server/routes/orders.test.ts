@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
-import type { Guard } from '../guard.ts'
+import type { Role, Who } from '../auth/caller.ts'
+import type { Guard } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
-import type { Role, Who } from '../who.ts'
 
 let service: Served
 /** `x-who` says who calls, `x-role` what they may. */

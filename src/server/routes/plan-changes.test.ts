@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
-import { type Bearer, guarded } from '../guard.fixture.ts'
+import { type Bearer, guarded } from '../auth/guard.fixture.ts'
 import { type Asked, type Served, served } from '../server.fixture.ts'
 
 let service: Served

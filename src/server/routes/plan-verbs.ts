@@ -1,19 +1,148 @@
+// The places a plan can go back to, and going there.
+
+import { isPlanName, type PlanId, type PlanName, type TaskName } from '../../domain/id.ts'
+import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
+import {
+  cancelBody,
+  cloneBody,
+  executeBody,
+  executed,
+  madeCheckpoint,
+  newCheckpoint,
+  pauseBody,
+  type RollbackBody,
+  rollbackBody,
+  rolledBack,
+  verbDone,
+} from '../../format/wire/plans.ts'
+import {
+  analysis,
+  checkpointList,
+  checkpointPage,
+  fullPlan,
+  gitOperationList,
+  gitOperationPage,
+  planStatus,
+  sessionPlan,
+} from '../../format/wire/sessions.ts'
+import { refuseMaking } from '../auth/token-scope.ts'
+import { execute } from '../planstore/execute-plan.ts'
+import { stale } from '../planstore/patch.ts'
+import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
+import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
+import { planWord } from '../sessions/session-words.ts'
+import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../sessions/show-executions.ts'
+import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
+import { type Asking, gone, inOurWords, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
+import { archivePlan } from './plans.ts'
+
+// Going back, as it is asked for over the wire: what would happen, where somebody must choose first, and the order itself.
+
+type Foretold = Extract<RollbackPreview, { readonly ok: true }>
+
+const CHOICES = ['mine', 'theirs', 'merge'] as const
+
+/** Both say where to; only one of them may. */
+function askOf(body: RollbackBody): RollbackAsk | Problem {
+  const { checkpoint_id, to, undo, files, tasks, files_only, keep_git, force, choices, every } = body
+  if ([checkpoint_id, to, undo === true ? true : undefined].filter(one => one !== undefined).length > 1)
+    return unfit('body', [
+      { path: 'to', message: 'where to is said twice', hint: 'say one of checkpoint_id, to and undo' },
+    ])
+  if (undo === true && (files !== undefined || tasks !== undefined || files_only === true))
+    return unfit('body', [{ path: 'undo', message: 'takes back all of the last rollback', hint: 'leave the rest out' }])
+  const place = checkpoint_id ?? (to === undefined ? undefined : String(to))
+  return {
+    ...(place === undefined ? {} : { to: place }),
+    ...(files === undefined ? {} : { files }),
+    ...(tasks === undefined ? {} : { tasks: tasks as readonly string[] as readonly TaskName[] }),
+    ...(files_only === true ? { filesOnly: true } : {}),
+    ...(keep_git === true ? { keepGit: true } : {}),
+    ...(force === true ? { force: true } : {}),
+    ...(choices === undefined ? {} : { choices }),
+    ...(every === undefined ? {} : { every }),
+  }
+}
+
+async function foretell({ rooms }: Asking, plan: PlanId, ask: RollbackAsk, undo: boolean): Promise<Foretold | Problem> {
+  const preview = await rooms.engine.ask({
+    type: 'rollbackPreview',
+    plan,
+    ...(undo ? { undo: true as const } : {}),
+    ...ask,
+  })
+  if (preview === null) return gone()
+  return preview.ok ? preview : refused(inOurWords(preview.refusal, plan))
+}
+
+/** Somebody has worked there since, and nobody chose. */
+const undecided = ({ files }: Foretold, { choices, every, force }: RollbackAsk): readonly FilePreview[] =>
+  files.filter(
+    ({ path, conflict }) =>
+      conflict !== undefined && choices?.[path] === undefined && every === undefined && force !== true,
+  )
+
+function showPreview({ plan, name }: { plan: string; name: string }, preview: Foretold, ask: RollbackAsk) {
+  const { to, checkpoint, files, resets, compensate, stays, git, kept } = preview
+  return {
+    status: 'dry_run' as const,
+    plan_id: plan,
+    name,
+    checkpoint_id: checkpoint?.name ?? null,
+    to,
+    files: onWire(files),
+    conflicts: onWire(undecided(preview, ask)),
+    choices: CHOICES,
+    tasks: onWire(resets),
+    compensate,
+    stays: onWire(stays),
+    git: onWire(git),
+    kept: onWire(kept),
+  }
+}
+
+function conflicting(conflicts: readonly FilePreview[]): Problem {
+  const many = conflicts.length === 1 ? 'one path' : `${conflicts.length} paths`
+  return problem(409, 'conflict', `nothing was changed: somebody has worked on ${many} since`, {
+    hint: 'choose with "choices": {path: "mine" | "theirs" | "merge"}, or for all of them with "every"',
+    more: { conflicts: onWire(conflicts), choices: CHOICES },
+  })
+}
+
+/** Ordered; carried out by whoever drives the plan. */
+async function goBack(
+  call: Asking & { readonly signal: () => AbortSignal },
+  plan: PlanId,
+  ask: RollbackAsk,
+  { undo, preview, seconds }: { readonly undo: boolean; readonly preview: Foretold; readonly seconds: number },
+) {
+  const { to: _, ...how } = ask
+  const done = await order(call, plan, undo ? { type: 'undo', ...how } : { type: 'rollback', ...ask })
+  if (isProblem(done)) return done
+  const ended = await waitFor(
+    call.rooms,
+    done,
+    event => (event.type === 'rollback.finished' || event.type === 'rollback.stopped' ? event : null),
+    { ms: seconds * 1_000, signal: call.signal() },
+  )
+  const status =
+    ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
+  // Once it has ended, the plan is at least that far.
+  const now = ended === null ? null : await call.rooms.engine.ask({ type: 'summary', plan })
+  return {
+    status,
+    checkpoint_id: preview.checkpoint?.name ?? null,
+    to: preview.to,
+    outcome: ended === null ? null : onWire({ ...ended, type: undefined }),
+    ...(await movedOf(call, now === null ? done : { ...done, version: now.version })),
+  } as const
+}
+
 // What is done to a plan as a whole, at `/plans/:plan/…` and, as clients of sessions say it, at `/plan/:plan/…`.
 
-import { isPlanName, type PlanName } from '../../domain/id.ts'
-import type { Order } from '../../engine/engine.ts'
-import { cancelBody, cloneBody, executeBody, executed, pauseBody, verbDone } from '../../format/wire/plan-verbs.ts'
-import { sessionPlan } from '../../format/wire/session-plans.ts'
-import { archivePlan } from '../archiving.ts'
-import { execute } from '../executing.ts'
-import { type Asking, gone, movedOf, order, withPlan } from '../ordering.ts'
-import { isProblem, unfit } from '../problem.ts'
-import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
-import { refuseMaking } from '../scope.ts'
-import { showSessionPlan } from '../show-session-plan.ts'
-
 /** The same at both addresses. */
-export function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
+function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
 }
 
@@ -148,3 +277,195 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
     return { status: 200, body: { status: isUnderWay ? 'cancelling' : status, ...moved }, version: moved.version }
   })
 }
+
+// A plan looked at as a whole: how it stands with its metrics, what can be known before it runs, what it did to the repository, and
+// all of it at once.
+
+export const lookingRoutes: readonly AnyRoute[] = [
+  ...atBoth('/status', {
+    method: 'GET',
+    right: 'read',
+    noun,
+    about: 'How the plan stands: what runs, what waits for whom, every execution, and metrics.',
+    answers: { 200: { about: 'its status', body: planStatus, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { engine } = call.rooms
+        const summary = await engine.ask({ type: 'summary', plan })
+        if (summary === null) return gone()
+        const { name, status, reason, version, progress, running, waiting } = summary
+        return ok(
+          {
+            plan_id: plan,
+            name,
+            status: planWord(status),
+            state: status,
+            reason,
+            description: descriptionOf(summary),
+            created_at: iso(summary.createdAt),
+            updated_at: iso(summary.updatedAt),
+            started_at: isoOrNull(summary.startedAt),
+            completed_at: isoOrNull(summary.endedAt),
+            progress: progress.ratio,
+            running,
+            waiting: waiting.map(({ task, asks, since }) => ({ task, asks: asks.type, since: iso(since) })),
+            executions: await executionsOf(engine, plan),
+            metrics: await metricsOf(engine, plan, summary),
+            version,
+          },
+          version,
+        )
+      }),
+  }),
+  ...atBoth('/analyze', {
+    method: 'GET',
+    right: 'read',
+    noun,
+    about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
+    answers: { 200: { about: 'the analysis', body: analysis } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const current = await call.rooms.engine.ask({ type: 'definition', plan })
+        if (current === null) return gone()
+        const { documents, now } = call.rooms
+        const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
+        return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
+      }),
+  }),
+  ...(['/plan/:plan/git-operations', '/plans/:plan/git-operations'] as const).map(path =>
+    route({
+      method: 'GET',
+      path,
+      right: 'read',
+      noun,
+      about: 'What the plan did to the repository, in order.',
+      answers: {
+        200: { about: 'the operations', body: path.startsWith('/plans') ? gitOperationPage : gitOperationList },
+      },
+      handle: async call =>
+        await withPlan(call, async ({ plan }) => {
+          const { git } = await tracesOf(call.rooms.engine, plan)
+          return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
+        }),
+    }),
+  ),
+  ...atBoth('/full', {
+    method: 'GET',
+    right: 'read',
+    noun,
+    about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
+    answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { engine, now } = call.rooms
+        const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
+        if (summary === null || shown === null) return gone()
+        const { startedAt, endedAt } = summary
+        const executions = await executionsOf(engine, plan)
+        const metrics = await metricsOf(engine, plan, summary)
+        const { git, modified } = await tracesOf(engine, plan)
+        return ok(
+          {
+            plan: shown,
+            executions,
+            metrics,
+            checkpoints: (await checkpointsOf(engine, plan)) ?? [],
+            stats: {
+              total_duration: startedAt === null ? 0 : (endedAt ?? now()) - startedAt,
+              success_rate: metrics.success_rate,
+              execution_count: executions.length,
+            },
+            modified_files: modified,
+            git_operations: git,
+          },
+          shown.version,
+        )
+      }),
+  }),
+]
+
+const backNoun = 'going back'
+
+export const goingBackRoutes: readonly AnyRoute[] = [
+  ...atBoth('/rollback', {
+    method: 'POST',
+    right: 'operate',
+    noun: backNoun,
+    about:
+      'Files, refs and tasks stand as they did at a checkpoint. Where somebody has worked since, nothing is changed until they choose.',
+    body: rollbackBody,
+    answers: {
+      200: { about: 'what would happen, or what happened', body: rolledBack, tag: true },
+      202: { about: 'it is under way; whoever drives the plan carries it out', body: rolledBack, tag: true },
+    },
+    handle: async call =>
+      await withPlan(call, async found => {
+        const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
+        const ask = askOf(call.body)
+        if (isProblem(ask)) return ask
+        const summary = await call.rooms.engine.ask({ type: 'summary', plan: found.plan })
+        const old = summary === null ? gone() : stale(call, summary, undefined)
+        if (old !== null) return old
+        const preview = await foretell(call, found.plan, ask, undo)
+        if (isProblem(preview)) return preview
+        if (dry_run === true) return ok(showPreview(found, preview, ask))
+        const conflicts = undecided(preview, ask)
+        if (conflicts.length > 0) return conflicting(conflicts)
+        const done = await goBack(call, found.plan, ask, { undo, preview, seconds })
+        if (isProblem(done)) return done
+        if (done.status === 'rollback_stopped')
+          return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {
+            hint: 'see what stands in its way, choose, and ask again',
+            more: { outcome: done.outcome, plan_id: found.plan },
+          })
+        return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plan/:plan/checkpoints',
+    right: 'read',
+    noun: backNoun,
+    about: 'The places the plan can go back to, oldest first, as a bare list.',
+    answers: { 200: { about: 'the checkpoints', body: checkpointList } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const all = await checkpointsOf(call.rooms.engine, plan)
+        return all === null ? gone() : ok(all)
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/checkpoints',
+    right: 'read',
+    noun: backNoun,
+    about: 'The places the plan can go back to, oldest first.',
+    answers: { 200: { about: 'the checkpoints', body: checkpointPage } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const items = await checkpointsOf(call.rooms.engine, plan)
+        return items === null ? gone() : ok({ items, next: null })
+      }),
+  }),
+  ...atBoth('/checkpoints', {
+    method: 'POST',
+    right: 'operate',
+    noun: backNoun,
+    about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
+    body: newCheckpoint,
+    answers: { 201: { about: 'the checkpoint', body: madeCheckpoint, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { name } = call.body
+        const done = await order(call, plan, { type: 'checkpoint', ...(name === undefined ? {} : { name }) })
+        if (isProblem(done)) return done
+        const taken = done.events.find(event => event.type === 'checkpoint.taken')
+        if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
+        const [entry] =
+          (await call.rooms.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
+        const at = iso(entry?.now ?? call.rooms.now())
+        const moved = await movedOf(call, done)
+        return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
+      }),
+  }),
+]

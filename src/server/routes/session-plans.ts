@@ -3,9 +3,8 @@
 import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { planWord } from '../../domain/views/session-words.ts'
 import type { Order } from '../../engine/engine.ts'
-import { slug } from '../../format/dialects/naming.ts'
+import { slug } from '../../format/dialects/names.ts'
 import {
   history,
   historyQuery,
@@ -15,19 +14,27 @@ import {
   sessionPlanList,
   sessionPlanPage,
   sessionPlanQuery,
-} from '../../format/wire/session-plans.ts'
+} from '../../format/wire/sessions.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
-import { given } from '../given.ts'
-import { iso, isoOrNull } from '../on-wire.ts'
-import { type Asking, gone, order, orderAlso } from '../ordering.ts'
+import { given } from '../planstore/patch.ts'
 import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
-import { textOf } from '../revision-text.ts'
-import { LIMITS, type ServerRooms } from '../rooms.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { type HistoryAsk, rowsFrom, rowsOfPage } from '../session-history.ts'
-import { isSessionInScope, isSessionKnown, noSession, sessionIdFault } from '../session-look-up.ts'
-import { descriptionOf, meantBy, showSessionPlan } from '../show-session-plan.ts'
+import { LIMITS, type ServerRooms } from '../service.ts'
+import {
+  type HistoryAsk,
+  isSessionInScope,
+  isSessionKnown,
+  noSession,
+  rowsFrom,
+  rowsOfPage,
+  sessionIdFault,
+} from '../sessions/session-history.ts'
+import { planWord } from '../sessions/session-words.ts'
+import { descriptionOf, meantBy, showSessionPlan } from '../sessions/show-session-plan.ts'
+import { type Asking, gone, order, orderAlso } from '../submit-order.ts'
+import { iso, isoOrNull } from '../wire-names.ts'
+import { textOf } from './revisions.ts'
 
 const make = {
   method: 'POST',

@@ -1,6 +1,6 @@
 // Sessions: what groups the plans and messages of one conversation.
 
-import { pauseBody } from '../../format/wire/plan-verbs.ts'
+import { pauseBody } from '../../format/wire/plans.ts'
 import {
   message,
   messageQuery,
@@ -14,10 +14,7 @@ import {
 } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
-import { given } from '../given.ts'
-import { inOurWords } from '../hint-words.ts'
-import { iso } from '../on-wire.ts'
-import { type Asking, submit } from '../ordering.ts'
+import { given } from '../planstore/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import {
@@ -27,7 +24,9 @@ import {
   noSession,
   onceFor,
   sessionIdFault,
-} from '../session-look-up.ts'
+} from '../sessions/session-history.ts'
+import { type Asking, inOurWords, submit } from '../submit-order.ts'
+import { iso } from '../wire-names.ts'
 
 /** Both are meant: the plural is ours, the singular is that of clients that were there before. */
 const AT = ['/sessions/:session', '/session/:session'] as const

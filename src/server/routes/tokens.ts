@@ -1,14 +1,14 @@
 // The tokens of others: made, listed and revoked by an admin. Only while tokens are asked for: a service that lets everybody in
 // must not hand out what opens one that does not.
 
-import { newToken, tokenMade, tokens } from '../../format/wire/auth.ts'
-import type { Call } from '../call.ts'
-import { findPlan } from '../look-up.ts'
-import { iso } from '../on-wire.ts'
+import { newToken, tokenMade, tokens } from '../../format/wire/health.ts'
+import type { Scope } from '../auth/caller.ts'
+import { listTokens, makeToken, revokeToken, type Token } from '../auth/token-file.ts'
+import { findPlan } from '../find-plan.ts'
 import { isProblem, notFound, type Problem, problem } from '../problem.ts'
+import type { Call } from '../request.ts'
 import { type AnyRoute, created, nothing, ok, route } from '../route.ts'
-import { listTokens, makeToken, revokeToken, type Token } from '../token-book.ts'
-import type { Scope } from '../who.ts'
+import { iso } from '../wire-names.ts'
 
 export const tokenRoutes: readonly AnyRoute[] = [
   route({

@@ -4,7 +4,7 @@ import type { Command } from '../../domain/command.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { numberedPlanId, numberedSha, plan, succeeded, task } from '../../testing/index.ts'
-import type { Clock, Host } from '../host.ts'
+import type { Clock, Host } from '../leases/host.ts'
 import type { Store, Updated } from '../store.ts'
 
 export interface Harness {

@@ -1,7 +1,7 @@
 // Several processes on one storage: they see each other, lose nothing, and can be watched.
 
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { packFold } from '../../domain/fold.ts'
+import { packFold } from '../../domain/state/fold.ts'
 import type { Entry } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 

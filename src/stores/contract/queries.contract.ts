@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { taskId } from '../../domain/id.ts'
-import { meaningOf } from '../../domain/rollback.ts'
+import { meaningOf } from '../../domain/rollback/rollback-plan.ts'
 import { gate, name, numberedSha, plan, task } from '../../testing/index.ts'
 import { BadCursor, type Store } from '../store.ts'
 import { carryOut, given, must, one, type Setup, two } from './harness.contract.ts'

@@ -1,11 +1,11 @@
 // Blobs, stored folds, pruning, closing.
 
 import { describe, expect, it } from 'vitest'
-import { evolve } from '../../domain/evolve.ts'
-import { newState, packFold } from '../../domain/fold.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { restoreNoteName } from '../../domain/restore-notes.ts'
+import { evolve } from '../../domain/state/evolve.ts'
+import { newState, packFold } from '../../domain/state/fold.ts'
 import { numberedSha, plan, task } from '../../testing/index.ts'
 import type { Store } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Millis, Sha256 } from '../../domain/id.ts'
 import type { Batch, SnapshotBlobs } from '../../workspace/workspace.ts'
-import type { Clock } from '../host.ts'
+import type { Clock } from '../leases/host.ts'
 import { StoreDamaged } from '../store.ts'
 import type { ContentStore } from '../store-on-tables.ts'
 

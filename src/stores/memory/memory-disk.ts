@@ -2,8 +2,8 @@
 // file. Every change says how to undo it, so that a commit can fail as a whole.
 
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
-import type { StoredEntry } from '../entry.ts'
-import type { AttemptRecord, PlanRecord, TaskRecord } from '../projection.ts'
+import type { StoredEntry } from '../journal/entry.ts'
+import type { AttemptRecord, PlanRecord, TaskRecord } from '../journal/projection.ts'
 import type { StoredLog } from '../store.ts'
 import type {
   ClaimRecord,

@@ -1,9 +1,9 @@
 // Keys, search and steps of the memory store: plain maps, looked through from end to end.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { Doc, EndedStep, FoundText, IndexTable, Marks, SearchWhere, Step } from '../index-table.ts'
+import type { Doc, EndedStep, FoundText, IndexTable, Marks, SearchWhere, Step } from '../search/search-tables.ts'
+import { holdsWords, printed } from '../search/words.ts'
 import type { OnceRecord, OnceTable } from '../tables.ts'
-import { holdsWords, printed } from '../words.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
 
 export type MemoryDoc = Doc & { readonly key: number; readonly no: number }

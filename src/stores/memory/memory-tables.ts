@@ -3,7 +3,7 @@
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
-import type { StoredEntry } from '../entry.ts'
+import type { StoredEntry } from '../journal/entry.ts'
 import {
   type AttemptRecord,
   attemptAfter,
@@ -13,10 +13,10 @@ import {
   planRecord,
   type TaskRecord,
   taskRecord,
-} from '../projection.ts'
+} from '../journal/projection.ts'
+import { holdsWords } from '../search/words.ts'
 import type { AttemptQuery, MetricRow, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { Head, JournalTable, ProjectionTables, StoredFold } from '../tables.ts'
-import { holdsWords } from '../words.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
 
 export class MemoryJournal implements JournalTable {

@@ -1,19 +1,26 @@
 // The store that forgets: for tests, for trying out, and for the simulator, which makes its commits fail. Same rules, same
 // entries and hashes as on disk.
 
-import { Changes } from '../changes.ts'
-import type { Clock, Host } from '../host.ts'
-import type { Heartbeat } from '../leases.ts'
-import { States } from '../states.ts'
+import { Changes } from '../journal/changes.ts'
+import { States } from '../journal/plan-states.ts'
+import type { Clock, Host } from '../leases/host.ts'
+import type { Heartbeat } from '../leases/leases.ts'
 import { CommitUnknown } from '../store.ts'
-import { StoreOnTables } from '../store-on-tables.ts'
+import { type Request, rejectAll, runGroup, StoreOnTables } from '../store-on-tables.ts'
 import type { Tables, Transactions } from '../tables.ts'
-import { type Request, rejectAll, runGroup } from '../transact.ts'
+
 import { BlobsMemory } from './blobs-memory.ts'
 import type { MemoryDisk } from './memory-disk.ts'
 import { memoryIndex, memoryOnce } from './memory-index.ts'
-import { memoryReservations } from './memory-reservations.ts'
-import { memoryClaims, memoryLogs, memoryOwners, memoryStreams, memoryUpkeep } from './memory-side-tables.ts'
+import {
+  memoryClaims,
+  memoryLogs,
+  memoryOwners,
+  memoryReservations,
+  memoryStreams,
+  memoryUpkeep,
+} from './memory-side-tables.ts'
+
 import { MemoryJournal, MemoryProjections } from './memory-tables.ts'
 
 export interface StoreMemoryOptions {

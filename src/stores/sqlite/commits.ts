@@ -5,13 +5,12 @@
 //   flushing ─error before COMMIT→ rolled back, all refused            COMMIT fails in the disk → broken, for ever
 //   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to what nobody can find
 
-import type { Changes } from '../changes.ts'
-import type { Clock } from '../host.ts'
-import type { Recent } from '../recent.ts'
-import type { States } from '../states.ts'
+import type { Changes, Recent } from '../journal/changes.ts'
+import type { States } from '../journal/plan-states.ts'
+import type { Clock } from '../leases/host.ts'
 import { CommitUnknown, StoreBusy, StoreFull, StoreGone, StoreRefused } from '../store.ts'
+import { type Answers, type Request, rejectAll, runGroup } from '../store-on-tables.ts'
 import type { Tables, Transactions } from '../tables.ts'
-import { type Answers, type Request, rejectAll, runGroup } from '../transact.ts'
 import {
   type Connection,
   type ListStatement,

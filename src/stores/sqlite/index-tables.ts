@@ -2,10 +2,19 @@
 // attempt. The full-text index is asked for whole words in quotes, so nothing anybody writes is an operator.
 
 import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
-import type { Doc, EndedStep, FoundText, IndexTable, SearchWhere, Step, StepEnd, StepsWhere } from '../index-table.ts'
+import type {
+  Doc,
+  EndedStep,
+  FoundText,
+  IndexTable,
+  SearchWhere,
+  Step,
+  StepEnd,
+  StepsWhere,
+} from '../search/search-tables.ts'
 import type { LogChunk, SearchHit } from '../store.ts'
-import { Conditions } from './conditions.ts'
 import type { Connection, Row, Value } from './driver.ts'
+import { Conditions } from './projection-tables.ts'
 
 export function sqliteIndex(sql: Connection, wrote: () => void): IndexTable {
   return {

@@ -1,12 +1,39 @@
-// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
-// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
+// The journal of the connection that writes: also remembers what it wrote for whoever follows in this process.
 
 import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
-import type { StoredEntry } from '../entry.ts'
-import type { PlanRecord } from '../projection.ts'
+import type { Recent } from '../journal/changes.ts'
+import type { StoredEntry } from '../journal/entry.ts'
+import type { PlanRecord } from '../journal/projection.ts'
 import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
-import { entriesBetween, lastPosition, RUN } from './entry-runs.ts'
+
+// Where the entries of a plan are. The journal is one list in the order of writing, so entries of a plan that is driven alone stand
+// one behind the other: a run. Only the first of a run is in the index by plan and version; the others are found by counting from
+// it, and a step of such a plan writes no page of the index. A run ends where another plan's entry comes between, and after
+// sixteen, so that the end of a plan is never far from an entry that the index holds.
+
+export const RUN = 16
+
+/** The position of the last entry of a plan, in SQL. `plan` names its number there. */
+export const lastPosition = (plan: string): string => {
+  const first = `(SELECT position FROM entries WHERE plan_no = ${plan} AND behind = 0 ORDER BY version DESC LIMIT 1)`
+  return `(SELECT position FROM entries WHERE plan_no = ${plan} AND position >= ${first} AND position < ${first} + ${RUN}
+    ORDER BY position DESC LIMIT 1)`
+}
+
+/** The version of the entry the index holds at or before another of the same plan; 0 for none. */
+const indexedAt = (plan: string, version: string): string =>
+  `coalesce((SELECT max(version) FROM entries WHERE plan_no = ${plan} AND behind = 0 AND version <= ${version}), 0)`
+
+/** `FROM` and `WHERE` of a plan's entries `e` from one version to another (`a` and `z`), in SQL. */
+export const entriesBetween = (plan: string, a: string, z: string): string => `FROM (
+    SELECT position, lead(version, 1, version + ${RUN}) OVER (ORDER BY version) - version AS length
+    FROM entries WHERE plan_no = ${plan} AND behind = 0 AND version >= ${indexedAt(plan, a)} AND version <= ${z}
+  ) r CROSS JOIN entries e ON e.position >= r.position AND e.position < r.position + r.length
+  WHERE e.plan_no = ${plan} AND e.version >= ${a} AND e.version <= ${z}`
+
+// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
+// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
 
 /** Hashes as text, made by SQLite: many small buffers would cost more than the rows. */
 export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
@@ -205,4 +232,38 @@ export const bytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')
 export function hex(value: Value | undefined): Sha256 {
   if (!(value instanceof Uint8Array)) return '' as Sha256
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') as Sha256
+}
+
+const NAMES_MAX = 1_000
+
+export class NotingJournal extends SqliteJournal {
+  readonly #recent: Recent
+  /** Of plans by their numbers, which are given once: only a plan that was undone leaves its number to another. */
+  readonly #names = new Map<number, PlanId>()
+
+  constructor(sql: Connection, wrote: () => void, recent: Recent) {
+    super(sql, wrote)
+    this.#recent = recent
+  }
+
+  override forget(): void {
+    super.forget()
+    this.#names.clear()
+  }
+
+  override addEntry(...written: Parameters<SqliteJournal['addEntry']>): void {
+    super.addEntry(...written)
+    if (!this.#recent.isFollowed) return
+    const [no, entry] = written
+    this.#recent.wrote(this.#nameOf(no), entry)
+  }
+
+  #nameOf(no: number): PlanId {
+    const known = this.#names.get(no)
+    if (known !== undefined) return known
+    const { id } = this.planOf(no)!
+    if (this.#names.size >= NAMES_MAX) this.#names.clear()
+    this.#names.set(no, id)
+    return id
+  }
 }

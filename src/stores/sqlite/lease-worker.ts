@@ -7,7 +7,7 @@
 
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import type { Heartbeat } from '../leases.ts'
+import type { Heartbeat } from '../leases/leases.ts'
 
 const PROGRAM = `
 import { createRequire } from 'node:module'

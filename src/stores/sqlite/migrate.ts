@@ -2,8 +2,8 @@
 // file has the old schema or the new one. A file from a newer program, or of another one, is left alone.
 
 import type { Millis } from '../../domain/id.ts'
-import type { BodyBlobs } from '../entry.ts'
-import type { Host } from '../host.ts'
+import type { BodyBlobs } from '../journal/entry.ts'
+import type { Host } from '../leases/host.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './schema.ts'

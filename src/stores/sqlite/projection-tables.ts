@@ -1,8 +1,11 @@
-// The query tables in SQLite, as entries change them: rows of plans, tasks and attempts.
+// Lists of tasks. No index holds what a step of a healthy plan changes, so tasks that are ready or running are found through the
+// plans that are open; everything else is a stretch of an index. Where several stretches are asked for, each gives its first
+// rows, and the first of all are taken.
 
-import type { PlanName, TaskName } from '../../domain/id.ts'
-import type { PlanState, TaskState } from '../../domain/state.ts'
-import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import {
   type AttemptChange,
   type AttemptRecord,
@@ -12,9 +15,12 @@ import {
   planRecord,
   type TaskRecord,
   taskRecord,
-} from '../projection.ts'
-import type { AttemptRow } from '../store.ts'
-import type { Connection, Row, Statement } from './driver.ts'
+} from '../journal/projection.ts'
+import type { AttemptRow, Page, TaskQuery, TaskRow } from '../store.ts'
+import type { Connection, Row, Statement, Value } from './driver.ts'
+import { OFF_COURSE, oneOf } from './schema.ts'
+
+// The query tables in SQLite, as entries change them: rows of plans, tasks and attempts.
 
 export class SqliteProjections {
   readonly #sql: Connection
@@ -254,7 +260,7 @@ export function planOf(row: Row): PlanRecord {
   }
 }
 
-export function taskOf(row: Row): TaskRecord {
+function taskOf(row: Row): TaskRecord {
   return {
     ordinal: row.ordinal as number,
     sequence: row.sequence as number,
@@ -283,4 +289,171 @@ export function attemptOf(row: Row): AttemptRecord {
     exit: row.exit as number | null,
     failureClass: row.failure_class as string | null,
   }
+}
+
+// A WHERE clause that grows by what is asked; absent values ask nothing.
+
+export class Conditions {
+  readonly #terms: string[] = []
+  readonly values: Value[] = []
+
+  add(term: string, ...values: readonly (Value | undefined)[]): void {
+    if (values.includes(undefined)) return
+    this.#terms.push(term)
+    this.values.push(...(values as Value[]))
+  }
+
+  toString(): string {
+    return this.#terms.length === 0 ? '' : `WHERE ${this.#terms.join(' AND ')}`
+  }
+}
+
+// The three orders tasks are listed in: as columns, as the key a cursor bears, and as a condition for what comes behind one.
+
+interface TaskOrder {
+  /** The name its cursors bear. */
+  readonly list: string
+  /** Of all plans; `plan` is the column with the number of the plan. */
+  readonly columns: (plan: string) => string
+  /** Within one plan. */
+  readonly within: string
+  readonly key: (row: Row) => readonly number[]
+  readonly compare: (a: readonly number[], b: readonly number[]) => number
+  /** Only what comes behind the row with this key; `plan` is null within one plan. */
+  readonly behind: (where: Conditions, after: readonly number[], plan: string | null) => void
+}
+
+const orderOf = (query: TaskQuery): TaskOrder => ORDERS[query.order ?? 'plan']
+
+/** Null on the first page. */
+const openTaskCursor = (query: TaskQuery, order: TaskOrder): readonly number[] | null =>
+  openCursor(order.list, order.key({}).length, query)
+
+const ORDERS: Readonly<Record<'plan' | 'sequence' | 'recent', TaskOrder>> = {
+  plan: {
+    list: 'tasks',
+    columns: plan => `${plan} DESC, t.ordinal`,
+    within: 't.ordinal',
+    key: keyOf('plan_no', 'ordinal'),
+    compare: compareBy(-1, 1),
+    behind(where, [number, ordinal], plan) {
+      if (plan === null) where.add('t.ordinal > ?', ordinal)
+      else where.add(`${plan} <= ? AND (${plan} < ? OR t.ordinal > ?)`, number, number, ordinal)
+    },
+  },
+  sequence: {
+    list: 'tasks in sequence',
+    columns: plan => `${plan} DESC, t.sequence, t.ordinal`,
+    within: 't.sequence, t.ordinal',
+    key: keyOf('plan_no', 'sequence', 'ordinal'),
+    compare: compareBy(-1, 1, 1),
+    behind(where, [number, ...place], plan) {
+      const later = '(t.sequence, t.ordinal) > (?, ?)'
+      if (plan === null) where.add(later, ...place)
+      else where.add(`${plan} <= ? AND (${plan} < ? OR ${later})`, number, number, ...place)
+    },
+  },
+  recent: {
+    list: 'recent tasks',
+    columns: () => 't.added_at DESC, t.plan_no DESC, t.ordinal DESC',
+    // Ordinals count tasks in the order in which they came.
+    within: 't.ordinal DESC',
+    key: keyOf('added_at', 'plan_no', 'ordinal'),
+    compare: compareBy(-1, -1, -1),
+    behind(where, after, plan) {
+      if (plan === null) where.add('t.ordinal < ?', after[2])
+      else where.add('(t.added_at, t.plan_no, t.ordinal) < (?, ?, ?)', ...after)
+    },
+  },
+}
+
+function keyOf(...columns: readonly string[]): TaskOrder['key'] {
+  return row => columns.map(column => row[column] as number)
+}
+
+/** 1 for a column that rises, -1 for one that falls. */
+function compareBy(...signs: readonly number[]): TaskOrder['compare'] {
+  return (a, b) => {
+    const at = a.findIndex((value, index) => value !== b[index])
+    return at === -1 ? 0 : (a[at]! - b[at]!) * signs[at]!
+  }
+}
+
+export function listTasks(sql: Connection, query: TaskQuery, no: number | null): Page<TaskRow> {
+  const limit = limitOf(query.limit)
+  const order = orderOf(query)
+  const after = openTaskCursor(query, order)
+  const rows = stretches(query, no).flatMap(({ from, where, plan }) => {
+    if (after !== null) order.behind(where, after, no === null ? plan : null)
+    const columns = no === null ? order.columns(plan) : order.within
+    return sql
+      .prepare(`SELECT t.*, p.id AS plan_id FROM ${from} ${where} ORDER BY ${columns} LIMIT ?`)
+      .all(...where.values, limit + 1)
+  })
+  const first = rows.sort((a, b) => order.compare(order.key(a), order.key(b))).slice(0, limit + 1)
+  return pageOf(order.list, query, first, limit, taskRow, order.key)
+}
+
+interface Stretch {
+  readonly from: string
+  readonly where: Conditions
+  /** The column with the number of the plan that comes first on this way. */
+  readonly plan: 't.plan_no' | 'p.plan_no'
+}
+
+function stretches(query: TaskQuery, no: number | null): readonly Stretch[] {
+  const asked = query.statuses === undefined ? [] : [...new Set(query.statuses)]
+  const both =
+    query.status === undefined ? asked : [query.status].filter(each => asked.length === 0 || asked.includes(each))
+  if (query.statuses === undefined && query.status === undefined) {
+    // Whoever asks for somebody's tasks gets them status by status: that is how their index is cut.
+    if (no !== null || query.assignee === undefined) return [along(query, no, undefined)]
+    return TASK_STATUSES.map(status => along(query, no, status))
+  }
+  return both.flatMap(status => {
+    const isOpen = no === null && query.assignee === undefined && (status === 'ready' || status === 'running')
+    return isOpen ? throughPlans(query, status) : [along(query, no, status)]
+  })
+}
+
+function along(query: TaskQuery, no: number | null, status: TaskStatus | undefined): Stretch {
+  const where = new Conditions()
+  where.add('t.plan_no = ?', no ?? undefined)
+  where.add('t.assignee = ?', query.assignee)
+  where.add('t.status = ?', status)
+  where.add('p.archived = ?', query.archived === undefined ? undefined : Number(query.archived))
+  const isOffCourse = status !== undefined && OFF_COURSE.includes(status)
+  let index = query.order === 'sequence' ? 'INDEXED BY tasks_by_sequence' : ''
+  if (no === null) {
+    if (query.assignee !== undefined) index = 'INDEXED BY tasks_by_assignee'
+    else if (isOffCourse) index = 'INDEXED BY tasks_off_course'
+    else if (query.order === 'recent') index = 'INDEXED BY tasks_by_time'
+    // A partial index serves only where its condition is said in the same words.
+    if (index.endsWith('off_course')) where.add(oneOf('t.status', ...OFF_COURSE))
+  }
+  return { from: `tasks t ${index} CROSS JOIN plans p ON p.plan_no = t.plan_no`, where, plan: 't.plan_no' }
+}
+
+/** Where such tasks can be. A plan that failed under the first rules may have left some ready. */
+const OPEN: Readonly<Record<'ready' | 'running', readonly PlanStatus[]>> = {
+  ready: ['active', 'paused', 'failed'],
+  running: ['active', 'paused'],
+}
+
+function throughPlans(query: TaskQuery, status: 'ready' | 'running'): readonly Stretch[] {
+  const index = query.order === 'sequence' ? 'INDEXED BY tasks_by_sequence' : ''
+  return OPEN[status].flatMap(planStatus =>
+    (query.archived === undefined ? [0, 1] : [Number(query.archived)]).map(archived => {
+      const where = new Conditions()
+      where.add('p.status = ? AND p.archived = ? AND t.status = ?', planStatus, archived, status)
+      const from = `plans p INDEXED BY plans_by_status CROSS JOIN tasks t ${index} ON t.plan_no = p.plan_no`
+      return { from, where, plan: 'p.plan_no' as const }
+    }),
+  )
+}
+
+function taskRow(row: Row): TaskRow {
+  const record = taskOf(row)
+  const plan = row.plan_id as PlanId
+  return { id: taskId(plan, record.ordinal), plan, ...record }
 }

@@ -1,16 +1,146 @@
 // Questions to the query tables. Pages are cut by key, never by offset; every value is a parameter; what is searched for is
 // text, not a pattern.
 
-import type { TaskName } from '../../domain/id.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
-import { attemptRow } from '../projection.ts'
+import { attemptRow } from '../journal/projection.ts'
+import { wordsOf } from '../search/words.ts'
 import type { AttemptQuery, AttemptRow, MetricRow, Page, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
 import type { ProjectionTables } from '../tables.ts'
-import { Conditions } from './conditions.ts'
-import type { Connection, Row } from './driver.ts'
-import { listPlans } from './plan-list.ts'
-import { attemptOf, SqliteProjections } from './projection-tables.ts'
-import { listTasks } from './task-list.ts'
+import type { Connection, Row, Value } from './driver.ts'
+import { matching } from './index-tables.ts'
+import { lastPosition } from './journal-table.ts'
+import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './projection-tables.ts'
+
+// Lists of plans, newest first. An index holds the numbers of plans in order for each session, goal or agent with each status,
+// archived or not; a page takes the newest out of as many such stretches as are asked for, at most twelve, from the number a
+// cursor names. So it costs the same wherever it begins. Which index is said here, and not left to a planner without statistics;
+// whatever else is asked for is looked at row by row along it.
+
+/** As `domain/views/summary.ts` says it: active, and nothing can move until a person decides. */
+const WAITS = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'waiting')`
+const MOVES = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))`
+const SHOWN_STATUS = `CASE WHEN p.status = 'active' AND ${WAITS} AND NOT ${MOVES} THEN 'blocked' ELSE p.status END`
+
+/** `blocked` is never stored. */
+const STORED = ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'] as const
+const HOLDERS = ['session', 'goal', 'agent'] as const
+
+function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
+  const limit = limitOf(query.limit)
+  const before = openCursor('plans', 1, query)?.[0]
+  const numbers = find(sql, query, words, before, limit + 1)
+    .map(row => row.plan_no as number)
+    .sort((a, b) => b - a)
+    .slice(0, limit + 1)
+  const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
+    coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p LEFT JOIN entries e
+    ON e.position = ${lastPosition('p.plan_no')} WHERE p.plan_no = ?`)
+  return pageOf(
+    'plans',
+    query,
+    numbers,
+    limit,
+    number => planRow(show.get(number)!),
+    number => [number],
+  )
+}
+
+function find(
+  sql: Connection,
+  query: PlanQuery,
+  words: readonly string[] | null,
+  before: number | undefined,
+  limit: number,
+): readonly Row[] {
+  const holder = HOLDERS.find(key => query[key] !== undefined)
+  if (words !== null) return byWords(sql, query, words, before, limit)
+  if (holder === undefined && query.status === 'blocked') return waiting(sql, query, before, limit)
+  if (holder === undefined && query.status === undefined && query.archived === undefined) {
+    const where = rest(query, [])
+    where.add('p.plan_no < ?', before)
+    return all(sql, 'plans p NOT INDEXED', where, 'p.plan_no', limit)
+  }
+  const stored = query.status === undefined ? STORED : [query.status === 'blocked' ? 'active' : query.status]
+  const archived = query.archived === undefined ? [0, 1] : [Number(query.archived)]
+  return stored.flatMap(status =>
+    archived.flatMap(flag => {
+      const where = rest(query, holder === undefined ? [] : [holder])
+      if (holder !== undefined) where.add(`p.${holder} = ?`, query[holder])
+      where.add('p.status = ? AND p.archived = ?', status, flag)
+      where.add('p.plan_no < ?', before)
+      return all(sql, `plans p INDEXED BY plans_by_${holder ?? 'status'}`, where, 'p.plan_no', limit)
+    }),
+  )
+}
+
+/** Along the words of plans, whose texts are numbered as the plans are. */
+function byWords(
+  sql: Connection,
+  query: PlanQuery,
+  words: readonly string[],
+  before: number | undefined,
+  limit: number,
+): readonly Row[] {
+  const where = rest({ ...query, text: undefined }, [])
+  where.add('p.archived = ?', flagOf(query))
+  where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
+  where.add('w.doc_words MATCH ?', `{plan} : (${matching(words)})`)
+  // The plan a cursor names may be gone by now; then the next that came after it is where the page before ended.
+  const place = `(SELECT doc_no FROM docs WHERE plan_no >= ? AND task = '' ORDER BY plan_no, task LIMIT 1)`
+  where.add(`w.rowid < coalesce(${place}, ${Number.MAX_SAFE_INTEGER})`, before)
+  const from = 'doc_words w CROSS JOIN docs d ON d.doc_no = w.rowid CROSS JOIN plans p ON p.plan_no = d.plan_no'
+  return all(sql, from, where, 'w.rowid', limit)
+}
+
+/** Along the tasks that wait: few do, however many plans are active. */
+function waiting(sql: Connection, query: PlanQuery, before: number | undefined, limit: number): readonly Row[] {
+  const where = rest({ ...query, status: undefined }, [])
+  where.add(`w.status = 'waiting' AND p.status = 'active' AND NOT ${MOVES}`)
+  where.add('p.archived = ?', flagOf(query))
+  where.add('w.plan_no < ?', before)
+  const from = 'tasks w INDEXED BY tasks_waiting CROSS JOIN plans p ON p.plan_no = w.plan_no'
+  return all(sql, from, where, 'w.plan_no', limit, 'GROUP BY w.plan_no')
+}
+
+function all(sql: Connection, from: string, where: Conditions, key: string, limit: number, group = ''): readonly Row[] {
+  return sql
+    .prepare(`SELECT p.plan_no FROM ${from} ${where} ${group} ORDER BY ${key} DESC LIMIT ?`)
+    .all(...where.values, limit)
+}
+
+type Loose = { readonly [K in keyof PlanQuery]: PlanQuery[K] | undefined }
+
+/** What is looked at row by row: everything but what the index was chosen for. */
+function rest(query: Loose, but: readonly (typeof HOLDERS)[number][]): Conditions {
+  const where = new Conditions()
+  for (const key of HOLDERS) if (!but.includes(key)) where.add(`p.${key} = ?`, query[key])
+  if (query.status === 'blocked') where.add(`${WAITS} AND NOT ${MOVES}`)
+  if (query.status === 'active') where.add(`NOT (${WAITS} AND NOT ${MOVES})`)
+  if (query.text !== undefined) lookFor(where, query.text)
+  return where
+}
+
+const flagOf = ({ archived }: PlanQuery): Value | undefined => (archived === undefined ? undefined : Number(archived))
+
+/** For a text without words, and where the words were not caught up. */
+function lookFor(where: Conditions, text: string): void {
+  const words = wordsOf(text)
+  for (const part of words.length === 0 ? [text] : words) {
+    const pattern = `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`
+    where.add(
+      `(p.name LIKE ? ESCAPE '\\' OR p.title LIKE ? ESCAPE '\\' OR p.goal_text LIKE ? ESCAPE '\\')`,
+      pattern,
+      pattern,
+      pattern,
+    )
+  }
+}
+
+function planRow(row: Row): PlanRow {
+  const { goalText, goal, ...record } = planOf(row)
+  return { id: row.id as PlanId, version: row.version as number, ...record, goal: goalText, goalId: goal }
+}
 
 export class SqliteQueries extends SqliteProjections implements ProjectionTables {
   readonly #sql: Connection

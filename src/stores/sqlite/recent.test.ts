@@ -2,8 +2,8 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { StoredEntry } from '../entry.ts'
-import { Recent } from '../recent.ts'
+import { Recent } from '../journal/changes.ts'
+import type { StoredEntry } from '../journal/entry.ts'
 import { given, must, two } from '../store.contract.ts'
 import type { Entry, Store } from '../store.ts'
 import { setup } from './store-sqlite.fixture.ts'

@@ -1,10 +1,133 @@
-// The tables beside the journal in SQLite: owners, claims, task output.
+// Keys that were used, in SQLite. Written only when somebody brings a key.
 
-import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import type { Reserves } from '../../domain/result.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
-import type { ClaimTable, LogTable, OwnerRecord, OwnerTable } from '../tables.ts'
+import type {
+  ClaimTable,
+  LogTable,
+  OnceRecord,
+  OnceTable,
+  OwnerRecord,
+  OwnerTable,
+  ReservationRow,
+  ReservationTable,
+  StreamEntry,
+  StreamHead,
+  StreamTable,
+} from '../tables.ts'
 import type { Connection, Row } from './driver.ts'
-import { lastPosition } from './entry-runs.ts'
+import { bytes, hex, lastPosition } from './journal-table.ts'
+import { Conditions } from './projection-tables.ts'
+
+// Files reserved across plans, in SQLite: one row for each task that holds some, and those that ended not long ago.
+
+const ROWS = 'SELECT r.*, t.name FROM reservations r LEFT JOIN tasks t USING (plan_no, ordinal)'
+
+export function sqliteReservations(sql: Connection, wrote: () => void): ReservationTable {
+  return {
+    put(no, { ordinal, visit, reserves, since, at }) {
+      wrote()
+      sql
+        .prepare('INSERT OR REPLACE INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?, NULL)')
+        .run(no, ordinal, visit, reserves.root, JSON.stringify(reserves), since, at)
+    },
+    end(no, ordinal, position) {
+      wrote()
+      sql.prepare('UPDATE reservations SET ended = ? WHERE plan_no = ? AND ordinal = ?').run(position, no, ordinal)
+    },
+    of: no => sql.prepare(`${ROWS} WHERE r.plan_no = ? AND r.ended IS NULL ORDER BY r.ordinal`).all(no).map(rowOf),
+    active: root => sql.prepare(`${ROWS} WHERE r.root = ? AND r.ended IS NULL ORDER BY r.since`).all(root).map(rowOf),
+    endedSince: position =>
+      sql
+        .prepare(`${ROWS} WHERE r.ended IS NOT NULL AND r.ended > ? AND r.since > ?`)
+        .all(position, position)
+        .map(rowOf),
+    forget(before) {
+      wrote()
+      sql.prepare('DELETE FROM reservations WHERE ended IS NOT NULL AND ended < ?').run(before)
+    },
+  }
+}
+
+const rowOf = (row: Row): ReservationRow => ({
+  no: row.plan_no as number,
+  ordinal: row.ordinal as number,
+  visit: row.visit as number,
+  reserves: JSON.parse(row.reserves as string) as Reserves,
+  since: row.since as number,
+  at: row.at as number,
+  task: row.name as TaskName | null,
+})
+
+// Sessions and goals in SQLite: one table of streams with their current rows, one of their entries.
+
+export function sqliteStreams(sql: Connection, wrote: () => void): StreamTable {
+  const head: StreamTable['head'] = (kind, id) => {
+    const row = sql.prepare('SELECT * FROM streams WHERE kind = ? AND id = ?').get(kind, id)
+    return row === undefined ? null : headOf(row)
+  }
+  return {
+    head,
+    heads(kind, before, limit, asked = {}) {
+      const where = new Conditions()
+      where.add('kind = ?', kind)
+      where.add('stream_no < ?', before)
+      where.add(`json_extract(row, '$.parent') IS ?`, asked.parent)
+      where.add(`json_extract(row, '$.status') = ?`, asked.status)
+      // Said, because a planner without statistics might go through all of them.
+      const index =
+        asked.parent !== undefined
+          ? 'INDEXED BY streams_by_parent'
+          : asked.status !== undefined
+            ? 'INDEXED BY streams_by_status'
+            : 'INDEXED BY streams_by_kind'
+      return sql
+        .prepare(`SELECT * FROM streams ${index} ${where} ORDER BY stream_no DESC LIMIT ?`)
+        .all(...where.values, limit)
+        .map(headOf)
+    },
+    entries: (kind, id, after, limit) =>
+      sql
+        .prepare(`SELECT e.* FROM stream_entries e JOIN streams s USING (stream_no)
+          WHERE s.kind = ? AND s.id = ? AND e.version > ? ORDER BY e.version LIMIT ?`)
+        .all(kind, id, after, limit)
+        .map(entryOf),
+    append(kind, id, entries, row) {
+      wrote()
+      const last = entries.at(-1)!
+      const values = [last.version, bytes(last.hash), row] as const
+      let no = head(kind, id)?.no
+      if (no === undefined) {
+        const insert = sql.prepare('INSERT INTO streams (version, hash, row, kind, id) VALUES (?, ?, ?, ?, ?)')
+        no = Number(insert.run(...values, kind, id).lastInsertRowid)
+      } else sql.prepare('UPDATE streams SET version = ?, hash = ?, row = ? WHERE stream_no = ?').run(...values, no)
+      for (const { version, at, actor, body, hash } of entries) {
+        sql
+          .prepare('INSERT INTO stream_entries VALUES (?, ?, ?, ?, ?, ?)')
+          .run(no, version, at, actor, body, bytes(hash))
+      }
+    },
+  }
+}
+
+const headOf = (row: Row): StreamHead => ({
+  no: row.stream_no as number,
+  id: row.id as string,
+  version: row.version as number,
+  hash: hex(row.hash),
+  row: row.row as string,
+})
+
+const entryOf = (row: Row): StreamEntry => ({
+  version: row.version as number,
+  at: row.at as number,
+  actor: row.actor as Actor,
+  body: row.body as string,
+  hash: hex(row.hash),
+})
+
+// The tables beside the journal in SQLite: owners, claims, task output.
 
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 
@@ -153,3 +276,33 @@ const logOf = (plan: PlanId, row: Row): StoredLog => ({
   text: row.text as string,
   seq: row.seq as number,
 })
+
+export function sqliteOnce(sql: Connection, wrote: () => void): OnceTable {
+  return {
+    get(actor, key) {
+      const row = sql.prepare('SELECT * FROM once WHERE actor = ? AND key = ?').get(actor, key)
+      if (row === undefined) return null
+      return {
+        actor: row.actor as Actor,
+        key: row.key as string,
+        hash: hex(row.hash),
+        kind: row.kind as OnceRecord['kind'],
+        id: row.id as string,
+        version: row.version as number,
+        made: row.made === 1,
+        at: row.at as number,
+      }
+    },
+    put({ actor, key, hash, kind, id, version, made, at }) {
+      wrote()
+      sql
+        .prepare('INSERT OR REPLACE INTO once VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+        .run(actor, key, bytes(hash), kind, id, version, Number(made), at)
+    },
+    hasBefore: at => sql.prepare('SELECT 1 FROM once WHERE at < ? LIMIT 1').get(at) !== undefined,
+    forget(before) {
+      wrote()
+      sql.prepare('DELETE FROM once WHERE at < ?').run(before)
+    },
+  }
+}

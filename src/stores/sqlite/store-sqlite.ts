@@ -3,15 +3,15 @@
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../safety/make-folder.ts'
-import { Changes } from '../changes.ts'
-import type { Clock, Host } from '../host.ts'
-import { Recent } from '../recent.ts'
-import { States } from '../states.ts'
+import { makeFolder } from '../../safety/files/directory.ts'
+import { BlobsFiles, syncFolderNow } from '../blobs/blobs.ts'
+import { Changes, Recent } from '../journal/changes.ts'
+
+import { States } from '../journal/plan-states.ts'
+import type { Clock, Host } from '../leases/host.ts'
 import { StoreDamaged, StoreRefused } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables } from '../tables.ts'
-import { BlobsFiles, syncFolderNow } from './blobs.ts'
 import { Commits } from './commits.ts'
 import {
   Connection,
@@ -23,16 +23,13 @@ import {
   sqliteCode,
 } from './driver.ts'
 import { sqliteIndex } from './index-tables.ts'
-import { SqliteJournal } from './journal-table.ts'
+import { NotingJournal, SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
 import { migrate, refuseWhileDriven } from './migrate.ts'
-import { NotingJournal } from './noting-journal.ts'
-import { sqliteOnce } from './once-table.ts'
 import { SqliteQueries } from './query-tables.ts'
-import { sqliteReservations } from './reservation-table.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
-import { sqliteClaims, sqliteLogs, sqliteOwners } from './side-tables.ts'
-import { sqliteStreams } from './stream-tables.ts'
+import { sqliteClaims, sqliteLogs, sqliteOnce, sqliteOwners, sqliteReservations, sqliteStreams } from './side-tables.ts'
+
 import { sqliteUpkeep } from './upkeep-tables.ts'
 
 export interface StoreSqliteOptions {

@@ -3,7 +3,7 @@
 import type { Millis } from '../../domain/id.ts'
 import type { Upkeep } from '../tables.ts'
 import type { Connection } from './driver.ts'
-import { entriesBetween } from './entry-runs.ts'
+import { entriesBetween } from './journal-table.ts'
 
 /** Tables with a plan's rows; children first. */
 const OF_A_PLAN = [

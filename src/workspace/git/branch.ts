@@ -2,10 +2,10 @@
 // branch with a mark is known as ours even when we were killed before the journal heard of it.
 
 import type { PlanId } from '../../domain/id.ts'
-import { refuse } from '../../safety/refused.ts'
+import { refuse } from '../../safety/safety-refusal.ts'
 import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
 import { oneLine } from './message.ts'
-import type { RefOperation } from './operation.ts'
+import type { RefOperation } from './operation-list.ts'
 import { branchOf, isRef, madeRef, markOf, swapRef, tipOf, tipsOf } from './refs.ts'
 import type { Repository } from './repository.ts'
 

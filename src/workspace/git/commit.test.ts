@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pathText } from '../path-text.ts'
+import { pathText } from '../files/path-text.ts'
 import {
   ACTOR,
   AT,

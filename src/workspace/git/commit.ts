@@ -1,15 +1,15 @@
 // A commit on one of our branches, made without a working tree: the tree is built in an index of its own on top of the
 // branch, and the branch is moved only if it still stands where the work began.
 
-import { refuse } from '../../safety/refused.ts'
-import { pathText } from '../path-text.ts'
-import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './content.ts'
+import { refuse } from '../../safety/safety-refusal.ts'
+import { pathText } from '../files/path-text.ts'
 import type { CommitRequest, Committed, Oid, Owner } from './git.ts'
 import { oneLine, type Trailers, withTrailers } from './message.ts'
-import type { RefOperation } from './operation.ts'
+import type { RefOperation } from './operation-list.ts'
 import { branchOf, checkedOutIn, madeRef, swapRef, tipsOf } from './refs.ts'
 import type { Repository } from './repository.ts'
 import { fields } from './run-git.ts'
+import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './tree-content.ts'
 
 export async function commitPaths(repository: Repository, request: CommitRequest): Promise<Committed> {
   const { ref, tip, base } = await ourBranch(repository, request)

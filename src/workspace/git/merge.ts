@@ -1,8 +1,8 @@
 // The branch of a task merged back into the branch of its plan, without a working tree. What merges cleanly becomes a merge
 // commit; a conflict is an answer, and both branches stay as they were. Nothing is ever resolved for a person.
 
-import { refuse } from '../../safety/refused.ts'
-import { pathText } from '../path-text.ts'
+import { refuse } from '../../safety/safety-refusal.ts'
+import { pathText } from '../files/path-text.ts'
 import { createCommit, keyed, ourBranch, refuseCheckedOut, trailersOf } from './commit.ts'
 import type { Merged, MergeRequest, Oid } from './git.ts'
 import { withTrailers } from './message.ts'

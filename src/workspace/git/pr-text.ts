@@ -2,7 +2,7 @@
 // gives the same text. Everything put in was written by others, so it cannot become a heading, a link, an image, HTML, a
 // mention or a reference to an issue.
 
-import { numberOf } from '../../domain/number-of.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { FileStat } from './git.ts'
 import { oneLine } from './message.ts'
 

@@ -10,7 +10,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isPlanId, isPlanName, isTaskName, type Millis, type PlanId } from '../../domain/id.ts'
-import { ignoring, refuse } from '../../safety/refused.ts'
+import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid, Owner } from './git.ts'
 import { demandOid, type Repository, zeroOid } from './repository.ts'
 import { fields, type GitOutput } from './run-git.ts'

@@ -4,7 +4,7 @@
 import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
-import { ignoring, refuse } from '../../safety/refused.ts'
+import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid } from './git.ts'
 import { type GitOutput, type GitRun, line, runGit } from './run-git.ts'
 import { readSettings, type Settings, settingsEnvironment } from './settings.ts'

@@ -2,19 +2,19 @@
 // a backup ref holds it; then the branch is moved by compare-and-swap. Cut off anywhere, a second run with the same time
 // finds what was done and answers with the same operations.
 
-import { numberOf } from '../../domain/number-of.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
-import { failure, failureOf, refuse } from '../../safety/refused.ts'
+import { failure, failureOf, refuse } from '../../safety/safety-refusal.ts'
 import { createCommit, trailersOf } from './commit.ts'
-import { told } from './content.ts'
 import type { Oid, RollbackRequest, RollbackStep, RolledBack } from './git.ts'
 import { revertedTree } from './merge.ts'
 import { commitMessage, withTrailers } from './message.ts'
-import { chainOf, type GitOperation, type RefOperation } from './operation.ts'
+import { chainOf, type GitOperation, type RefOperation } from './operation-list.ts'
 import { backupRef, markOf, swapRef, tipOf } from './refs.ts'
-import { removeWorktree } from './removal.ts'
+import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
 import { isRevert, planRollback } from './rollback-plan.ts'
+import { told } from './tree-content.ts'
 import { stageInOurs } from './worktree.ts'
 
 export async function rollback(repository: Repository, request: RollbackRequest): Promise<RolledBack> {

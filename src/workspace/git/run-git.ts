@@ -4,7 +4,7 @@
 // settings over those of the repository, no transport at all, a deadline, and output of bounded size.
 
 import { spawn } from 'node:child_process'
-import { refuse } from '../../safety/refused.ts'
+import { refuse } from '../../safety/safety-refusal.ts'
 
 export interface GitRun {
   readonly cwd: string

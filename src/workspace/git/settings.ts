@@ -3,7 +3,7 @@
 // and every command the configuration names is covered with one that does nothing.
 
 import { isUtf8 } from 'node:buffer'
-import { refuse } from '../../safety/refused.ts'
+import { refuse } from '../../safety/safety-refusal.ts'
 import { fields, runGit } from './run-git.ts'
 
 export interface Settings {

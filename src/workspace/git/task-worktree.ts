@@ -8,10 +8,9 @@
 
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import { failureOf, ignoring, refuse } from '../../safety/refused.ts'
+import { failureOf, ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { ensureBranch } from './branch.ts'
 import { createCommit, keyed, ourBranch } from './commit.ts'
-import { underWay } from './describe.ts'
 import type {
   BegunTask,
   GitOperation,
@@ -24,8 +23,9 @@ import type {
 } from './git.ts'
 import { mergeBack } from './merge.ts'
 import { backupRef, branchOf, checkedOutIn, madeRef, swapRef, tipOf } from './refs.ts'
-import { removeWorktree } from './removal.ts'
+import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
+import { underWay } from './repository-state.ts'
 import { allWorktrees, checkOutNew, fill, isOurs, type ListedWorktree, noteFilled } from './worktree.ts'
 
 export async function beginTask(repository: Repository, request: TaskRequest): Promise<BegunTask> {

@@ -4,16 +4,16 @@
 import { access, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { isPlanId, type PlanId } from '../../domain/id.ts'
-import { ignoring, refuse } from '../../safety/refused.ts'
-import { pathText } from '../path-text.ts'
+import { ignoring, refuse } from '../../safety/safety-refusal.ts'
+import { pathText } from '../files/path-text.ts'
 import { ensureBranch } from './branch.ts'
-import { changesBetween, filteredPaths, indexChanges, indexInfo, told } from './content.ts'
-import { statusLines } from './describe.ts'
 import type { Oid, Worktree, WorktreeRequest } from './git.ts'
-import type { GitOperation } from './operation.ts'
+import type { GitOperation } from './operation-list.ts'
 import { branchOf, checkedOutIn, workTrees } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
+import { statusLines } from './repository-state.ts'
 import { fields } from './run-git.ts'
+import { changesBetween, filteredPaths, indexChanges, indexInfo, told } from './tree-content.ts'
 
 export async function addWorktree(
   repository: Repository,

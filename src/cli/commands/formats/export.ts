@@ -1,0 +1,214 @@
+// `planfold export PLAN`: the plan as a document of any dialect, with where its tasks stand now; the text it was made of,
+// verbatim; or its whole journal as JSON lines. What a dialect cannot say is told, never dropped in silence.
+
+import { join, resolve } from 'node:path'
+import type { Composed } from '../../../compose.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import { suggest } from '../../../domain/phrases.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import type { Printed } from '../../../format/dialects/dialect.ts'
+import { readJournal } from '../../../operations/read-journal.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, envelope, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, notFound, usage } from '../../exit.ts'
+import { type MeantPlan, meantPlan } from '../../order.ts'
+import { clearStale, type MirrorOption, mirrorFolder, writeMirror } from '../../plan-mirror.ts'
+
+// `planfold export [PLAN] --mirror`: writes the mirror of one plan, or of all, anew from the journal.
+
+const PAGE = 200
+
+export async function exportMirror(context: Context, word: string | undefined, option: MirrorOption): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const folder = mirrorFolder(context, composed, option) ?? composed.root
+    const plans = word === undefined ? await allPlans(composed) : [(await meantPlan(composed.engine, word)).plan]
+    const files: string[] = []
+    for (const plan of plans) {
+      const file = await writeMirror(composed.engine, plan, folder)
+      if (file !== null) files.push(file)
+    }
+    await clearStale(folder, context.now())
+    answer(context, { folder, files }, () =>
+      files.length === 0 ? 'there are no plans' : files.map(file => escapeForTerminal(file)),
+    )
+    return EXIT.done
+  })
+}
+
+async function allPlans({ engine }: Composed): Promise<readonly PlanId[]> {
+  const plans: PlanId[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await engine.ask({ type: 'plans', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    plans.push(...page.items.map(row => row.id))
+    if (page.next === null) return plans
+    cursor = page.next
+  }
+}
+
+export interface ExportOptions {
+  /** The dialect; not `--as`, which says who acts. */
+  readonly to?: string
+  /** The older name of `to`. */
+  readonly format?: string
+  readonly out?: string
+  readonly original?: boolean
+  /** Instead of printing: write the mirror anew. */
+  readonly mirror?: MirrorOption
+}
+
+/** More of what is lost is counted, not told. */
+const LOST_MAX = 20
+const NAMES_MAX = 5
+
+/** What is lost of several tasks is one line, with the names of the first of them. */
+export function lostLines(format: string, lost: readonly string[]): readonly string[] {
+  const groups = new Map<string, string[]>()
+  for (const line of lost) {
+    const [, task, key] = /^task '(.*)': (.+)$/s.exec(line) ?? [null, null, line]
+    const names = groups.get(key!) ?? []
+    groups.set(key!, task === null || task === undefined ? names : [...names, task])
+  }
+  const lines = [...groups].map(([key, names]) => {
+    const more = names.length > NAMES_MAX ? `, … (${names.length} tasks)` : ''
+    const whose = names.length === 0 ? '' : ` of ${names.slice(0, NAMES_MAX).join(', ')}${more}`
+    return `${format} has no words for: ${key}${whose}`
+  })
+  const left = lines.length - LOST_MAX
+  return left > 0 ? [...lines.slice(0, LOST_MAX), `… and ${left} more kinds`] : lines
+}
+
+export async function exportPlan(
+  context: Context,
+  word: string | undefined,
+  options: ExportOptions = {},
+): Promise<number> {
+  if (options.mirror !== undefined)
+    return await (await import('./export.ts')).exportMirror(context, word, options.mirror)
+  const format = options.to ?? options.format ?? 'yaml'
+  if (options.original === true && (options.to ?? options.format) !== undefined)
+    throw usage('--original gives the text as it was, and --to another one', 'choose one of the two')
+  if (format === 'journal' && options.out !== undefined)
+    throw usage(
+      'a journal is written here, line by line',
+      'send it where it belongs: planfold export --to journal > FILE',
+    )
+  return await withState(context, { create: false }, async composed => {
+    const meant = await meantPlan(composed.engine, word, { looking: true })
+    if (options.original === true) return await original(context, composed.engine, meant, options.out)
+    if (format === 'journal') return await journal(context, composed, meant.plan)
+    const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
+    if (current === null) throw new Error(`the plan ${meant.plan} has gone`)
+    const { text, lost } = await printAs(composed.engine, meant.plan, current.definition, format)
+    for (const line of lostLines(format, lost)) remark(context, line)
+    const { revision, hash } = current
+    return await give(context, { ...meant, revision, hash, format, text, lost }, options.out)
+  })
+}
+
+async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition, format: string): Promise<Printed> {
+  if (format === 'yaml' || format === 'planfold' || format === 'json') {
+    const { printJson, printYaml } = await import('../../../format/plan/print.ts')
+    return { text: format === 'json' ? printJson(definition) : printYaml(definition), lost: [] }
+  }
+  const { DIALECTS, dialectNamed } = await import('../../../format/dialects/dialect-list.ts')
+  const dialect = dialectNamed(format)
+  if (dialect === null) {
+    const near = suggest(format, ['yaml', 'json', 'journal', ...DIALECTS.map(one => one.name)])
+    throw usage(`there is no dialect '${format}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+  }
+  if (dialect.print === undefined)
+    throw usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
+  const statuses = new Map((await engine.ask({ type: 'board', plan }))?.map(card => [card.name, card.status]))
+  const printed = dialect.print(definition, task => statuses.get(task) ?? 'pending')
+  if (printed.refused !== undefined) throw usage(printed.refused.message, printed.refused.hint)
+  const { parsePlan } = await import('../../../format/plan/parse.ts')
+  const again = parsePlan(printed.text, { dialect, fallbackName: definition.name })
+  if (!again.ok)
+    throw usage(
+      `as ${format}, this plan could not be read again: ${again.diagnostics[0]?.message ?? 'it is not understood'}`,
+      'choose another dialect: see `planfold formats`',
+    )
+  return printed
+}
+
+/** The text the current revision was read from. */
+async function original(context: Context, engine: Engine, meant: MeantPlan, out: string | undefined): Promise<number> {
+  const { revisionsOf } = await import('../revisions/revisions.ts')
+  const revisions = await revisionsOf(engine, meant.plan)
+  const { revision, hash, source } = revisions.at(-1)!
+  if (source === null) {
+    const last = revisions.findLast(one => one.source !== null)
+    throw notFound(
+      `revision ${revision} of '${meant.name}' was not made of a text`,
+      last === undefined
+        ? `print it instead: planfold export ${meant.name}`
+        : `the last text is that of revision ${last.revision}: planfold revisions show ${meant.name} ${last.revision} --original`,
+    )
+  }
+  return await give(context, { ...meant, revision, hash, format: source.dialect, text: source.text, lost: [] }, out)
+}
+
+interface Given extends MeantPlan {
+  readonly revision: number
+  readonly hash: string
+  readonly format: string
+  readonly text: string
+  readonly lost: readonly string[]
+}
+
+async function give(context: Context, given: Given, out: string | undefined): Promise<number> {
+  const { plan, name, revision, hash, format, text, lost } = given
+  const data = { plan, name, revision, hash, format, lost }
+  if (out !== undefined) {
+    const files = await writeOut(context, out, given)
+    answer(context, { ...data, files }, () => files.map(file => `${name} is written to ${file}`))
+  } else if (context.settings.json) context.stdout.write(envelope({ data: { ...data, text } }))
+  else context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
+  return EXIT.done
+}
+
+/** One file; or several in a folder, for a dialect that is a folder. */
+async function writeOut(context: Context, out: string, { format, text }: Given): Promise<readonly string[]> {
+  const { isFolder } = await import('../../plan-file.ts')
+  if (!/[\\/]$/.test(out) && !(await isFolder(context, out))) {
+    await writeWhole(resolve(context.cwd, out), text)
+    return [out]
+  }
+  const { bundleFault, unbundle } = await import('../../../format/dialects/backlogs/backlog-md-files.ts')
+  const files = format === 'backlog-md' ? unbundle(text) : null
+  if (files === null) throw usage(`'${out}' is a folder, and ${format} is one file`, 'name a file')
+  const fault = bundleFault(files)
+  if (fault !== null) throw usage(fault, 'name a file instead of a folder: --out backlog.md')
+  const { mkdir } = await import('node:fs/promises')
+  await mkdir(resolve(context.cwd, out), { recursive: true })
+  for (const file of files) await writeWhole(resolve(context.cwd, out, file.name), file.text)
+  return files.map(file => join(out, file.name))
+}
+
+/** All of it or nothing: whoever reads the file never sees half of one. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const { rename, rm, writeFile } = await import('node:fs/promises')
+  const draft = `${path}.${process.pid}.part`
+  try {
+    await writeFile(draft, text, { flag: 'wx' })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw usage(`there is no folder for '${path}'`, 'make it first')
+    if (code === 'EISDIR') throw usage(`'${path}' is a folder`, 'name a file')
+    throw error
+  }
+}
+
+/** One entry a line; with --json each in its envelope. */
+async function journal(context: Context, { engine }: Composed, plan: PlanId): Promise<number> {
+  for await (const entries of readJournal(engine, plan, 0)) {
+    for (const entry of entries)
+      context.stdout.write(context.settings.json ? envelope({ data: entry }) : `${JSON.stringify(entry)}\n`)
+    if (context.hangup.aborted) break
+  }
+  return EXIT.done
+}

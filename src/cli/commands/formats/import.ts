@@ -1,0 +1,138 @@
+// `planfold import FILE|FOLDER|-`: a plan document of any dialect becomes a plan, with its text kept verbatim and with what had
+// ended already. Tables of another planner become as many plans as they hold. A journal is history, not a plan: it is refused.
+
+import type { Composed } from '../../../compose.ts'
+import { isPlanName, type PlanId, type PlanName } from '../../../domain/id.ts'
+import { numberOf, suggest } from '../../../domain/phrases.ts'
+
+import { allTasks } from '../../../domain/state/task-index.ts'
+import type { Dialect } from '../../../format/dialects/dialect.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, type FileDiagnostic, usage } from '../../exit.ts'
+import { submit } from '../../order.ts'
+import {
+  createOrder,
+  isFolder,
+  type PlanFile,
+  parsePlanText,
+  readPlanFolder,
+  readText,
+  refuseSketch,
+} from '../../plan-file.ts'
+
+export interface ImportOptions {
+  /** The dialect, whatever it looks like. */
+  readonly from?: string
+  readonly name?: string
+  readonly start?: boolean
+}
+
+export async function importPlan(context: Context, word: string, options: ImportOptions = {}): Promise<number> {
+  const { name } = options
+  if (name !== undefined && !isPlanName(name))
+    throw usage(`'${name}' cannot be the name of a plan`, 'use letters, digits and - _ . between them')
+  const tables = await (await import('./import-tables.ts')).tablesIn(context, word, options.from)
+  if (tables !== null) return await (await import('./import-tables.ts')).importTables(context, word, tables, options)
+  const file = await readOne(context, word, options)
+  refuseSketch(file)
+  await tellWarnings(context, file.warnings)
+  return await withState(context, { create: true }, async composed => {
+    const made = await make(composed, file, options)
+    const { dialect, ended } = file.told
+    if (dialect !== null) remark(context, `read as ${dialect}: ${tasks(file)}`)
+    await goOnWithWork(context, composed, file, made)
+    answer(
+      context,
+      { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
+      () =>
+        made.status === 'draft'
+          ? `${made.name} is a draft; start it with: planfold run ${made.name}`
+          : `${made.name} is started; go on with: planfold resume ${made.name}`,
+    )
+    return EXIT.done
+  })
+}
+
+/** What somebody was working on stays in progress when the plan is started; in a draft nothing is. */
+async function goOnWithWork(context: Context, composed: Composed, file: PlanFile, made: Made): Promise<void> {
+  const { underWay } = file.told
+  if (underWay.size === 0) return
+  if (made.status === 'draft') {
+    const names = [...underWay].slice(0, 5).join(', ')
+    const more = underWay.size > 5 ? ', …' : ''
+    remark(
+      context,
+      `in progress when it was written: ${names}${more}; once it is started, claim it again: planfold claim ${made.name} TASK`,
+    )
+    return
+  }
+  const { takeUpWork } = await import('../../../operations/claim-imported-work.ts')
+  const { claimed, left } = await takeUpWork(composed, made.plan as PlanId, underWay)
+  if (claimed.length > 0) remark(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
+  for (const { task, why } of left) remark(context, `${task} was in progress when it was written: ${why}`)
+}
+
+async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
+  const dialect = await dialectMeant(options.from)
+  const parse = dialect === null ? {} : { dialect }
+  if (await isFolder(context, word)) {
+    if (dialect !== null && dialect.name !== 'backlog-md')
+      throw usage(`'${word}' is a folder, and ${dialect.name} is one file`, 'name the file')
+    const { file, leftOut } = await readPlanFolder(context, word, parse)
+    for (const name of leftOut) remark(context, `${name} is no task; it is left out`)
+    return file
+  }
+  const text = await readText(context, word)
+  refuseJournal(word, text)
+  const fallbackName = word === '-' ? 'plan' : word.replace(/\.[A-Za-z]{1,5}$/, '')
+  return await parsePlanText(word, text, { ...parse, fallbackName })
+}
+
+/** The dialect a name means; `planfold` is the canonical format, which is read when no dialect recognises the text. */
+async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
+  if (name === undefined) return null
+  const { DIALECTS, dialectNamed } = await import('../../../format/dialects/dialect-list.ts')
+  const { canonical } = await import('../../../format/dialects/canonical.ts')
+  if (['planfold', 'yaml', 'json'].includes(name)) return canonical
+  const found = dialectNamed(name)
+  if (found !== null) return found
+  const near = suggest(name, ['planfold', ...DIALECTS.map(dialect => dialect.name)])
+  throw usage(`there is no dialect '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+}
+
+export interface Made {
+  readonly plan: string
+  readonly name: string
+  readonly version: number
+  readonly status: 'draft' | 'active'
+}
+
+/** The plan, and started when that was asked for. */
+export async function make(composed: Composed, file: PlanFile, options: ImportOptions): Promise<Made> {
+  const named =
+    options.name === undefined ? file : { ...file, definition: { ...file.definition, name: options.name as PlanName } }
+  const { plan, name, version } = await submit(composed, null, createOrder(named))
+  if (options.start !== true) return { plan, name, version, status: 'draft' }
+  const started = await submit(composed, plan, { type: 'start' })
+  return { plan, name, version: started.version, status: 'active' }
+}
+
+export async function tellWarnings(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {
+  if (warnings.length === 0) return
+  const { printDiagnostics } = await import('../../text/diagnostics.ts')
+  for (const line of printDiagnostics(context.paint, warnings)) remark(context, line)
+}
+
+export function tasks({ definition, told }: PlanFile): string {
+  const ended = told.ended.size === 0 ? '' : `, ${told.ended.size} of them ended before`
+  return `${numberOf(allTasks(definition).length, 'task')}${ended}`
+}
+
+function refuseJournal(word: string, text: string): void {
+  if (!/^\uFEFF?\{"position":\d+,"plan":/.test(text.slice(0, 100))) return
+  throw usage(
+    `${word} is an exported journal, not a plan`,
+    'import a plan document; a plan with this content: planfold export PLAN --to yaml',
+  )
+}

@@ -1,0 +1,86 @@
+// The shelf of templates as the command line sees it: one's own are in `.planfold/templates`, and what is wrong is a complaint.
+
+import { join } from 'node:path'
+import { suggest } from '../../../domain/phrases.ts'
+import type { Template } from '../../../format/templates/document.ts'
+import type { Shelved } from '../../../format/templates/shelf.ts'
+import type { Context } from '../../context.ts'
+import { Complaint, EXIT, type FileDiagnostic, notFound, usage } from '../../exit.ts'
+
+export type { Shelved } from '../../../format/templates/shelf.ts'
+
+/** All there are, by name. */
+export async function shelf(context: Context): Promise<readonly Shelved[]> {
+  const { shelfWith } = await import('../../../format/templates/shelf.ts')
+  return await shelfWith(await ownFolder(context))
+}
+
+export async function findTemplate(
+  context: Context,
+  name: string,
+): Promise<{ readonly shelved: Shelved; readonly template: Template }> {
+  const all = await shelf(context)
+  const shelved = all.find(one => one.name === name)
+  if (shelved === undefined) {
+    const near = suggest(
+      name,
+      all.map(one => one.name),
+    )
+    throw notFound(
+      `there is no template '${name}'`,
+      near === null ? '`planfold template list` shows all' : `did you mean '${near}'?`,
+    )
+  }
+  return { shelved, template: await readShelved(shelved) }
+}
+
+/** Throws a Complaint with every fault at its place when the file is no template. */
+export async function readShelved(shelved: Shelved): Promise<Template> {
+  const { takeDown } = await import('../../../format/templates/shelf.ts')
+  const read = await takeDown(shelved)
+  if (read.ok) return read.template
+  if (read.text !== '') throw faulty(shelved.path, read.text, read.diagnostics)
+  throw usage(read.message, read.hint)
+}
+
+/** What is wrong with a template, or with the plan made of it, as a complaint. */
+export function faulty(
+  path: string,
+  text: string,
+  diagnostics: readonly Omit<FileDiagnostic, 'file' | 'source'>[],
+): Complaint {
+  const lines = text.split('\n')
+  const placed = diagnostics.map(diagnostic => ({
+    ...diagnostic,
+    file: path,
+    source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
+  }))
+  const [first] = placed
+  const message =
+    first === undefined ? `${path} is no template` : `${path}:${first.line}:${first.column}: ${first.message}`
+  return new Complaint(EXIT.usage, 'invalid-template', message, first?.hint, placed)
+}
+
+/** Writes a template of one's own; never over another one unless `replace`. */
+export async function keepTemplate(
+  folder: string,
+  name: string,
+  text: string,
+  options: { readonly replace: boolean },
+): Promise<string> {
+  const { shelve } = await import('../../../format/templates/shelf.ts')
+  const kept = await shelve(folder, name, text, options)
+  if (kept.ok) return kept.path
+  throw new Complaint(EXIT.refused, 'exists', kept.message, `${kept.hint}, or say --replace`)
+}
+
+export async function ownFolder(context: Context): Promise<string> {
+  const { locate } = await import('../../../compose.ts')
+  const { dir } = context.settings
+  const { stateDir } = locate({
+    cwd: context.cwd,
+    environment: context.environment,
+    ...(dir === undefined ? {} : { dir }),
+  })
+  return join(stateDir, 'templates')
+}

@@ -1,0 +1,115 @@
+// `planfold pr PLAN`: title and body of a pull request for what the plan did. Printed, or written to a file; only with --create,
+// and only where `gh` is present, is one made of it. Nothing is ever pushed from here.
+
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { PullRequest } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, answerDocument, printDocument, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { Complaint, EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+
+export interface PrOptions {
+  readonly write?: string
+  readonly create?: boolean
+  /** The branch it shall be merged into. */
+  readonly base?: string
+}
+
+const GH_TIMEOUT_MS = 120_000
+const SAID_MAX = 4_000
+
+export async function pr(context: Context, word: string | undefined, options: PrOptions): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine, root }) => {
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const told = await engine.ask({ type: 'pullRequest', plan })
+    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const { branch, lacks } = told
+    const text = `${told.title}\n\n${told.body}`
+    const written = options.write === undefined ? null : resolve(context.cwd, options.write)
+    if (written !== null) await writeFile(written, text)
+    if (options.create !== true) {
+      answerDocument(context, { plan, name, ...told, written, url: null }, () =>
+        written === null ? shown(text) : `written to ${written}`,
+      )
+      if (lacks !== null) remark(context, `without commits and files: ${lacks}`)
+      return EXIT.done
+    }
+    if (branch === null || lacks !== null)
+      throw new Complaint(EXIT.refused, 'no-branch', `there is nothing to ask for: ${lacks ?? 'no branch'}`, NO_BRANCH)
+    const said = await createWithGh(context, root, { ...told, branch }, options)
+    if (said === 'missing') throw noGh(context, told, branch, text)
+    if (said.exit !== 0) {
+      const hint = `push the branch first if you have not: git push -u origin ${branch}`
+      throw new Complaint(EXIT.refused, 'gh', `gh pr create ended with exit ${said.exit}: ${said.stderr.trim()}`, hint)
+    }
+    const url = said.stdout.trim().split('\n').at(-1) ?? ''
+    answer(context, { plan, name, ...told, written, url }, () => escapeForTerminal(url))
+    return EXIT.done
+  })
+}
+
+const NO_BRANCH = 'let the plan commit: git: {commits: task} in the document, or a task with git: {commit: message}'
+
+/** The text is what they came for, so it is given all the same. */
+function noGh(context: Context, { title, body }: PullRequest, branch: string, text: string): Complaint {
+  if (!context.settings.json) printDocument(context, shown(text))
+  const hint = `install gh, or push (git push -u origin ${branch}) and paste the text above where you open pull requests`
+  return new Complaint(EXIT.refused, 'no-gh', 'there is no gh program on the PATH, so nothing was created', hint, [], {
+    title,
+    body,
+    branch,
+  })
+}
+
+/** Put between signs so that they link to nobody and nothing; it has no width, and belongs to the text that is copied. */
+const WORD_JOINER = '\u2060'
+
+/** Line by line: the text was written by many, and may hold anything. */
+const shown = (text: string): readonly string[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map(line =>
+      line
+        .split(WORD_JOINER)
+        .map(part => escapeForTerminal(part))
+        .join(WORD_JOINER),
+    )
+
+interface Said {
+  readonly exit: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** With an argument vector and the body on standard input. `--head` keeps gh from pushing or forking by itself. */
+async function createWithGh(
+  context: Context,
+  cwd: string,
+  { title, body, branch }: PullRequest & { readonly branch: string },
+  { base }: PrOptions,
+): Promise<Said | 'missing'> {
+  const args = ['pr', 'create', `--title=${title}`, '--body-file=-', `--head=${branch}`]
+  const env = { ...context.environment, GH_PROMPT_DISABLED: '1', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' }
+  return await new Promise((settle, fail) => {
+    const child = spawn('gh', base === undefined ? args : [...args, `--base=${base}`], {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: GH_TIMEOUT_MS,
+    })
+    const heard = { stdout: '', stderr: '' }
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream].on('data', (chunk: Buffer) => {
+        if (heard[stream].length < SAID_MAX) heard[stream] += chunk.toString('utf8')
+      })
+    }
+    child.stdin.on('error', () => {})
+    child.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? settle('missing') : fail(error)))
+    child.on('close', code => settle({ exit: code ?? 1, ...heard }))
+    child.stdin.end(body)
+  })
+}

@@ -1,0 +1,328 @@
+// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
+
+import type { Composed } from '../../../compose.ts'
+import type { EditChoices } from '../../../domain/event.ts'
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import type { Field } from '../../../domain/plan.ts'
+import type { Engine, OpenReview, Order } from '../../../engine/engine.ts'
+import { shellWord } from '../../../safety/text/terminal.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { Complaint, EXIT, refused, usage } from '../../exit.ts'
+import {
+  answerGate,
+  type GateOptions,
+  meantPlan,
+  meantTask,
+  orderAndTell,
+  remarkHowToGoOn,
+  toldAs,
+} from '../../order.ts'
+import { elapsed } from '../../terminal/elapsed.ts'
+import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
+import { valuesFor } from './form-values.ts'
+
+// `planfold push-back PLAN TASK -m WHAT`: not like this. An earlier task is done again, with what was said, and all that came
+// after it.
+
+export interface PushBackOptions extends GateOptions {
+  readonly message: string
+  /** The task that is done again; the last one the gate needs when not said. */
+  readonly to?: string
+}
+
+export async function pushBack(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: PushBackOptions,
+): Promise<number> {
+  const { to } = options
+  return await answerGate(context, first, second, options, () => ({
+    verdict: 'pushed-back',
+    ...(to === undefined ? {} : { to: to as TaskName }),
+  }))
+}
+
+// `planfold review [PLAN]`: everything that asks for approval in the open window, looked at together and decided together, in one entry:
+// all of it, or none.
+
+export interface ReviewOptions {
+  readonly approve?: boolean
+  readonly reject?: boolean
+  readonly message?: string
+  /** Of the review as it was seen. */
+  readonly hash?: string
+}
+
+export async function review(context: Context, word: string | undefined, options: ReviewOptions): Promise<number> {
+  if (options.approve === true && options.reject === true)
+    throw usage('--approve and --reject contradict each other', 'say one of them')
+  if (options.reject === true && (options.message ?? '').trim() === '')
+    throw usage('to reject it, say why', "add -m 'why'")
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name } = await meantPlan(composed.engine, word)
+    const [open, ...later] = (await composed.engine.ask({ type: 'reviews', plan })) ?? []
+    if (options.approve !== true && options.reject !== true) {
+      await show(context, composed, name, open, later.length)
+      return EXIT.done
+    }
+    if (open === undefined)
+      throw new Complaint(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
+    if (options.hash !== undefined && (options.hash.length < HASH_MIN || !open.hash.startsWith(options.hash)))
+      throw new Complaint(
+        EXIT.refused,
+        'conflict',
+        'the review is not the one that was seen',
+        `look at it again: planfold review ${name}`,
+      )
+    return await decide(context, composed, plan, open, options)
+  })
+}
+
+const HASH_MIN = 8
+
+async function show(
+  context: Context,
+  { engine }: Composed,
+  name: string,
+  open: OpenReview | undefined,
+  later: number,
+): Promise<void> {
+  const now = context.now()
+  const { consentLines } = await import('../../text/consent-text.ts')
+  const shown = await Promise.all(
+    (open?.items ?? []).map(async item => await consentLines(context, engine, item, { all: true, short: true })),
+  )
+  answer(context, { review: open ?? null, later }, () =>
+    open === undefined
+      ? ['nothing asks for approval']
+      : [
+          ...open.items.flatMap((item, at) => [...inboxLines(item, now, context.paint, shown[at]), '']),
+          `${open.items.length} in this review ${open.hash.slice(0, 12)}${windowWords(open, now)}`,
+          ...(later === 0 ? [] : [`${later} more after it`]),
+        ],
+  )
+  if (open !== undefined)
+    remark(
+      context,
+      `decide about all of it: planfold review ${name} --approve -m 'why' --hash ${open.hash.slice(0, 12)}, or --reject`,
+    )
+}
+
+function windowWords({ closesAt, closed }: OpenReview, now: number): string {
+  if (closesAt === null || closed) return ''
+  return `; more may join for ${elapsed(closesAt - now)}`
+}
+
+async function decide(
+  context: Context,
+  composed: Composed,
+  plan: PlanId,
+  { items }: OpenReview,
+  { approve, message = '' }: ReviewOptions,
+): Promise<number> {
+  const verdict = approve === true ? ('approved' as const) : ('rejected' as const)
+  const decisions = items.map(({ task, asks }) => {
+    const on = 'on' in asks ? asks.on : null
+    return { task: task!, verdict, rationale: message, ...(on === null ? {} : { hash: on }) }
+  })
+  const submitted = await composed.engine.submit(plan, { type: 'review', decisions }, composed.actor, {
+    expectedVersion: items[0]!.version,
+  })
+  if (!submitted.ok && submitted.refusal.code === 'conflict')
+    throw new Complaint(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
+  if (!submitted.ok) throw refused(submitted.refusal)
+  toldAs(context, submitted)
+  await remarkHowToGoOn(context, composed, plan)
+  return EXIT.done
+}
+
+// `planfold approve PLAN TASK`: yes to what a task asks. To a gate: go on; to criteria: they hold; to a task whose outcome
+// nobody knows: it happened. With --edit: yes to the plan as it is written there, which becomes its next revision.
+
+export interface ApproveOptions extends GateOptions {
+  /** The whole document, as it is approved. */
+  readonly edit?: string
+}
+
+export async function approve(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: ApproveOptions,
+): Promise<number> {
+  return await answerGate(context, first, second, options, async (waiting, { engine }, { plan }) => {
+    const verdict = waiting?.asks.type === 'unknown-outcome' ? 'done' : 'approved'
+    if (options.edit === undefined) return { verdict }
+    const current = await engine.ask({ type: 'definition', plan })
+    if (current === null) throw new Error(`the plan ${plan} has gone`)
+    const { readRevision } = await import('../revisions/revise.ts')
+    const { definition, source } = await readRevision(context, options.edit, current.definition, 'replace')
+    if (definition.name !== current.definition.name)
+      throw new Complaint(
+        EXIT.refused,
+        'invalid',
+        `${options.edit} is the plan '${definition.name}', not '${current.definition.name}'`,
+        'print the plan with `planfold export`, change it, and hand that over',
+      )
+    return { verdict, edits: { definition, source } }
+  })
+}
+
+// `planfold reject PLAN TASK`: no to what a task asks; the task fails, or goes back where `on: { rejected: … }` says.
+
+export async function reject(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: GateOptions,
+): Promise<number> {
+  return await answerGate(context, first, second, options, () => ({ verdict: 'rejected' }))
+}
+
+// `planfold choose PLAN TASK OPTION`: takes one of the options of a decision; it is the outcome of the task.
+
+/** Of a person's edits: what else is chosen for single paths. */
+export interface ChooseOptions extends GateOptions {
+  readonly keep?: readonly string[]
+  readonly take?: readonly string[]
+  readonly merge?: readonly string[]
+}
+
+/** `words`: plan, task and option, or task and option of the only open plan. Without an option they are listed. */
+export async function choose(context: Context, words: readonly string[], options: ChooseOptions): Promise<number> {
+  const open = await optionMissing(context, words)
+  if (open !== null) throw open
+  const [first = '', second] = words.slice(0, -1)
+  const choices: EditChoices = {
+    ...each(options.keep, 'keep'),
+    ...each(options.take, 'take'),
+    ...each(options.merge, 'merge'),
+  }
+  const said = Object.keys(choices).length === 0 ? {} : { choices }
+  return await answerGate(context, first, second, options, () => ({
+    verdict: 'chosen',
+    option: words.at(-1) ?? '',
+    ...said,
+  }))
+}
+
+/** Two words are a plan and its task where there is such a task; else a task and its option. */
+async function optionMissing(context: Context, words: readonly string[]): Promise<Complaint | null> {
+  const [first = '', second, option] = words
+  if (option !== undefined) return null
+  return await withState(context, { create: false }, async ({ engine }) => {
+    if (second !== undefined) {
+      const found = await engine.ask({ type: 'find', reference: first })
+      const card = found === null ? null : await engine.ask({ type: 'task', plan: found.plan, task: second })
+      if (card === null) return null
+    }
+    const { plan, name, task } = await meantTask(engine, first, second)
+    const summary = await engine.ask({ type: 'summary', plan })
+    const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks
+    if (asks?.type !== 'decision' && asks?.type !== 'edits')
+      return new Complaint(
+        EXIT.refused,
+        'illegal-transition',
+        `'${task}' asks for no choice now`,
+        `see where it stands: planfold show ${name} ${task}`,
+      )
+    const ids = asks.type === 'decision' ? asks.options.map(({ id }) => id) : ['keep', 'take', 'merge']
+    remark(
+      context,
+      [
+        `options of '${task}':`,
+        ...(asks.type === 'decision' ? asks.options.map(optionWords) : EDITS).map(line => `  ${line}`),
+      ].join('\n'),
+    )
+    return new Complaint(
+      EXIT.usage,
+      'usage',
+      `which option of '${task}' is taken?`,
+      `planfold choose ${name} ${task} ${shellWord(ids[0] ?? 'OPTION')} -m 'why'`,
+      [],
+      { options: asks.type === 'decision' ? asks.options : ids.map(id => ({ id })) },
+    )
+  })
+}
+
+const EDITS = [
+  'keep: the edits stay; the task goes on with them',
+  'take: back to before the task; the edits can be restored',
+  'merge: keep the edits, take out what the task wrote',
+]
+
+const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
+  Object.fromEntries(paths.map(path => [path, choice]))
+
+export interface AnswerOptions {
+  readonly message?: string
+  /** Of what was seen; refused when something else is asked by now. */
+  readonly hash?: string
+}
+
+export async function answerQuestion(
+  context: Context,
+  first: string,
+  second: string,
+  words: readonly string[],
+  options: AnswerOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { engine } = composed
+    const { plan, name } = await meantPlan(engine, first)
+    const [question] = (await engine.ask({ type: 'questions', plan, id: second })) ?? []
+    if (question !== undefined) {
+      const { id, form, answer } = question
+      if (answer !== null)
+        throw new Complaint(
+          EXIT.refused,
+          'not-ready',
+          `${answer.by} has answered '${id}' already`,
+          `see it with: planfold ask ${name} --id ${id}`,
+        )
+      const ended = await endedUnanswered(engine, { plan, name, question })
+      if (ended !== null) throw ended
+      demandWords(form, words)
+      await orderAndTell(context, composed, plan, { type: 'answer', id, answers: valuesFor(form, words) })
+      return EXIT.done
+    }
+    await orderAndTell(context, composed, plan, await gateOrder(engine, plan, first, second, words, options))
+    return EXIT.done
+  })
+}
+
+async function gateOrder(
+  engine: Engine,
+  plan: PlanId,
+  first: string,
+  second: string,
+  words: readonly string[],
+  { message = '', hash }: AnswerOptions,
+): Promise<Order> {
+  const { task, name } = await meantTask(engine, first, second)
+  const asks = (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.asks
+  if (asks?.type !== 'question')
+    throw new Complaint(
+      EXIT.refused,
+      'not-ready',
+      `'${task}' of '${name}' asks no question`,
+      'planfold inbox lists what waits for a person',
+    )
+  demandWords(asks.form, words)
+  return {
+    type: 'decide',
+    task,
+    verdict: 'answered',
+    rationale: message,
+    answers: valuesFor(asks.form, words),
+    ...(hash === undefined ? {} : { hash: hash as never }),
+  }
+}
+
+/** Without a word, what may be said is told; a form whose fields may all be left out can be sent empty with `--`. */
+function demandWords(form: readonly Field[], words: readonly string[]): void {
+  if (words.length > 0 || form.every(field => field.optional === true || field.default !== undefined)) return
+  throw usage('what is the answer?', `NAME=VALUE, with ${form.map(fieldWords).join('; ')}`)
+}

@@ -1,0 +1,300 @@
+// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
+// be done. Without a plan, the next of all plans.
+
+import type { Composed } from '../../../compose.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
+import { unacceptedIn } from '../../../domain/views/board.ts'
+import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, refused, usage } from '../../exit.ts'
+import {
+  type Accepted,
+  meantPlanAndTask,
+  meantTask,
+  orderAndTell,
+  remarkHowToGoOn,
+  submit,
+  toldAs,
+} from '../../order.ts'
+import { askYesNo } from '../../terminal/confirm.ts'
+import { elapsed } from '../../terminal/elapsed.ts'
+import { briefingLines } from '../../text/briefing-text.ts'
+
+// `planfold heartbeat PLAN TASK`: still at it; the claim lasts for another while.
+
+export interface HeartbeatOptions {
+  readonly token: string
+  readonly lease?: number
+}
+
+export async function heartbeat(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: HeartbeatOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { claim } = await submit(composed, plan, {
+      type: 'heartbeat',
+      task,
+      token: options.token,
+      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+    })
+    const expiresInMs = claim?.expiresInMs ?? null
+    answer(
+      context,
+      { plan, task, expiresInMs },
+      () => `${task} is yours${expiresInMs === null ? '' : ` for another ${elapsed(expiresInMs)}`}`,
+    )
+    return EXIT.done
+  })
+}
+
+// `planfold retry PLAN TASK`: once more, for an ended task (a new visit, which opens an ended plan again), for one that waits
+// for its next attempt, and for one whose outcome nobody knows. Before completed work of unsafe effect is done a second time, the
+// person at the terminal is asked; without one, `--repeat` says that it is meant.
+
+export interface RetryOptions {
+  readonly reason?: string
+  readonly repeat?: boolean
+}
+
+export async function retry(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  { reason, repeat = false }: RetryOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    const again = { type: 'retry', task, ...(reason === undefined ? {} : { reason }) } as const
+    const order = async (isMeant: boolean) =>
+      await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again, composed.actor)
+    let done = await order(repeat)
+    if (!done.ok && done.refusal.allowed?.includes(REPEAT) === true) {
+      const { message } = done.refusal
+      if (await askYesNo(context, `${escapeForTerminal(message)}. Do it again?`)) done = await order(true)
+    }
+    if (!done.ok) throw refused(done.refusal)
+    toldAs(context, done)
+    await remarkHowToGoOn(context, composed, done.plan)
+    return EXIT.done
+  })
+}
+
+// `planfold fail PLAN TASK --message … [--mode NAME]`: reports an external task as failed; a known failure mode leads where it says.
+
+export interface FailOptions {
+  readonly message: string
+  readonly token?: string
+  readonly retryable?: boolean
+  /** The failure mode it was recognised as. */
+  readonly mode?: string
+}
+
+export async function fail(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: FailOptions,
+): Promise<number> {
+  const retryable = options.retryable === true
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, {
+      type: 'report',
+      task,
+      ...(options.token === undefined ? {} : { token: options.token }),
+      result: {
+        status: 'failed',
+        ...(options.mode === undefined ? {} : { mode: options.mode }),
+        failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
+      },
+    })
+    return EXIT.done
+  })
+}
+
+// `planfold done PLAN TASK`: reports an external task as done, with its outputs.
+
+export interface DoneOptions {
+  readonly token?: string
+  /** `name=value`; a value that is JSON is taken as such. */
+  readonly output?: readonly string[]
+  readonly outputs?: string
+  readonly outcome?: string
+}
+
+export async function done(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: DoneOptions,
+): Promise<number> {
+  const outputs = await outputsOf(context, options)
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { name, events, claim } = await orderAndTell(context, composed, plan, {
+      type: 'report',
+      task,
+      ...(options.token === undefined ? {} : { token: options.token }),
+      result: {
+        status: 'succeeded',
+        ...(options.outcome === undefined ? {} : { outcome: options.outcome }),
+        ...(outputs === null ? {} : { outputs }),
+      },
+    })
+    const unaccepted = unacceptedIn(events)
+    if (unaccepted === null) return EXIT.done
+    for (const { criterion, holds, evidence } of unaccepted.verdicts)
+      if (holds === false)
+        remark(
+          context,
+          `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+        )
+    if (unaccepted.kept)
+      remark(
+        context,
+        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
+      )
+    // A report that was not accepted is a failure, and a script must see it.
+    return EXIT.failed
+  })
+}
+
+export async function outputsOf(
+  context: Context,
+  options: Pick<DoneOptions, 'output' | 'outputs'>,
+): Promise<JsonObject | null> {
+  if (options.output === undefined && options.outputs === undefined) return null
+  const fromFile = options.outputs === undefined ? {} : await readOutputs(context, options.outputs)
+  return { ...fromFile, ...Object.fromEntries((options.output ?? []).map(pair)) }
+}
+
+async function readOutputs(context: Context, path: string): Promise<JsonObject> {
+  const { readText } = await import('../../plan-file.ts')
+  const { readDocument } = await import('../../../format/text/document.ts')
+  const read = readDocument(await readText(context, path))
+  if (!read.ok) {
+    const first = read.diagnostics[0]
+    throw usage(
+      `${path}:${first?.line ?? 1}:${first?.column ?? 1}: ${first?.message ?? 'not JSON'}`,
+      first?.hint ?? 'write a JSON object',
+    )
+  }
+  const { value } = read.document
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw usage(`${path} does not hold an object`, 'write {"name": value, …}')
+  return value as JsonObject
+}
+
+function pair(text: string): readonly [string, Json] {
+  const at = text.indexOf('=')
+  if (at < 1) throw usage(`'${text}' is no output`, 'write --output name=value')
+  const name = text.slice(0, at)
+  if (name === '__proto__') throw usage(`an output cannot be called '${name}'`, 'choose another name')
+  const value = text.slice(at + 1)
+  try {
+    return [name, JSON.parse(value) as Json]
+  } catch {
+    return [name, value]
+  }
+}
+
+// `planfold skip PLAN TASK --reason …`: passes over a task; whatever needs it goes on as if it were done.
+
+export async function skip(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: { readonly reason: string },
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.reason })
+    return EXIT.done
+  })
+}
+
+export interface ClaimOptions {
+  readonly lease?: number
+  /** Stay until there is something to claim. */
+  readonly wait?: boolean
+  /** Of waiting. */
+  readonly timeout?: number
+}
+
+export async function claim(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: ClaimOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const meant = first === undefined ? null : await meantPlanAndTask(composed.engine, first, second)
+    const claimed = await claimNow(context, composed, options, {
+      ...(meant === null ? {} : { plan: meant.plan }),
+      ...(meant === null || meant.task === null ? {} : { task: meant.task }),
+      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+    })
+    if (typeof claimed === 'number') return claimed
+    const { plan, name, claim: held, version } = claimed
+    if (held === undefined) throw new Error('a claim was accepted without a token')
+    const card = await composed.engine.ask({ type: 'task', plan, task: held.task })
+    const briefing = await composed.engine.ask({ type: 'briefing', plan, task: held.task })
+    const place = (await composed.engine.ask({ type: 'summary', plan }))?.place ?? null
+    answer(context, { plan, name, version, ...held, card, briefing, place }, () => [
+      ...(meant === null ? [`plan   ${name}`] : []),
+      `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
+      `token  ${held.token}`,
+      ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
+      ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
+    ])
+    remark(
+      context,
+      `yours for ${elapsed(held.expiresInMs)}; keep it with: planfold heartbeat ${name} ${held.task} --token ${held.token}`,
+    )
+    const outputs = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
+      from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
+    )
+    remark(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
+    const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
+    remark(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
+    return EXIT.done
+  })
+}
+
+/** An exit code when nothing came while it was waited for. */
+async function claimNow(
+  context: Context,
+  { engine, actor }: Composed,
+  { wait, timeout }: ClaimOptions,
+  ask: ClaimAsk,
+): Promise<Accepted | number> {
+  if (wait !== true && timeout !== undefined)
+    throw usage('--timeout says how long to wait, and nothing is waited for', 'say --wait as well')
+  const stop = new AbortController()
+  let interrupted = false
+  const unlisten = context.onSignal(() => {
+    interrupted = true
+    stop.abort()
+  })
+  const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort(), timeout)
+  try {
+    const room = { engine, actor }
+    const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
+    if (claimed === null) {
+      remark(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
+      return interrupted ? EXIT.interrupted : EXIT.waits
+    }
+    if (!claimed.ok) throw refused(claimed.refusal)
+    return claimed
+  } finally {
+    clearTimeout(timer)
+    unlisten()
+  }
+}

@@ -1,0 +1,78 @@
+// The words NAME=VALUE of a command line as answers to a form: each value read as its field says, so that `1.0` stays a text where
+// a text is asked for. Whether they fit is decided where they are recorded.
+
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import { suggest } from '../../../domain/phrases.ts'
+import type { Field } from '../../../domain/plan.ts'
+import { usage } from '../../exit.ts'
+
+/** A form of one field may be answered with the bare value. */
+export function valuesFor(form: readonly Field[], words: readonly string[]): JsonObject {
+  const only = form.length === 1 ? form[0] : undefined
+  const [first] = words
+  if (only !== undefined && first !== undefined && words.length === 1 && !first.startsWith(`${only.name}=`))
+    return { [only.name]: valueFrom(only, first) }
+  const values: Record<string, Json> = {}
+  for (const word of words) {
+    const at = word.indexOf('=')
+    const name = at < 1 ? word : word.slice(0, at)
+    const field = form.find(one => one.name === name)
+    if (at < 1) throw usage(`'${word}' answers nothing`, `write NAME=VALUE, with ${names(form)}`)
+    if (field === undefined) {
+      const near = suggest(
+        name,
+        form.map(one => one.name),
+      )
+      throw usage(`nobody asked for '${name}'`, near === null ? `asked for: ${names(form)}` : `did you mean '${near}'?`)
+    }
+    if (Object.hasOwn(values, name)) throw usage(`'${name}' is answered twice`, 'say it once')
+    values[name] = valueFrom(field, word.slice(at + 1))
+  }
+  return values
+}
+
+/** A text as the value of a field; complains where it is none. */
+export function valueFrom({ name, type }: Field, text: string): Json {
+  switch (type) {
+    case 'text':
+    case 'choice':
+      return text
+    case 'number': {
+      const value = text.trim() === '' ? Number.NaN : Number(text)
+      if (!Number.isFinite(value)) throw usage(`'${name}' must be a number, not '${text}'`, `for instance ${name}=3`)
+      return value
+    }
+    case 'boolean': {
+      const value = BOOLEANS.get(text.toLowerCase())
+      if (value === undefined) throw usage(`'${name}' must be true or false, not '${text}'`, `write ${name}=true`)
+      return value
+    }
+    case 'list':
+      return listOf(name, text)
+    default:
+      return type satisfies never
+  }
+}
+
+/** As JSON where it begins like it, else separated by commas. */
+function listOf(name: string, text: string): Json {
+  if (!text.trimStart().startsWith('[')) return text === '' ? [] : text.split(',').map(item => item.trim())
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    throw usage(`'${name}' is no list`, `write ${name}=a,b,c or ${name}='["a","b"]'`)
+  }
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['y', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['n', false],
+  ['0', false],
+])
+
+const names = (form: readonly Field[]): string => form.map(({ name }) => name).join(', ')

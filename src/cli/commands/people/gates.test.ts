@@ -1,0 +1,112 @@
+// Gates from the command line: who may answer what, how often, and where an answer leads.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newPlace, type Place, type Said } from '../../place.fixture.ts'
+import { run } from '../plans/run.ts'
+import { status } from '../plans/status.ts'
+import { approve, choose, pushBack, reject } from './approve.ts'
+import { claim } from './claim.ts'
+
+let place: Place
+beforeEach(async () => {
+  place = await newPlace()
+})
+afterEach(() => place.remove())
+
+const PLAN = `planfold: 1
+name: p
+tasks:
+  - { id: find, title: Find it }
+  - id: sound
+    needs: [find]
+    gate: { type: invariant, checks: [{ expect: 1 < 2 }] }
+  - { id: review, needs: [sound], gate: { type: approval, show: [diff] } }
+  - id: store
+    gate: { type: decision, options: [{ id: sqlite }, { id: postgres }] }
+    on: { postgres: [serve] }
+  - { id: serve, title: Serve it }
+`
+
+const says = (body: Parameters<Place['say']>[0]): Promise<Said> => place.say(body)
+const begin = async () => {
+  await place.write('plan.yaml', PLAN)
+  await says(context => run(context, 'plan.yaml', { start: true }))
+}
+
+describe('what only a person can judge', () => {
+  it('is part of the one question a gate asks, whether it is a check or a precondition', async () => {
+    await place.write(
+      'plan.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: g, gate: { type: approval, checks: [It reads well] }, preconditions: [{ expect: 1 < 2 }, Sources are good] }
+`,
+    )
+    const asked = await says(context => run(context, 'plan.yaml', { start: true }))
+    expect(asked.stdout).toMatch(/g asks for approval\n +\? Sources are good: yours to judge\n +\? It reads well/)
+    const said = await says(context => approve(context, 'p', 'g', { message: 'they are' }))
+    expect(said.stdout).toContain('plan completed')
+  })
+})
+
+describe('a decision', () => {
+  it('is taken by its option, once, and leads there', async () => {
+    await begin()
+    expect((await says(context => choose(context, ['p', 'store', 'mongo'], {}))).stderr).toContain(
+      "'mongo' is none of the options",
+    )
+    const said = await says(context => choose(context, ['store', 'postgres'], { message: 'known' }))
+    expect(said.stdout).toContain('store chosen: postgres')
+    expect(said.stdout).toContain('ready: serve')
+    expect((await says(context => choose(context, ['p', 'store', 'sqlite'], {}))).exit).not.toBe(0)
+  })
+})
+
+describe('a gate', () => {
+  const reach = async () => {
+    await begin()
+    const { done } = await import('./claim.ts')
+    await says(context => done(context, 'p', 'find', {}))
+  }
+
+  it('asks without anybody driving, and shows what there is to look at', async () => {
+    await reach()
+    const { stdout } = await says(context => status(context, 'p'))
+    expect(stdout).toContain('review asks for approval')
+    expect(stdout).toContain('look at: diff')
+    expect(stdout).toContain("planfold push-back p review -m 'what to change'")
+  })
+
+  it('is sent back with words that whoever takes the work up reads', async () => {
+    await reach()
+    const said = await says(context => pushBack(context, 'p', 'review', { message: 'look\u001b[2J closer' }))
+    expect(said.stdout).toContain('find')
+    const claimed = await says(context => claim(context, 'p', 'find', {}))
+    expect(claimed.stdout).toMatch(/said +\S+ at review: look\\u\{1b\}\[2J closer/)
+    expect((await says(context => pushBack(context, 'p', 'review', { message: 'again' }))).exit).not.toBe(0)
+  })
+
+  it('is not answered to something else than was looked at', async () => {
+    await reach()
+    for (const answer of [approve, reject]) {
+      const said = await says(context => answer(context, 'p', 'review', { hash: '0123456789abcdef' }))
+      expect([said.exit, said.stderr]).toEqual(['conflict', expect.stringContaining('not about 0123456789ab')])
+    }
+    expect((await says(context => approve(context, 'p', 'review', {}))).exit).toBe(0)
+  })
+
+  it('is approved with a whole document, or not at all', async () => {
+    await reach()
+    await place.write('other.yaml', PLAN.replace('name: p', 'name: q'))
+    await place.write('less.yaml', PLAN.replace(/ {2}- \{ id: review.*\n/, ''))
+    await place.write('more.yaml', `${PLAN}  - { id: more, needs: [review], title: More }\n`)
+    expect((await says(context => approve(context, 'p', 'review', { edit: 'other.yaml' }))).exit).not.toBe(0)
+    expect((await says(context => approve(context, 'p', 'review', { edit: 'less.yaml' }))).stderr).toContain(
+      "removes 'review'",
+    )
+    const said = await says(context => approve(context, 'p', 'review', { edit: 'more.yaml', message: 'and this' }))
+    expect(said.stdout).toContain('revision 2: approved with edits: and this')
+    expect(said.stdout).toContain('ready: more')
+  })
+})

@@ -1,0 +1,247 @@
+// `planfold analyze FILE|PLAN`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
+
+import type { Analysis, Finding, Severity } from '../../../domain/analysis/analyze.ts'
+import { numberOf, spoken } from '../../../domain/phrases.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
+import type { TaskStatus } from '../../../domain/status.ts'
+import { printMoney } from '../../../format/text/units.ts'
+import { analyzed } from '../../../operations/analyze-plan.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { isFile, type PlanFile, readPlanFile } from '../../plan-file.ts'
+import type { Paint } from '../../terminal/paint.ts'
+import { cut, table, width } from '../../terminal/table.ts'
+
+// An analysis as people read it, on about one screen: the waves, the critical path, the estimate, then what is wrong or risky,
+// the worst in full and the rest by kind.
+
+const WAVES_SHOWN_MAX = 10
+const NAMES_MAX = 12
+const SAME_MAX = 3
+const COLUMNS = 100
+
+function report(
+  context: Context,
+  looked: LookedAt,
+  analysis: Analysis,
+  findings: readonly Placed[],
+): readonly string[] {
+  const { paint } = context
+  const columns = Math.max(40, context.terminal?.columns() ?? COLUMNS)
+  const { definition, file } = looked
+  const title = definition.title === undefined ? '' : ` — ${escapeForTerminal(definition.title)}`
+  return [
+    cut(`${definition.name}${title}`, columns - 1),
+    paint.dim(cut(summed(analysis), columns - 1)),
+    ...(file?.told.dialect ? [paint.dim(`read as ${file.told.dialect}`)] : []),
+    ...(file?.told.sketch ?? []).map(why =>
+      cut(`${paint.yellow('sketch')}: ${escapeForTerminal(why)}; it can be looked at, but not run`, columns + 9),
+    ),
+    '',
+    ...waves(analysis, paint, columns),
+    '',
+    ...facts(analysis, paint, columns),
+    '',
+    ...told(findings, paint),
+  ]
+}
+
+function summed({ tasks, waves, groups, counts, conditional, compensating, unplaced }: Analysis): string {
+  const parts = [
+    `${number(tasks, 'task')} in ${number(waves.length, 'wave')}`,
+    groups.length > 1 ? `${groups.length} independent parts` : null,
+    listed(counts.action),
+    listed(counts.effect),
+    conditional.length === 0 ? null : `${conditional.length} only on an outcome`,
+    compensating.length === 0 ? null : `${compensating.length} only to undo`,
+    unplaced.length === 0 ? null : `${unplaced.length} never`,
+  ]
+  return parts.filter(part => part !== null).join(' · ')
+}
+
+function waves({ waves: all }: Analysis, paint: Paint, columns: number): readonly string[] {
+  const rows = all
+    .slice(0, WAVES_SHOWN_MAX)
+    .map((wave, at) => [String(at + 1).padStart(4), String(wave.length).padStart(5), names(wave)])
+  const left = all.length - rows.length
+  return [
+    ...table(paint, ['wave', 'tasks', 'which'], rows, columns),
+    ...(left > 0 ? [paint.dim(`   … and ${number(left, 'more wave')}`)] : []),
+  ]
+}
+
+function facts(analysis: Analysis, paint: Paint, columns: number): readonly string[] {
+  const { criticalPath, estimate, parallelism, cost } = analysis
+  const { from } = estimate
+  const assumed = [
+    from.assumed === 0
+      ? null
+      : `${spoken(estimate.assumedMs)} assumed for ${number(from.assumed, 'task')} without an estimate`,
+    from.budget === 0 ? null : `the budget of time taken for ${number(from.budget, 'task')}`,
+    estimate.exact ? null : 'too tangled to play through: the real time may be longer',
+  ].filter(part => part !== null)
+  const lines: (readonly [string, string])[] = [
+    ['critical path', `${spoken(criticalPath.ms)}: ${chain(criticalPath.tasks)}`],
+    ['estimate', `${spoken(estimate.elapsedMs)} as it would run, ${spoken(estimate.totalMs)} one task after the other`],
+    ...assumed.map(part => ['', part] as const),
+    ['speed-up', `${estimate.speedUp}×; at most ${estimate.speedUpMax}× with places for all`],
+    [
+      'parallelism',
+      `widest wave ${parallelism.waves}, at once ${parallelism.effective} (engine ${parallelism.engine} of ${parallelism.concurrency}), on average ${parallelism.average}`,
+    ],
+    ...(cost.tasks.length === 0 && cost.plan === null ? [] : [['cost', costs(cost)] as const]),
+  ]
+  return lines.map(([name, value]) => `${paint.dim(name.padEnd(13))}  ${cut(escapeForTerminal(value), columns - 16)}`)
+}
+
+function costs({ tasks, unsaid, plan }: Analysis['cost']): string {
+  const sums =
+    tasks.length === 0
+      ? 'the tasks say nothing'
+      : `up to ${tasks.map(printMoney).join(' and ')} by the budgets of the tasks`
+  return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} unsaid` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
+}
+
+/** Of one code the first few are told in full, the others by name. */
+function told(findings: readonly Placed[], paint: Paint): readonly string[] {
+  if (findings.length === 0) return [`${paint.green('✔')} nothing to complain about`]
+  const byCode = new Map<string, Placed[]>()
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.code}`
+    if (byCode.has(key)) byCode.get(key)!.push(finding)
+    else byCode.set(key, [finding])
+  }
+  const counts = (['error', 'warning', 'info'] as const).flatMap(severity => {
+    const count = findings.filter(finding => finding.severity === severity).length
+    return count === 0 ? [] : [tint(paint, severity)(number(count, NOUNS[severity]))]
+  })
+  return [counts.join(', '), ...[...byCode.values()].flatMap(same => lines(same, paint))]
+}
+
+const NOUNS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' }
+
+function lines(same: readonly Placed[], paint: Paint): readonly string[] {
+  const shown = same[0]!.severity === 'info' ? 1 : SAME_MAX
+  const rest = same.slice(shown)
+  const hint = escapeForTerminal(same[0]!.hint)
+  return [
+    ...same.slice(0, shown).map(finding => {
+      const place =
+        finding.line === undefined
+          ? ''
+          : `${paint.bold(`${escapeForTerminal(finding.file ?? '')}:${finding.line}:${finding.column}`)}: `
+      const severity = tint(paint, finding.severity)(NOUNS[finding.severity])
+      return `${place}${severity}: ${escapeForTerminal(finding.message)} ${paint.dim(`[${finding.code}]`)}`
+    }),
+    ...(rest.length === 0
+      ? []
+      : [paint.dim(`  … and ${rest.length} more of these: ${names(rest.map(({ task }) => task ?? 'the plan'))}`)]),
+    `  ${paint.cyan('hint')}: ${hint}`,
+  ]
+}
+
+function tint(paint: Paint, severity: Severity): (text: string) => string {
+  return severity === 'error' ? paint.red : severity === 'warning' ? paint.yellow : paint.dim
+}
+
+function names(all: readonly string[]): string {
+  const shown = all.slice(0, NAMES_MAX).join(', ')
+  return all.length > NAMES_MAX ? `${shown}, … (+${all.length - NAMES_MAX})` : shown
+}
+
+/** A long path is told by its ends. */
+function chain(tasks: readonly string[]): string {
+  if (tasks.length <= NAMES_MAX && width(tasks.join(' → ')) < 200) return tasks.join(' → ')
+  return `${tasks.slice(0, 4).join(' → ')} → … (${Math.max(0, tasks.length - 6)} more) → ${tasks.slice(-2).join(' → ')}`
+}
+
+function listed(counts: Analysis['counts']['action']): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+}
+
+const number = numberOf
+
+// A plan to look at, from a document or from the store, with where its tasks stand. A file is only read.
+
+interface LookedAt {
+  readonly definition: PlanDefinition
+  /** Empty for a file. */
+  readonly statuses: ReadonlyMap<string, TaskStatus>
+  /** Null for a plan of the store. */
+  readonly file: PlanFile | null
+}
+
+/** A plan whose graph is wrong is looked at as well, when the caller says that it minds by itself. */
+export async function lookAt(
+  context: Context,
+  word: string | undefined,
+  options?: Parameters<typeof readPlanFile>[2],
+): Promise<LookedAt> {
+  if (word !== undefined && (await isFile(context, word))) {
+    const file = await readPlanFile(context, word, options)
+    return { definition: file.definition, statuses: file.told.ended, file }
+  }
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const { plan } = await meantPlan(engine, word, { looking: true })
+    const current = await engine.ask({ type: 'definition', plan })
+    const board = (await engine.ask({ type: 'board', plan })) ?? []
+    if (current === null) throw new Error(`the plan ${plan} has gone`)
+    return {
+      definition: current.definition,
+      statuses: new Map(board.map(card => [card.name, card.status])),
+      file: null,
+    }
+  })
+}
+
+export interface AnalyzeCommandOptions {
+  /** Warnings count like errors. */
+  readonly strict?: boolean
+  /** The length of a task that says none, in milliseconds. */
+  readonly assume?: number
+  /** How many tasks may stand side by side. */
+  readonly maxTasks?: number
+}
+
+/** A finding about a file knows where it is written. */
+export type Placed = Finding & { readonly file?: string; readonly line?: number; readonly column?: number }
+
+export async function analyze(
+  context: Context,
+  word: string | undefined,
+  options: AnalyzeCommandOptions,
+): Promise<number> {
+  const looked = await lookAt(context, word, { check: null })
+  const analysis = analyzed(looked.definition, {
+    now: context.now(),
+    ...(options.assume === undefined ? {} : { assumedMs: options.assume }),
+    ...(options.maxTasks === undefined ? {} : { topLevelMax: options.maxTasks }),
+  })
+  const findings = placed(analysis.findings, looked)
+  const bad = analysis.findings.filter(
+    ({ severity }) => severity === 'error' || (options.strict === true && severity === 'warning'),
+  ).length
+  const { name } = looked.definition
+  const sketch = looked.file?.told.sketch ?? []
+  answer(context, { name, ok: bad === 0, sketch, ...analysis, findings }, () =>
+    report(context, looked, analysis, findings),
+  )
+  return bad === 0 ? EXIT.done : EXIT.usage
+}
+
+/** Finding a place costs a walk through the document; so many are more than anyone reads. */
+const PLACED_MAX = 500
+
+function placed(findings: readonly Finding[], { file }: LookedAt): readonly Placed[] {
+  if (file === null) return findings
+  return findings.map((finding, at) => {
+    if (at >= PLACED_MAX) return finding
+    const { line, column } = file.locate(finding)
+    return { ...finding, file: file.path, line, column }
+  })
+}

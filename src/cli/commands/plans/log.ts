@@ -1,0 +1,149 @@
+// `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed.
+
+import { InvalidArgumentError } from 'commander'
+import type { Composed } from '../../../compose.ts'
+import { type Event, tasksOf } from '../../../domain/event.ts'
+import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
+import { isSetback, type Moment, timeline } from '../../../domain/views/timeline.ts'
+import { readDuration } from '../../../format/text/units.ts'
+import { readJournal } from '../../../operations/read-journal.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import type { Entry } from '../../../stores/store.ts'
+import { answer, envelope, remark, withDir } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, usage } from '../../exit.ts'
+import { Follower } from '../../live/follower.ts'
+import { meantPlanAndTask } from '../../order.ts'
+import { dateAndTime } from '../../terminal/elapsed.ts'
+import { stopping } from '../../terminal/interrupt.ts'
+
+// Since when: a while ago (`24h`), or a time that is written out (`2026-11-15`, `2026-11-15T08:30:00Z`).
+
+export type Since = { readonly agoMs: number } | { readonly at: Millis }
+
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
+
+export function since(text: string): Since {
+  const read = readDuration(text)
+  if (read.ok) return { agoMs: read.value }
+  const at = ISO.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('Write how long ago, e.g. 24h or 7d, or a time, e.g. 2026-11-15T08:30:00Z.')
+  return { at }
+}
+
+export const momentOf = (when: Since, now: Millis): Millis => ('at' in when ? when.at : now - when.agoMs)
+
+export interface LogOptions {
+  readonly output?: boolean
+  readonly follow?: boolean
+  readonly after?: number
+  readonly since?: Since
+  readonly grep?: string
+  readonly failed?: boolean
+}
+
+/** What is told: of which plan, which task, which lines. */
+interface Told {
+  readonly plan: PlanId
+  readonly name: string
+  readonly task: TaskName | null
+  readonly after: number
+  readonly wants: (moment: Moment, event: Event) => boolean
+}
+
+export async function log(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: LogOptions,
+): Promise<number> {
+  if (options.output === true && options.failed === true)
+    throw usage(
+      '--failed is about what happened, --output about what was printed',
+      'say one, or name the task that failed',
+    )
+  return await withState(context, { create: false }, async composed => {
+    const meant = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
+    const { plan, task } = meant
+    const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
+    if (removed !== null)
+      remark(
+        context,
+        `'${removed.card.name}' was removed in revision ${removed.revision}; this is what happened before`,
+      )
+    const { after = 0, follow: stays = false, grep, since } = options
+    const from = since === undefined ? null : momentOf(since, context.now())
+    if (options.output === true) {
+      const { output } = await import('../../drive.ts')
+      return await output(context, composed, {
+        plan,
+        task,
+        after,
+        follow: stays,
+        ...(grep === undefined ? {} : { grep }),
+        ...(from === null ? {} : { since: from }),
+      })
+    }
+    const wants = (moment: Moment, event: Event): boolean =>
+      (from === null || moment.at >= from) &&
+      (grep === undefined || holds(moment.text, grep) || holds(moment.actor, grep)) &&
+      (options.failed !== true || isSetback(event))
+    const told: Told = { ...meant, after, wants }
+    return stays ? await follow(context, composed, told) : await past(context, composed, told)
+  })
+}
+
+const holds = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase())
+
+async function past(context: Context, { engine }: Composed, told: Told): Promise<number> {
+  const { plan, task } = told
+  const moments = []
+  for await (const entries of readJournal(engine, plan, told.after)) {
+    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, told)))
+    else tell(context, entries, told)
+    if (context.hangup.aborted) break
+  }
+  const removed = task === null ? null : await engine.ask({ type: 'removed', plan, task })
+  answer(context, { items: moments, ...(removed === null ? {} : { removed: removed.revision }) }, () => [])
+  return EXIT.done
+}
+
+/** Until the plan ends, the reader goes away, or Ctrl-C. */
+async function follow(context: Context, { engine }: Composed, told: Told): Promise<number> {
+  const { plan } = told
+  const stop = stopping(context)
+  let end = (): void => {}
+  const ended = new Promise<void>(resolve => {
+    end = resolve
+  })
+  const follower = new Follower(engine, plan, told.after, entry => {
+    if (context.settings.json)
+      for (const moment of momentsOf(entry, told)) context.stdout.write(envelope({ data: moment }))
+    else tell(context, [entry], told)
+    if (entry.events.some(event => event.type === 'plan.finished')) end()
+  })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary !== null && summary.endedAt !== null) await follower.reach(summary.version)
+  else await Promise.race([ended, stop.stopped, follower.followed])
+  await follower.close()
+  stop.close()
+  return EXIT.done
+}
+
+function tell(context: Context, entries: readonly Entry[], told: Told): void {
+  const { paint } = context
+  const lines = entries
+    .flatMap(entry => momentsOf(entry, told))
+    .map(
+      ({ at, version, actor, text }) =>
+        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, escapeForTerminal(text))} ${paint.dim(`[${escapeForTerminal(actor)}]`)}\n`,
+    )
+  if (lines.length > 0) context.stdout.write(lines.join(''))
+}
+
+const momentsOf = (entry: Entry, { name, task, wants }: Told) =>
+  timeline(entry, name).filter((moment, at) => {
+    const event = entry.events[at]!
+    return (task === null || moment.task === task || tasksOf(event).includes(task)) && wants(moment, event)
+  })

@@ -1,0 +1,98 @@
+// `planfold next [PLAN] [TASK]`: what can be worked on now and what is to be done; with --explain, why every other task cannot.
+// Without a plan, of all plans that are open.
+
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import type { Briefing, Card } from '../../../domain/views/board.ts'
+
+import type { AnswerOf, Engine } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlanAndTask, openPlans } from '../../order.ts'
+import { symbol } from '../../terminal/paint.ts'
+import { briefingLines } from '../../text/briefing-text.ts'
+import { scopeWaitLines } from '../../text/scope-wait-text.ts'
+
+/** Of how many external tasks it tells what is to be done; `show` and `claim` tell it of each. */
+const BRIEFED_MAX = 20
+
+export async function next(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: { readonly explain?: boolean },
+): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const open = first === undefined ? await openPlans(engine, PLANS_MAX) : []
+    const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null
+    // The oldest plan first, as whoever claims without naming one would get them.
+    several?.sort((a, b) => (a.plan < b.plan ? -1 : 1))
+    const meant = several ?? [await meantPlanAndTask(engine, first, second, { looking: true })]
+    const looks: Look[] = []
+    for (const one of meant) looks.push(await look(engine, one, options))
+    const all = <T>(of: (look: Look) => readonly T[]) =>
+      looks.flatMap(each => of(each).map(item => ({ ...item, plan: each.plan, planName: each.name })))
+    const explained = looks.some(each => each.explain) ? { explained: all(each => each.explained) } : {}
+    const data = {
+      ready: all(each => each.ready),
+      briefings: all(each => each.briefings),
+      held: all(each => each.held),
+      ...explained,
+    }
+    answer(context, data, () => {
+      const told = looks.filter(each => several === null || each.explain || each.ready.length + each.held.length > 0)
+      if (told.length === 0) return ['nothing is ready in any plan; planfold next PLAN --explain says why']
+      return told.flatMap(each => [...(several === null ? [] : [each.name]), ...lines(context, each)])
+    })
+    return EXIT.done
+  })
+}
+
+const PLANS_MAX = 500
+
+interface Look {
+  readonly plan: PlanId
+  readonly name: string
+  readonly task: TaskName | null
+  readonly explain: boolean
+  readonly ready: readonly Card[]
+  readonly explained: NonNullable<AnswerOf<'next'>>['explained']
+  readonly held: NonNullable<AnswerOf<'next'>>['held']
+  readonly briefings: readonly Briefing[]
+}
+
+async function look(
+  engine: Engine,
+  { plan, name, task }: Pick<Look, 'plan' | 'name' | 'task'>,
+  options: { readonly explain?: boolean },
+): Promise<Look> {
+  const explain = options.explain === true || task !== null
+  const found = await engine.ask({ type: 'next', plan, explain })
+  const ready = (found?.ready ?? []).filter(card => task === null || card.name === task)
+  const explained = (found?.explained ?? []).filter(each => task === null || each.task === task)
+  const held = (found?.held ?? []).filter(wait => task === null || wait.task === task)
+  const briefings: Briefing[] = []
+  for (const card of ready.filter(each => each.action === 'external').slice(0, BRIEFED_MAX)) {
+    const briefing = await engine.ask({ type: 'briefing', plan, task: card.name })
+    if (briefing !== null) briefings.push(briefing)
+  }
+  return { plan, name, task, explain, ready, explained, held, briefings }
+}
+
+function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {
+  const briefed = (of: TaskName): readonly string[] =>
+    briefings.filter(each => each.task === of).flatMap(each => briefingLines(each, context.paint))
+  if (explain)
+    return explained.flatMap(each => [escapeForTerminal(each.why), ...(task === null ? [] : briefed(each.task))])
+  if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
+  if (ready.length === 0) return [`nothing is ready; planfold next ${name} --explain says why`]
+  return ready.flatMap(card => {
+    const how = card.action === 'external' ? `planfold claim ${name} ${card.name}` : `${card.action}, by the engine`
+    const title = card.title === null ? '' : `  ${escapeForTerminal(card.title)}`
+    return [
+      `${symbol(context.paint, card.status)} ${card.name}${title}  ${context.paint.dim(how)}`,
+      ...briefed(card.name),
+    ]
+  })
+}

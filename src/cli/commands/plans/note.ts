@@ -1,0 +1,22 @@
+// `planfold note [PLAN] [TASK] -m …`: a remark in the journal, for whoever reads it later.
+
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlanAndTask, orderAndTell } from '../../order.ts'
+
+export async function note(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: { readonly message: string },
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, {
+      type: 'note',
+      text: options.message,
+      ...(task === null ? {} : { task }),
+    })
+    return EXIT.done
+  })
+}

@@ -1,0 +1,140 @@
+// `planfold pause [PLAN]`: starts nothing new; whoever drives the plan ends what may be run again and waits for the rest. With
+// `--session`, every plan of the session that is under way.
+
+import type { Composed } from '../../../compose.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import type { Halt } from '../../../engine/engine.ts'
+import { pauseSession } from '../../../operations/session-plans.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { drive } from '../../drive.ts'
+import { Complaint, EXIT, usage } from '../../exit.ts'
+import { meantPlan, meantSession, orderAndTell } from '../../order.ts'
+
+// `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
+
+export interface HaltOptions {
+  readonly reason?: string
+  readonly lift?: true
+  readonly show?: true
+}
+
+export async function halt(context: Context, { reason, lift, show }: HaltOptions): Promise<number> {
+  if (lift === true && show === true) throw usage('--lift and --show contradict each other', 'say one of them')
+  return await withState(context, { create: false }, async ({ engine, actor }) => {
+    if (show === true || lift === true) {
+      const halted = show === true ? await engine.killSwitch.halted() : await engine.killSwitch.lift()
+      answer(context, { halted: show === true ? halted : null, was: halted }, () =>
+        halted === null
+          ? 'nothing is halted'
+          : show === true
+            ? words(halted)
+            : [`lifted; it was ${words(halted)}`, 'plans stay paused; go on with: planfold resume'],
+      )
+      return EXIT.done
+    }
+    const halted = await engine.killSwitch.halt(reason ?? 'no reason was given', actor)
+    const { paused, already, left } = halted
+    answer(context, { halted }, () => [
+      words(halted),
+      ...(paused.length === 0 ? [] : [`paused: ${paused.join(', ')}`]),
+      ...(paused.length + already.length + left.length === 0 ? ['no plan was open'] : []),
+      ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
+      ...left.map(({ name, why }) => `${name} could not be paused: ${escapeForTerminal(why)}`),
+    ])
+    remark(context, 'nothing begins until: planfold halt --lift')
+    return left.length === 0 ? EXIT.done : EXIT.refused
+  })
+}
+
+const words = ({ by, at, reason }: Halt): string =>
+  `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}: ${escapeForTerminal(reason)}`
+
+// `planfold cancel [PLAN]`: ends a plan early. What was done and declares a compensation is compensated, last first; when
+// nobody drives the plan that happens here. `--force` skips it.
+
+export interface CancelOptions {
+  readonly force?: boolean
+  readonly reason?: string
+}
+
+const PAGE = 500
+
+export async function cancel(context: Context, word: string | undefined, options: CancelOptions): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name } = await meantPlan(composed.engine, word)
+    await orderAndTell(context, composed, plan, { type: 'cancel', ...options })
+    const summary = await composed.engine.ask({ type: 'summary', plan })
+    if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) return EXIT.done
+    await drive(context, composed, { plan, name, since: summary.version, wait: false })
+    const failed = await failedSince(composed, plan, summary.version)
+    if (failed.length > 0)
+      throw new Complaint(
+        EXIT.failed,
+        'compensation-failed',
+        `'${name}' was cancelled, but ${failed.map(({ task, why }) => `what '${task}' did could not be undone: ${why}`).join('; ')}`,
+        `undo it by hand; what was printed: planfold log ${name} ${failed[0]!.task} --output`,
+      )
+    const after = await composed.engine.ask({ type: 'summary', plan })
+    return after?.status === 'cancelled' ? EXIT.done : EXIT.waits
+  })
+}
+
+/** Compensations that ended without success. */
+async function failedSince(
+  { engine }: Composed,
+  plan: PlanId,
+  version: number,
+): Promise<readonly { readonly task: string; readonly why: string }[]> {
+  const failed: { task: string; why: string }[] = []
+  for (let after = version; ; ) {
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+    for (const event of entries.flatMap(({ events }) => events)) {
+      if (event.type === 'compensation.finished' && event.result.status === 'failed')
+        failed.push({ task: event.task, why: event.result.failure.message })
+    }
+    if (entries.length < PAGE) return failed
+    after = entries.at(-1)!.version
+  }
+}
+
+export interface PauseOptions {
+  readonly reason?: string
+  readonly force?: true
+  readonly session?: string
+}
+
+export async function pause(context: Context, word: string | undefined, options: PauseOptions): Promise<number> {
+  const { session, ...said } = options
+  return await withState(context, { create: false }, async composed => {
+    if (session !== undefined) {
+      await meantSession(composed.engine, session, word)
+      return await pauseAll(context, composed, session, said)
+    }
+    const { plan } = await meantPlan(composed.engine, word)
+    await orderAndTell(context, composed, plan, { type: 'pause', ...said })
+    return EXIT.done
+  })
+}
+
+async function pauseAll(
+  context: Context,
+  { engine, actor }: Composed,
+  session: string,
+  said: { readonly reason?: string; readonly force?: true },
+): Promise<number> {
+  const room = {
+    engine,
+    submit: (plan: string, order: Parameters<typeof engine.submit>[1]) => engine.submit(plan, order, actor),
+  }
+  const { moved, refused } = await pauseSession(room, session, said)
+  const paused = moved.map(({ plan, name, version }) => ({ plan, name, version }))
+  answer(context, { session, paused, refused }, () =>
+    paused.length === 0
+      ? `no plan of session '${session}' is under way`
+      : `paused: ${paused.map(({ name }) => name).join(', ')}; go on with: planfold resume --session ${shellWord(session)}`,
+  )
+  for (const { name, refusal } of refused) remark(context, `${name}: ${refusal.message}`)
+  return refused.length === 0 ? EXIT.done : EXIT.refused
+}

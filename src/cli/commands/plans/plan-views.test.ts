@@ -1,0 +1,240 @@
+// Looking at plans as people do: after the only one has ended, while everything is halted, with titles, reasons and filters.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { withDir } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { newPlace, type Place } from '../../place.fixture.ts'
+import { choose } from '../people/approve.ts'
+import { handoff } from '../records/handoff.ts'
+import { names } from '../upkeep/completion.ts'
+import { prune } from '../upkeep/prune.ts'
+import { graph } from './graph.ts'
+import { list } from './list.ts'
+import { log } from './log.ts'
+import { halt } from './pause.ts'
+import { run } from './run.ts'
+import { show } from './show.ts'
+import { status } from './status.ts'
+import { validate } from './validate.ts'
+
+let place: Place
+beforeEach(async () => {
+  place = await newPlace()
+})
+afterEach(async () => await place.remove())
+
+const text = async (body: (context: Context) => Promise<number>): Promise<string> => (await place.say(body)).stdout
+const data = async (body: (context: Context) => Promise<number>) =>
+  JSON.parse((await place.say(body, { json: true })).stdout).data
+
+async function ran(document: string, file = 'plan.yaml'): Promise<void> {
+  await place.write(file, document)
+  await place.say(context => run(context, file, { start: true }))
+}
+
+const DONE = `planfold: 1
+name: hello
+tasks:
+  - { id: greet, title: Say it, run: [echo, Hello there], effect: pure }
+`
+const FAILS = `planfold: 1
+name: broken
+tasks:
+  - { id: build, title: Build it all, run: [sh, -c, "echo It BROKE; exit 3"], effect: pure }
+  - { id: ship, title: Ship it, needs: [build], run: [echo, shipped], effect: pure }
+`
+const CHOICE = `planfold: 1
+name: shop
+tasks:
+  - id: db
+    title: Where do the data live?
+    rationale: Everything else depends on it
+    gate:
+      type: decision
+      options:
+        - { id: postgres, title: PostgreSQL, pros: [solid], cons: [heavy], cost: 20 USD a month }
+        - { id: sqlite, pros: [small] }
+  - { id: use, needs: [db], run: [echo, used], effect: pure, estimate: 5m, budget: { cost: 2 USD, attempts: 3 } }
+`
+
+describe('a plan that is not named', () => {
+  test('is the only one there is, once it has ended', async () => {
+    await ran(DONE)
+    expect(await text(context => show(context, undefined, undefined))).toContain('hello completed')
+    expect(await text(context => show(context, 'greet', undefined))).toContain('greet completed')
+    expect(await text(context => graph(context, undefined, {}))).toContain('greet')
+    expect(await text(context => log(context, undefined, undefined, {}))).toContain('plan hello created with 1 task')
+    const said = await text(context => status(context, undefined))
+    expect(said).toMatch(/^no plan is open.*\nthe last was hello, completed .*: planfold show hello\n$/)
+  })
+
+  test('must be named where several have ended', async () => {
+    await ran(DONE)
+    await ran(DONE.replace('name: hello', 'name: again'), 'again.yaml')
+    expect(await place.say(context => show(context, undefined, undefined))).toMatchObject({
+      exit: 'usage',
+      stderr: expect.stringContaining('no plan is open, and 2 have ended: '),
+    })
+  })
+})
+
+describe('words', () => {
+  test('titles stay where there is a reason', async () => {
+    await ran(FAILS)
+    const lines = (await text(context => show(context, 'broken', undefined))).split('\n')
+    const at = lines.findIndex(line => line.startsWith('build'))
+    expect(lines[at]).toMatch(/failed .*Build it all$/)
+    expect(lines[at + 1]).toMatch(/^ {4}.*3/)
+    expect(lines.find(line => line.startsWith('ship'))).toMatch(/Ship it$/)
+    expect(await text(context => graph(context, 'broken', {}))).toMatch(/build Build it all/)
+    const { nodes } = await data(context => graph(context, 'broken', {}))
+    expect(nodes[0]).toMatchObject({ name: 'build', title: 'Build it all' })
+  })
+
+  test('a plan waits for a person, a task is blocked', async () => {
+    await ran(CHOICE)
+    expect(await text(context => status(context, 'shop'))).toMatch(/^◆ shop waits for a person/)
+    expect(await text(context => list(context, {}))).toMatch(/shop +waiting/)
+    expect(await text(context => list(context, { status: 'waiting' }))).toContain('shop')
+    // Programs read the status as it is.
+    expect((await data(context => list(context, {}))).items[0].status).toBe('blocked')
+    await ran(FAILS)
+    expect(await text(context => show(context, 'broken', undefined))).not.toContain('waiting')
+  })
+
+  test('every view counts the same tasks', async () => {
+    await ran(`planfold: 1
+name: wide
+done: [{ check: ["true"] }]
+tasks:
+  - { id: each, matrix: { os: [linux, mac] }, run: [echo, hi], effect: pure }
+`)
+    // The task, its two children, and the definition of done.
+    expect(await text(context => log(context, 'wide', undefined, {}))).toContain('created with 4 tasks')
+    expect(await text(context => status(context, 'wide'))).toContain('tasks    4/4: 4 completed')
+    expect(await text(context => list(context, {}))).toMatch(/wide +completed +4\/4/)
+    expect((await data(context => show(context, 'wide', undefined))).tasks).toHaveLength(4)
+    expect(await text(context => handoff(context, 'wide', {}))).toContain('4 tasks: 4 completed')
+    expect(await text(context => validate(context, ['plan.yaml']))).toContain('with 3 tasks and a definition of done')
+  })
+
+  test('of one task: why, and its options with what speaks for and against them', async () => {
+    await ran(CHOICE)
+    const db = await text(context => show(context, 'shop', 'db'))
+    expect(db).toContain('why      Everything else depends on it')
+    expect(db).toContain('option   postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month')
+    const use = await text(context => show(context, 'shop', 'use'))
+    expect(use).toMatch(/estimate 5m/)
+    expect(use).toContain('budget   at most 2 USD, 3 attempts')
+  })
+})
+
+describe('choose without an option', () => {
+  test('lists them, and says how', async () => {
+    await ran(CHOICE)
+    for (const words of [['shop', 'db'], ['db']]) {
+      const said = await place.say(context => choose(context, words, {}))
+      expect(said.exit, words.join(' ')).toBe('usage')
+      expect(said.stderr).toContain(
+        '  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n',
+      )
+      expect(said.stderr).toContain("which option of 'db' is taken?")
+    }
+    expect(await place.say(context => choose(context, ['shop', 'use'], {}))).toMatchObject({
+      exit: 'illegal-transition',
+    })
+    expect((await place.say(context => choose(context, ['db', 'sqlite'], {}))).exit).toBe(0)
+  })
+})
+
+describe('log', () => {
+  test('is narrowed by text, by time and to what failed', async () => {
+    await ran(FAILS)
+    const failed = await text(context => log(context, 'broken', undefined, { failed: true }))
+    expect(failed).toMatch(/build failed/)
+    expect(failed).toMatch(/plan failed/)
+    expect(failed).not.toMatch(/started/)
+    const found = await data(context => log(context, 'broken', undefined, { grep: 'BUILD STARTED' }))
+    expect(found.items.map(({ text: said }: { text: string }) => said)).toEqual(['build started'])
+    expect(await text(context => log(context, 'broken', undefined, { since: { at: Date.now() + 60_000 } }))).toBe('')
+    expect(await text(context => log(context, 'broken', undefined, { since: { agoMs: 60_000 } }))).toContain(
+      'plan started',
+    )
+    expect(await text(context => log(context, 'broken', 'build', { output: true, grep: 'it broke' }))).toMatch(
+      /(?:^|\n)It BROKE\n$/,
+    )
+    expect(await place.say(context => log(context, 'broken', undefined, { output: true, failed: true }))).toMatchObject(
+      {
+        exit: 'usage',
+      },
+    )
+  })
+})
+
+describe('list', () => {
+  test('hides archived plans, unless they are asked for', async () => {
+    await ran(DONE)
+    await place.say(context => prune(context, { before: 86_400_000, archive: true }))
+    expect(await text(context => list(context, {}))).toContain('hello')
+    const { plan } = await data(async context => await show(context, 'hello', undefined)).then(({ summary }) => ({
+      plan: summary.id,
+    }))
+    expect(
+      (
+        await place.say(async context => {
+          const composed = await context.compose({ cwd: context.cwd, environment: context.environment, create: false })
+          const done = await composed.engine.submit(plan, { type: 'archive' }, composed.actor)
+          await composed.close()
+          return done.ok ? 0 : 1
+        })
+      ).exit,
+    ).toBe(0)
+    const said = await place.say(context => list(context, {}))
+    expect(said.stdout).toBe('no plans\n')
+    expect(said.stderr).toContain('planfold list --archived')
+    expect(await text(context => list(context, { archived: true }))).toMatch(/hello +completed, archived/)
+    expect(await text(context => list(context, { all: true }))).toContain('hello')
+  })
+})
+
+describe('status while everything is halted', () => {
+  test('says so, and by whom, and not how to lift it', async () => {
+    await ran(CHOICE)
+    await place.say(context => halt(context, { reason: 'it drops tables' }))
+    for (const word of [undefined, 'shop']) {
+      const said = await text(context => status(context, word))
+      expect(said).toMatch(
+        /^‖ everything is halted by ana@example.com .*: it drops tables; nothing begins until it is lifted/,
+      )
+      // Nothing goes on now, so nothing is said to.
+      expect(said).not.toMatch(/--lift|planfold resume/)
+    }
+    expect((await data(context => status(context, 'shop'))).halted).toMatchObject({ reason: 'it drops tables' })
+    await place.say(context => halt(context, { lift: true }))
+    expect(await text(context => status(context, 'shop'))).not.toContain('everything is halted')
+  })
+})
+
+describe('names for the shell', () => {
+  test('are plans, tasks and checkpoints; where nothing is, nothing', async () => {
+    expect(await place.say(context => names(context, 'plan', undefined))).toEqual({ exit: 0, stdout: '', stderr: '' })
+    await ran(CHOICE)
+    await ran(DONE, 'hello.yaml')
+    const lines = async (...[kind, plan]: Parameters<typeof names> extends [unknown, ...infer R] ? R : never) =>
+      (await text(context => names(context, kind, plan))).trim().split('\n')
+    expect((await lines('plan', undefined)).toSorted()).toEqual(['hello', 'shop'])
+    expect(await lines('task', 'shop')).toEqual(['db', 'use'])
+    // One plan is open: its tasks can be named without it.
+    expect((await lines('meant', undefined)).toSorted()).toEqual(['db', 'hello', 'shop', 'use'])
+    expect(await lines('checkpoint', 'hello')).toEqual([expect.stringMatching(/^cp-greet-/)])
+    expect(await lines('where', 'hello')).toEqual(['greet', expect.stringMatching(/^cp-greet-/)])
+  })
+})
+
+test('commands that are named lead to the state folder that was told', () => {
+  const settings = { json: false, quiet: false, color: false, dir: "a b's" }
+  expect(withDir({ settings }, 'planfold resume x')).toBe("planfold --dir 'a b'\\''s' resume x")
+  expect(withDir({ settings: { json: false, quiet: false, color: false } }, 'planfold resume x')).toBe(
+    'planfold resume x',
+  )
+})

@@ -1,0 +1,93 @@
+// `planfold resume [PLAN]`: goes on where the plan was, whether it was paused, interrupted or killed. Fast: nothing here reads
+// a document.
+
+import type { Composed } from '../../../compose.ts'
+import { sessionPlans } from '../../../operations/session-plans.ts'
+import type { PlanRow } from '../../../stores/store.ts'
+import { remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { complaintOf, EXIT, usage } from '../../exit.ts'
+import { meantPlan, meantSession, openPlans } from '../../order.ts'
+import type { MirrorOption } from '../../plan-mirror.ts'
+import { startAndDrive, tellWarnings, versionOf } from './run.ts'
+
+export interface ResumeOptions {
+  readonly all?: boolean
+  readonly session?: string
+  readonly wait?: boolean
+  /** With `all`: stay, and take over plans whose process dies. */
+  readonly watch?: boolean
+  readonly mirror?: MirrorOption
+}
+
+const RESCUE_MS = 5_000
+const HOW_TO_START = '`planfold list --session ID` shows its plans; `planfold run PLAN` starts one'
+
+export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    tellWarnings(context, composed)
+    if (options.watch === true) return await watchOver(context, composed)
+    if (options.all === true) return await resumeAll(context, composed, await openPlans(composed.engine, 200), options)
+    if (options.session !== undefined) {
+      await meantSession(composed.engine, options.session, word)
+      const rows = await sessionPlans(composed.engine, options.session)
+      if (rows.length === 0) throw usage(`no plan of session '${options.session}' is under way`, HOW_TO_START)
+      if (rows.length > 1) return await resumeAll(context, composed, rows, options)
+      const [{ id: plan, name, version: since }] = rows as [PlanRow]
+      return await startAndDrive(context, composed, { plan, name, since }, options)
+    }
+    const { plan, name } = await meantPlan(composed.engine, word)
+    return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
+  })
+}
+
+/** One after the other; the worst end is the exit code. A plan that another process drives is passed over. */
+async function resumeAll(
+  context: Context,
+  composed: Composed,
+  rows: readonly PlanRow[],
+  options: ResumeOptions,
+): Promise<number> {
+  let worst: number = EXIT.done
+  for (const row of rows) {
+    if (row.status === 'draft') continue
+    try {
+      const exit = await startAndDrive(
+        context,
+        composed,
+        { plan: row.id, name: row.name, since: row.version },
+        { plain: true, ...(options.mirror === undefined ? {} : { mirror: options.mirror }) },
+      )
+      worst = Math.max(worst, exit)
+      if (exit === EXIT.interrupted) break
+    } catch (error) {
+      const complaint = complaintOf(error)
+      if (complaint === null || complaint.exit !== EXIT.refused) throw error
+      remark(context, `${row.name}: ${complaint.message}`)
+      worst = Math.max(worst, EXIT.refused)
+    }
+  }
+  return worst
+}
+
+/** Takes over whatever loses its process, now and every few seconds, until interrupted. */
+async function watchOver(context: Context, composed: Composed): Promise<number> {
+  const stop = new AbortController()
+  const unlisten = context.onSignal(() => stop.abort())
+  const nameOf = async (plan: string) => (await composed.engine.ask({ type: 'find', reference: plan }))?.name ?? plan
+  remark(context, 'watching for plans whose process died (Ctrl-C ends it)')
+  try {
+    await composed.worker.rescue({
+      everyMs: RESCUE_MS,
+      stop: stop.signal,
+      onRescued: plan => void nameOf(plan).then(name => remark(context, `${name}: its process died; taken over`)),
+      onDriven: (plan, driven) =>
+        void nameOf(plan).then(name =>
+          remark(context, `${name}: ${driven.status === 'rested' ? driven.rest : driven.status}`),
+        ),
+    })
+  } finally {
+    unlisten()
+  }
+  return EXIT.interrupted
+}

@@ -1,0 +1,58 @@
+// Sessions on the command line: their plans listed, the active one shown, all of them paused and resumed.
+
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { EXIT } from '../../exit.ts'
+import { newPlace, type Place } from '../../place.fixture.ts'
+import { list } from './list.ts'
+import { pause } from './pause.ts'
+import { resume } from './resume.ts'
+import { run } from './run.ts'
+import { status } from './status.ts'
+
+let here: Place
+beforeEach(async () => {
+  here = await newPlace()
+})
+afterEach(() => here.remove())
+
+async function start(name: string, session: string) {
+  await here.write(`${name}.yaml`, `planfold: 1\nname: ${name}\nsession: ${session}\ntasks: [{ id: work }]\n`)
+  return await here.say(context => run(context, `${name}.yaml`, { start: true }))
+}
+
+it('pauses and resumes the plans of a session, and no other', async () => {
+  await start('one', 'desk')
+  await start('two', 'desk')
+  await start('other', 'sofa')
+  const listed = await here.say(context => list(context, { session: 'desk' }))
+  expect([listed.stdout.includes('one'), listed.stdout.includes('two'), listed.stdout.includes('other')]).toEqual([
+    true,
+    true,
+    false,
+  ])
+  const paused = await here.say(context => pause(context, undefined, { session: 'desk' }))
+  expect(paused).toMatchObject({ exit: EXIT.done, stdout: expect.stringContaining('paused: two, one') })
+  const stateOf = async (name: string) => {
+    const said = await here.say(context => status(context, name), { json: true })
+    return (JSON.parse(said.stdout) as { data: { status: string; reason: string } }).data
+  }
+  expect(await stateOf('one')).toMatchObject({ status: 'paused', reason: 'session desk is paused' })
+  expect(await stateOf('other')).toMatchObject({ status: 'active' })
+  expect((await here.say(context => status(context, undefined, { session: 'desk' }))).stdout).toMatch(/two.*paused/)
+
+  const resumed = await here.say(context => resume(context, undefined, { session: 'desk' }))
+  expect(resumed.exit).toBe(EXIT.waits)
+  expect([(await stateOf('one')).status, (await stateOf('two')).status]).toEqual(['active', 'active'])
+})
+
+it('says what is wrong: no such session, a plan and a session at once, nothing under way', async () => {
+  await start('one', 'desk')
+  await here.say(context => pause(context, 'one', {}))
+  const nothing = await here.say(context => pause(context, undefined, { session: 'desk' }))
+  expect(nothing).toMatchObject({ exit: EXIT.done, stdout: expect.stringContaining('is under way') })
+  const wrong = async (body: Parameters<Place['say']>[0]) => (await here.say(body)).exit
+  expect(await wrong(context => pause(context, undefined, { session: 'nobody' }))).toBe('not-found')
+  expect(await wrong(context => status(context, undefined, { session: 'nobody' }))).toBe('not-found')
+  expect(await wrong(context => resume(context, undefined, { session: 'nobody' }))).toBe('not-found')
+  expect(await wrong(context => resume(context, 'one', { session: 'desk' }))).toBe('usage')
+})

@@ -1,0 +1,256 @@
+// `planfold show PLAN [TASK]`: a plan with all its tasks, or one task with everything known about it.
+
+import type { Composed } from '../../../compose.ts'
+import type { Shown } from '../../../domain/gates/consent.ts'
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { allTasks } from '../../../domain/state/task-index.ts'
+import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
+
+import type { Waiting } from '../../../domain/views/summary.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { printMoney } from '../../../format/text/units.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import type { AttemptRow } from '../../../stores/store.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlanAndTask } from '../../order.ts'
+import { dateAndTime, elapsed } from '../../terminal/elapsed.ts'
+import { brief } from '../../terminal/one-line.ts'
+import { type Paint, planSymbol, planWords, symbol, tint } from '../../terminal/paint.ts'
+import { cut, table } from '../../terminal/table.ts'
+import { briefingLines } from '../../text/briefing-text.ts'
+import { asked, optionWords, showQuestion, verdictLines } from '../../text/inbox-text.ts'
+import { rollbackLine } from '../../text/rollback-result.ts'
+
+export interface ShowOptions {
+  /** Leave nothing out of what somebody is asked to agree to. */
+  readonly all?: boolean
+}
+
+export async function show(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  options: ShowOptions = {},
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
+      return EXIT.done
+    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
+    if (task === null) await showPlan(context, composed, plan)
+    else await showTask(context, composed, plan, task, options)
+    return EXIT.done
+  })
+}
+
+const NARROW = 100
+
+async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  const { paint, terminal } = context
+  answer(context, { summary, tasks: cards }, () => {
+    if (summary === null) return []
+    const columns = terminal?.columns() ?? null
+    // The title is worth more than the effect, which `show PLAN TASK` tells.
+    const isNarrow = columns !== null && columns < NARROW
+    const rows = cards.map(card => [
+      { text: card.name, tint: paint.bold },
+      { text: card.status, tint: tint(paint, card.status) },
+      card.action,
+      ...(isNarrow ? [] : [card.effect]),
+      card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (visit ${card.visits})` : String(card.attempt),
+      card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
+      brief(card.title ?? ''),
+    ])
+    const [head = '', ...lines] = table(
+      paint,
+      ['task', 'status', 'action', ...(isNarrow ? [] : ['effect']), 'attempts', 'took', 'title'],
+      rows,
+      columns,
+    )
+    return [
+      `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
+      ...[rollbackLine(summary, paint)].filter(line => line !== null),
+      ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
+      ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),
+      ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
+      '',
+      head,
+      ...lines.flatMap((line, at) => [line, ...reasonLines(cards[at]!, columns, paint)]),
+    ]
+  })
+}
+
+/** Why it stands where it stands, below its row. */
+function reasonLines({ reason }: Card, columns: number | null, paint: Paint): readonly string[] {
+  if (reason === null || reason === '') return []
+  const text = brief(reason)
+  return [paint.dim(`    ${columns === null ? text : cut(text, Math.max(8, columns - 5))}`)]
+}
+
+interface ShownTask {
+  readonly card: Card
+  readonly definition: TaskDefinition | null
+  readonly attempts: readonly AttemptRow[]
+  readonly preview: string | null
+  readonly briefing: Briefing | null
+  readonly removed: Removed | null
+  readonly asks: readonly string[]
+}
+
+async function showTask(
+  context: Context,
+  { engine }: Composed,
+  plan: PlanId,
+  task: TaskName,
+  options: ShowOptions,
+): Promise<void> {
+  const removed = await engine.ask({ type: 'removed', plan, task })
+  const card = removed?.card ?? (await engine.ask({ type: 'task', plan, task }))
+  const current = await engine.ask({ type: 'definition', plan })
+  const definition = removed?.definition ?? (current === null ? null : definitionOf(current.definition, task))
+  const attempts = (await engine.ask({ type: 'attempts', plan, task })).items
+  const preview = removed === null ? await engine.ask({ type: 'preview', plan, task }).catch(() => null) : null
+  const briefing = removed === null ? await engine.ask({ type: 'briefing', plan, task }) : null
+  const summary = await engine.ask({ type: 'summary', plan })
+  const waiting = summary?.waiting.find(each => each.task === task) ?? null
+  const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const data = {
+    task: card,
+    asks: waiting,
+    shown: await shownTo(engine, waiting),
+    definition,
+    attempts,
+    preview: preview?.text ?? null,
+    briefing,
+    removed: whenGone(removed),
+  }
+  answer(context, data, () =>
+    card === null
+      ? []
+      : taskLines(context, { card, definition, attempts, preview: data.preview, briefing, removed, asks }),
+  )
+}
+
+/** As it was written; a child of a group as it was expanded. */
+function definitionOf(definition: PlanDefinition, task: TaskName): TaskDefinition | null {
+  const written = definition.tasks.find(each => each.id === task)
+  return written ?? allTasks(definition).find(each => each.id === task) ?? null
+}
+
+function whenGone(removed: Removed | null): Omit<Removed, 'card' | 'definition'> | null {
+  if (removed === null) return null
+  const { card: _card, definition: _definition, ...gone } = removed
+  return gone
+}
+
+/** The stored bytes of what an approval agrees to; null when it is bound to none. */
+async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown | null> {
+  const bytes = waiting?.shown === undefined ? null : await engine.ask({ type: 'blob', sha256: waiting.shown })
+  return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
+}
+
+/** What has failed cannot be approved, and a choice must be named. */
+const VERBS: { readonly [asks: string]: string } = {
+  recovery: 'retry',
+  replan: 'retry',
+  decision: 'choose',
+  question: 'answer',
+}
+const REST: { readonly [asks: string]: string } = { decision: ' OPTION', question: ' NAME=VALUE' }
+
+/** What it asks, and what exactly an approval would agree to. */
+async function askedLines(
+  context: Context,
+  engine: Engine,
+  plan: string,
+  waiting: Waiting,
+  { all = false }: ShowOptions,
+): Promise<readonly string[]> {
+  const { paint } = context
+  const { consentLines } = await import('../../text/consent-text.ts')
+  const lines = await consentLines(context, engine, waiting, { all })
+  const verb = VERBS[waiting.asks.type] ?? 'approve'
+  const seen = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
+  const rest = REST[waiting.asks.type] ?? (verb === 'approve' ? seen : '')
+  return [
+    '',
+    paint.yellow(asked(waiting)),
+    ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
+    ...lines.map(line => `  ${line}`),
+    paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${rest}; see planfold inbox for other answers`),
+  ]
+}
+
+const optionsOf = (definition: TaskDefinition | null): readonly Option[] =>
+  definition?.action.type === 'gate' ? (definition.action.options ?? []) : []
+
+function budgetWords({ timeMs, cost, attempts }: Budget = {}): string | null {
+  const words = [
+    ...(timeMs === undefined ? [] : [elapsed(timeMs)]),
+    ...(cost === undefined ? [] : [printMoney(cost)]),
+    ...(attempts === undefined ? [] : [numberOf(attempts, 'attempt')]),
+  ]
+  return words.length === 0 ? null : `at most ${words.join(', ')}`
+}
+
+function taskLines(
+  context: Context,
+  { card, definition, attempts, preview, briefing, removed, asks }: ShownTask,
+): readonly string[] {
+  const { paint, terminal } = context
+  const gone =
+    removed === null
+      ? null
+      : `in revision ${removed.revision} by ${removed.by}: ${removed.rationale}; it was ${removed.was}`
+  const fields: readonly (readonly [string, string | null])[] = [
+    ['title', card.title],
+    ['removed', gone],
+    ['what', removed?.definition.description ?? null],
+    ['why', definition?.rationale ?? null],
+    ...optionsOf(definition).map(option => ['option', optionWords(option)] as const),
+    ['kind', card.kind],
+    ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
+    ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
+    ['estimate', definition?.estimateMs === undefined ? null : elapsed(definition.estimateMs)],
+    ['budget', budgetWords(definition?.budget)],
+    ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
+    ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
+    ['reason', card.reason],
+    ['hint', card.hint],
+    ['recovery', card.recovery ?? null],
+    ['claimed', card.claimedBy],
+    ['exit', card.exit === null ? null : String(card.exit)],
+    ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
+    ['id', card.id],
+  ]
+  const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
+  for (const [name, text] of fields)
+    if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
+  if (briefing !== null) lines.push(...briefingLines(briefing, paint))
+  if (attempts.length > 0) {
+    const rows = attempts.map(each => [
+      `${each.visit}.${each.attempt}`,
+      each.status,
+      dateAndTime(each.startedAt),
+      each.durationMs === null ? '' : elapsed(each.durationMs),
+      each.failureClass ?? (each.exit === null ? '' : `exit ${each.exit}`),
+    ])
+    lines.push('', ...table(paint, ['attempt', 'status', 'started', 'took', ''], rows, terminal?.columns() ?? null))
+  }
+  lines.push(...asks)
+  if (preview !== null && preview.trim() !== '' && asks.length === 0) {
+    lines.push(
+      '',
+      paint.dim('it would do:'),
+      ...escapeForTerminal(preview.trimEnd(), { keepLines: true })
+        .split('\n')
+        .map(line => `  ${line}`),
+    )
+  }
+  return lines
+}

@@ -1,0 +1,133 @@
+// `planfold status [PLAN]`: where a plan stands and what waits for whom; without a name, all that are open.
+
+import type { PlanStatus } from '../../../domain/status.ts'
+import type { Summary } from '../../../domain/views/summary.ts'
+import type { Engine, Halt } from '../../../engine/engine.ts'
+import { activePlan } from '../../../operations/session-plans.ts'
+import { shellWord } from '../../../safety/text/terminal.ts'
+import type { Holder } from '../../../stores/store.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, notFound } from '../../exit.ts'
+import { meantPlan, meantSession, openPlans } from '../../order.ts'
+import { ago, elapsed } from '../../terminal/elapsed.ts'
+import { brief } from '../../terminal/one-line.ts'
+import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
+import { setBackLines } from '../../text/edited-paths.ts'
+import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
+import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
+import { counted } from '../../text/run-summary.ts'
+import { scopeWaitLines } from '../../text/scope-wait-text.ts'
+import { shortageLines } from '../../text/shortage-text.ts'
+import { planTable } from './list.ts'
+
+type Held = Summary & { readonly holder: Holder | null }
+
+export interface StatusOptions {
+  readonly session?: string
+}
+
+export async function status(
+  context: Context,
+  asked: string | undefined,
+  { session }: StatusOptions = {},
+): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const word = session === undefined ? asked : await activeOf(engine, session, asked)
+    const open = word === undefined ? await openPlans(engine) : []
+    const halted = await engine.killSwitch.halted()
+    const halting = halted === null ? [] : [haltedLine(halted, context)]
+    if (word === undefined && open.length !== 1) {
+      const last = open.length === 0 ? await lastEnded(engine, context) : []
+      answer(context, { items: open, halted }, () => [
+        ...halting,
+        ...(open.length === 0 ? ['no plan is open; `planfold list` shows all', ...last] : planTable(context, open)),
+      ])
+      return EXIT.done
+    }
+    const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
+    const summary = await engine.ask({ type: 'summary', plan })
+    const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
+    const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
+    const held = summary === null ? [] : ((await engine.ask({ type: 'next', plan }))?.held ?? [])
+    const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
+    const told = summary === null ? null : { ...summary, held }
+    const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
+    answer(context, data, () =>
+      summary === null ? [] : [...halting, ...statusLines(context, summary, halted !== null), ...more],
+    )
+    return EXIT.done
+  })
+}
+
+/** The name of the session's active plan. */
+async function activeOf(engine: Engine, session: string, word: string | undefined): Promise<string> {
+  await meantSession(engine, session, word)
+  const active = await activePlan(engine, session)
+  if (active !== null) return active.name
+  throw notFound(
+    `no plan of session '${session}' is under way or waits to be started`,
+    `those that have ended: planfold list --session ${shellWord(session)}`,
+  )
+}
+
+/** Who may lift it knows how, or asks `planfold halt --help`. */
+function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
+  return `${paint.red('‖ everything is halted')} by ${brief(by)} ${ago(at, now())}: ${brief(reason)}; nothing begins until it is lifted`
+}
+
+/** Where no plan is open, how the latest ended. */
+async function lastEnded(engine: Engine, { now }: Context): Promise<readonly string[]> {
+  const { items } = await engine.ask({ type: 'plans', archived: false, limit: 50 })
+  const [last] = items.filter(({ endedAt }) => endedAt !== null).toSorted((a, b) => b.endedAt! - a.endedAt!)
+  return last === undefined
+    ? []
+    : [`the last was ${brief(last.name)}, ${last.status} ${ago(last.endedAt!, now())}: planfold show ${last.name}`]
+}
+
+function statusLines(context: Context, summary: Held, isHalted: boolean): readonly string[] {
+  const { paint } = context
+  const now = context.now()
+  const { holder } = summary
+  const lines = [
+    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${reasonOf(summary)}`,
+  ]
+  const underWay = rollbackLine(summary, paint)
+  if (underWay !== null) lines.push(underWay)
+  if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
+  if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
+  lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
+  lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
+  if (summary.running.length > 0)
+    lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
+  for (const failed of summary.failed.slice(0, 5))
+    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}`)
+  lines.push(...setBackLines(summary, paint))
+  lines.push(...shortageLines(summary, paint))
+  lines.push(...troubleLines(summary, now, paint))
+  lines.push(...waitingLines(summary, paint))
+  if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)
+  else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
+    lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
+  return lines
+}
+
+async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }: Context): Promise<string | null> {
+  const why = endedAt === null ? null : await stoppedRollback(engine, id)
+  return why === null ? null : `  ${paint.yellow('rollback')} stopped: ${brief(why)}; answer it: planfold inbox`
+}
+
+/** Only what is quickly known: the commit, and what was judged. */
+async function movedLine(engine: Engine, { id, name, status, startedAt }: Held): Promise<string | null> {
+  if (startedAt === null || status === 'completed' || status === 'cancelled') return null
+  const drift = await engine.ask({ type: 'drift', plan: id, files: false })
+  if (drift?.commit?.by === 'somebody') return `  moved    the repository has moved since; see: planfold drift ${name}`
+  return (drift?.unmet.length ?? 0) > 0
+    ? `  unmet    something expected did not hold; see: planfold drift ${name}`
+    : null
+}
+
+const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
+const reasonOf = ({ reason }: Held): string => (reason === null || reason === '' ? '' : ` (${brief(reason)})`)
+const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>
+  startedAt === null ? '' : `, ${endedAt === null ? 'going for' : 'took'} ${elapsed((endedAt ?? now) - startedAt)}`

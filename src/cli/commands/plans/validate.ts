@@ -1,0 +1,212 @@
+// `planfold validate FILE...`: every fault at its place; for a good plan, what each task may do after a crash, and how each
+// criterion is judged. Writes nothing.
+
+import { recordedKeys } from '../../../domain/analysis/rule-scope.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { effectOf } from '../../../domain/plan-rules/effect.ts'
+import { expandTasks } from '../../../domain/plan-rules/expand.ts'
+import { type CriterionKind, criterionKind } from '../../../format/dialects/playbook/criteria.ts'
+import { oneLine } from '../../../format/pictures/scene.ts'
+import { DIAGNOSTICS_MAX } from '../../../format/text/diagnostic.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, print } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { Complaint, EXIT, type FileDiagnostic } from '../../exit.ts'
+import { type PlanFile, readPlanFile } from '../../plan-file.ts'
+import type { Paint } from '../../terminal/paint.ts'
+import { type Cell, table } from '../../terminal/table.ts'
+import { printDiagnostics } from '../../text/diagnostics.ts'
+
+// Every criterion of a plan, and which of the three ways it is judged: by an expression, by a command, or by a critic or a
+// person who must give a verdict. Nothing is ever taken for true because nobody could judge it.
+
+interface ShownCriterion {
+  /** Null for the plan's own definition of done. */
+  readonly task: string | null
+  readonly key: 'done' | 'accept' | 'preconditions' | 'postconditions' | 'gate' | 'failure_modes'
+  readonly judgedBy: CriterionKind
+  /** The expression, the command, or the sentence. */
+  readonly text: string
+  /** How somebody put it in words, when something else was made of it. */
+  readonly words: string | null
+}
+
+const SHOWN_MAX = 60
+const TEXT_MAX = 160
+
+function criteriaOf(definition: PlanDefinition): readonly ShownCriterion[] {
+  return [...(definition.done ?? []).map(one => shown(null, 'done', one)), ...expandTasks(definition).flatMap(ofTask)]
+}
+
+function ofTask(task: TaskDefinition): readonly ShownCriterion[] {
+  return [
+    ...(task.preconditions ?? []).map(one => shown(task.id, 'preconditions', one)),
+    ...(task.action.type === 'gate' ? (task.action.checks ?? []) : []).map(one => shown(task.id, 'gate', one)),
+    ...(task.accept ?? []).map(one => shown(task.id, 'accept', one)),
+    ...(task.postconditions ?? []).map(one => shown(task.id, 'postconditions', one)),
+    ...(task.failureModes ?? []).map(({ detect }) => shown(task.id, 'failure_modes', detect)),
+  ]
+}
+
+function shown(task: string | null, key: ShownCriterion['key'], criterion: Criterion): ShownCriterion {
+  const about = { task, key, judgedBy: criterionKind(criterion) }
+  switch (criterion.type) {
+    case 'prose':
+      return { ...about, text: criterion.text, words: null }
+    case 'expect':
+      return { ...about, text: criterion.expression, words: criterion.text ?? null }
+    case 'check': {
+      const { command } = criterion
+      return {
+        ...about,
+        text: 'argv' in command ? command.argv.join(' ') : command.script,
+        words: criterion.text ?? null,
+      }
+    }
+    default:
+      return criterion satisfies never
+  }
+}
+
+const WORDS: Readonly<Record<CriterionKind, string>> = {
+  expression: 'expression',
+  command: 'command',
+  verdict: 'needs a verdict',
+}
+
+function criterionRows(criteria: readonly ShownCriterion[], paint: Paint): readonly (readonly Cell[])[] {
+  const rows = criteria
+    .slice(0, SHOWN_MAX)
+    .map(({ task, key, judgedBy, text, words }) => [
+      task ?? 'the plan',
+      key,
+      { text: WORDS[judgedBy], tint: judgedBy === 'verdict' ? paint.yellow : paint.green },
+      oneLine(words === null ? text : `${text} (${words})`, TEXT_MAX),
+    ])
+  const left = criteria.length - rows.length
+  return left > 0 ? [...rows, [`… ${left} more`, '', '', '']] : rows
+}
+
+export async function validate(context: Context, files: readonly string[]): Promise<number> {
+  const wrong: FileDiagnostic[] = []
+  const good: PlanFile[] = []
+  let cut = false
+  for (const file of files) {
+    try {
+      const read = await readPlanFile(context, file)
+      await askRepository(context, read)
+      good.push(read)
+    } catch (error) {
+      if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
+      wrong.push(...error.diagnostics)
+      if (error.diagnostics.length >= DIAGNOSTICS_MAX) cut = true
+    }
+  }
+  if (wrong.length > 0) {
+    // Of one file no more are told.
+    const atLeast = cut ? 'at least ' : ''
+    const faults = `${atLeast}${wrong.length} ${wrong.length === 1 ? 'error' : 'errors'}`
+    throw new Complaint(
+      EXIT.usage,
+      'invalid-plan',
+      files.length === 1 ? `${files[0]} has ${faults}` : `${faults} in ${files.length} files`,
+      wrong[0]?.hint,
+      wrong,
+    )
+  }
+  const data = good.map(({ path, definition, warnings, told }) => ({
+    file: path,
+    ok: true,
+    name: definition.name,
+    dialect: told.dialect,
+    /** Why it can be looked at but not run; empty for a plan. */
+    sketch: told.sketch,
+    tasks: tasksOf(definition),
+    criteria: criteriaOf(definition),
+    warnings: warnings.map(({ source: _, ...warning }) => warning),
+  }))
+  answer(context, { files: data }, () => [])
+  if (!context.settings.json && !context.settings.quiet)
+    for (const each of good) print(context, described(context, each))
+  return EXIT.done
+}
+
+/** Of a plan that uses git, whether the repository here is fit for it. */
+async function askRepository(context: Context, file: PlanFile): Promise<void> {
+  const { usesGit } = await import('../../../operations/check-git-base.ts')
+  if (!usesGit(file.definition)) return
+  const { withScratchState } = await import('./run.ts')
+  const { refuseRepository } = await import('./run.ts')
+  await withScratchState(context, composed => refuseRepository(composed, file))
+}
+
+function tasksOf(definition: PlanDefinition) {
+  return expandTasks(definition).map(task => ({
+    name: task.id,
+    action: task.action.type,
+    effect: effectOf(definition, task),
+    needs: task.needs ?? [],
+  }))
+}
+
+const TASKS_SHOWN_MAX = 100
+
+function described(context: Context, { path, definition, warnings, told }: PlanFile): readonly string[] {
+  const { paint, terminal } = context
+  const columns = terminal?.columns() ?? null
+  const tasks = tasksOf(definition)
+  const rows = tasks
+    .slice(0, TASKS_SHOWN_MAX)
+    .map(task => [
+      task.name,
+      task.action,
+      { text: task.effect, tint: task.effect === 'unsafe' ? paint.yellow : paint.green },
+      task.needs.join(', '),
+    ])
+  const unsafe = tasks.filter(task => task.effect === 'unsafe').length
+  const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
+  const criteria = criteriaOf(definition)
+  const recorded = recordedKeys(definition)
+  return [
+    ...printDiagnostics(paint, warnings),
+    `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${numberOf(tasks.length, 'task')}${definition.done?.length ? ' and a definition of done' : ''}${readAs}`,
+    ...table(paint, ['task', 'action', 'effect', 'needs'], rows, columns).map(line => `  ${line}`),
+    ...(tasks.length > TASKS_SHOWN_MAX ? [paint.dim(`  … and ${tasks.length - TASKS_SHOWN_MAX} more`)] : []),
+    ...(criteria.length === 0
+      ? []
+      : [
+          '',
+          ...table(
+            paint,
+            ['criterion of', 'key', 'judged by', 'which says'],
+            criterionRows(criteria, paint),
+            columns,
+          ).map(line => `  ${line}`),
+        ]),
+    ...(unsafe === 0
+      ? []
+      : [
+          '',
+          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if a crash hits one in the middle it is not run again by itself, but parked until a person decides.`,
+          paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, lets it be run again.'),
+        ]),
+    ...(recorded.length === 0
+      ? []
+      : [
+          '',
+          paint.dim(
+            `${recorded.map(key => `\`${key}\``).join(' and ')} ${recorded.length === 1 ? 'is' : 'are'} recorded, not yet enforced: nothing stops a task that goes beyond.`,
+          ),
+        ]),
+    ...(told.sketch.length === 0
+      ? []
+      : [
+          '',
+          `${paint.yellow('This is a sketch')}: it can be looked at (validate, analyze, graph), but not run.`,
+          ...told.sketch.slice(0, SKETCH_SHOWN_MAX).map(why => paint.dim(`  ${escapeForTerminal(why)}`)),
+        ]),
+  ]
+}
+
+const SKETCH_SHOWN_MAX = 5

@@ -1,0 +1,48 @@
+// What stands in the environment and cannot be followed is told once, in one line, by whoever drives plans; it stops nobody.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Context } from '../../context.ts'
+import { newPlace } from '../../place.fixture.ts'
+import { serveStore } from '../service/serve.ts'
+import { resume } from './resume.ts'
+import { run } from './run.ts'
+
+/** A line of its own, or in the log of the service, where every line is JSON. */
+const WARNING = /^(?:warning: |\{.*"msg":")OTEL_EXPORTER_OTLP_ENDPOINT is no http address[^\n]*$/gm
+const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }
+
+let place: Awaited<ReturnType<typeof newPlace>>
+beforeAll(async () => {
+  place = await newPlace()
+  await place.write('p.yaml', 'planfold: 1\nname: p\ntasks:\n  - {id: a, decide: "true"}\n  - {id: b, needs: [a]}\n')
+})
+afterAll(() => place.remove())
+
+/** Told to stop as soon as it listens for that. */
+const stopping = (context: Context): Context => ({
+  ...context,
+  onSignal: listener => {
+    setImmediate(() => listener('SIGTERM'))
+    return () => {}
+  },
+})
+const SERVE = { port: 0, host: '127.0.0.1', auth: true, logLevel: 'warn', drive: false, maxPlans: 1 } as const
+
+test.each([
+  ['run', (context: Context) => run(context, 'p.yaml', { start: true })],
+  ['resume', (context: Context) => resume(context, 'p', {})],
+  ['serve', (context: Context) => serveStore(stopping(context), SERVE)],
+])('a collector of traces that is no address: %s says so, and goes on', async (_, body) => {
+  const fine = await place.say(body)
+  expect(fine.stderr).not.toContain('warning')
+  const said = await place.say(body, { environment })
+  expect(said.exit).toBe(fine.exit)
+  expect(said.stderr.match(WARNING)).toHaveLength(1)
+})
+
+test('with --json, run and resume say nothing of it, as the guide says', async () => {
+  for (const body of [(one: Context) => run(one, 'p.yaml', { start: true }), (one: Context) => resume(one, 'p', {})]) {
+    const { stdout, stderr } = await place.say(body, { environment, json: true })
+    expect(stdout + stderr).not.toMatch(/warning|OTEL_/)
+  }
+})

@@ -1,0 +1,134 @@
+// `planfold digest [PLAN…]`: progress and blockers since a time, of some plans or of all that are open or have moved. Nothing is
+// written.
+
+import type { Composed } from '../../../compose.ts'
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import type { Digest } from '../../../domain/views/digest.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import type { Page, PlanRow } from '../../../stores/store.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { ago, dateAndTime } from '../../terminal/elapsed.ts'
+import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
+import { askedWords, forWhom } from '../../text/inbox-text.ts'
+import { momentOf, type Since } from '../plans/log.ts'
+
+export interface DigestOptions {
+  readonly since: Since
+}
+
+const PAGE = 200
+const SHOWN_MAX = 8
+
+export async function digest(context: Context, words: readonly string[], options: DigestOptions): Promise<number> {
+  return await withState(context, { create: false, reading: true }, async composed => {
+    const until = context.now()
+    const since = momentOf(options.since, until)
+    const plans =
+      words.length === 0
+        ? await moving(composed, since)
+        : await Promise.all(words.map(async word => await meantPlan(composed.engine, word)))
+    const items: Digest[] = []
+    const unreadable: { plan: PlanId; name: string; why: string }[] = []
+    for (const { plan, name } of plans) {
+      try {
+        const told = await composed.engine.ask({ type: 'digest', plan, since })
+        if (told !== null) items.push(told)
+      } catch (error) {
+        // One damaged plan must not hide how the others stand; whoever named it is told as ever.
+        if (!(error instanceof Error) || error.name !== 'StoreDamaged' || words.length > 0) throw error
+        unreadable.push({ plan, name, why: error.message })
+      }
+    }
+    answer(context, { since, until, items, unreadable }, () => [
+      `since ${dateAndTime(since)}`,
+      ...(items.length + unreadable.length === 0 ? ['nothing has happened, and no plan is open'] : []),
+      ...items.flatMap(item => ['', ...digestLines(context, item)]),
+      ...unreadable.map(
+        ({ name, why }) => `${context.paint.red('✖')} ${escapeForTerminal(name)}: ${escapeForTerminal(why)}`,
+      ),
+    ])
+    return EXIT.done
+  })
+}
+
+/** Open, or changed since then. */
+async function moving(
+  { engine }: Composed,
+  since: number,
+): Promise<readonly { readonly plan: PlanId; readonly name: string }[]> {
+  const found: PlanRow[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Page<PlanRow> = await engine.ask({
+      type: 'plans',
+      archived: false,
+      limit: PAGE,
+      ...(cursor === '' ? {} : { cursor }),
+    })
+    found.push(...page.items.filter(row => row.updatedAt >= since || isOpen(row)))
+    cursor = page.next
+  }
+  return found.sort((a, b) => b.updatedAt - a.updatedAt).map(({ id, name }) => ({ plan: id, name }))
+}
+
+const isOpen = ({ status }: PlanRow): boolean => status === 'active' || status === 'blocked' || status === 'paused'
+
+function digestLines(context: Context, told: Digest): readonly string[] {
+  const { paint } = context
+  const now = context.now()
+  const { progress } = told
+  const why = told.reason === null || told.reason === '' ? '' : paint.dim(` (${escapeForTerminal(told.reason)})`)
+  const line = (word: string, text: string): string => `  ${word.padEnd(10)} ${text}`
+  const red = (word: string, text: string): string => `  ${paint.red(word.padEnd(10))} ${text}`
+  const list = (word: string, tasks: readonly { readonly task: TaskName }[]): readonly string[] =>
+    tasks.length === 0 ? [] : [line(word, few(tasks.map(({ task }) => task)))]
+  return [
+    `${planSymbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(planWords(told.status))} ${progress.done}/${progress.total}${why}`,
+    ...(told.title === null ? [] : [`  ${escapeForTerminal(told.title)}`]),
+    ...list('completed', told.completed),
+    ...told.failed.map(({ task, message, handled }) =>
+      red('failed', `${task}: ${escapeForTerminal(message)}${handled ? paint.dim(' (handled)') : ''}`),
+    ),
+    ...list('skipped', told.skipped),
+    ...told.setbacks.map(({ task, times, last }) =>
+      line('again', `${task} failed or was lost ${times}×: ${escapeForTerminal(last)}`),
+    ),
+    ...told.decided.map(({ task, verdict, by, rationale }) =>
+      line(
+        'decided',
+        `${task} ${verdict} by ${escapeForTerminal(by)}${rationale === '' ? '' : `: ${escapeForTerminal(rationale)}`}`,
+      ),
+    ),
+    ...told.answered.map(({ text, by }) => line('answered', `${escapeForTerminal(text)}: by ${escapeForTerminal(by)}`)),
+    ...told.escalated.map(({ task, why, to }) =>
+      red('escalated', `${task}: ${escapeForTerminal(to ?? 'somebody')} was called (${why})`),
+    ),
+    ...told.untold.map(({ to, kind, failure }) =>
+      red('untold', `${escapeForTerminal(to)}: ${kind}: ${escapeForTerminal(failure)}`),
+    ),
+    ...told.revised.map(({ revision, by, rationale }) =>
+      line('revised', `to ${revision} by ${escapeForTerminal(by)}: ${escapeForTerminal(rationale)}`),
+    ),
+    ...told.rolledBack.map(({ how, by }) => line('rollback', `${how}, by ${escapeForTerminal(by)}`)),
+    ...told.running.map(({ task, since, by }) =>
+      line(
+        'running',
+        `${task}${by === null ? '' : ` by ${escapeForTerminal(by)}`}${since === null ? '' : `, ${ago(since, now)}`}`,
+      ),
+    ),
+    ...told.waiting.map(item => {
+      const whose = forWhom(item)
+      const who = whose.length === 0 ? '' : ` ${whose.join(', ')}`
+      return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
+    }),
+    ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(because))),
+    ...told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(because))),
+  ]
+}
+
+const few = (names: readonly string[]): string =>
+  names.length <= SHOWN_MAX
+    ? names.join(', ')
+    : `${names.slice(0, SHOWN_MAX).join(', ')} and ${names.length - SHOWN_MAX} more`

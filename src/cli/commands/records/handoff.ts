@@ -1,0 +1,129 @@
+// `planfold handoff PLAN`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
+// are not ours are never written over unasked.
+
+import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { type ArtifactFile, artifactFiles } from '../../../domain/views/handoff.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { plainText } from '../../../safety/text/markdown.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { Complaint, EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+
+export interface HandoffOptions {
+  readonly out?: string
+  /** The same, as it was called before. */
+  readonly write?: string
+  readonly force?: boolean
+}
+
+export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
+  return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
+    const { plan } = await meantPlan(engine, word, { looking: true })
+    const out = options.out ?? options.write
+    const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
+    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const documents = [
+      ['README.md', told.readme],
+      ['POSTMORTEM.md', told.postmortem],
+    ] as const
+    const written: string[] = []
+    if (out !== undefined) {
+      const folder = resolve(context.cwd, out)
+      await demandOutside(folder, stateDir)
+      for (const [file, text] of documents) if (options.force !== true) await demandOurs(join(folder, file), text)
+      await mkdir(folder, { recursive: true })
+      for (const [file, text] of documents) {
+        await replace(join(folder, file), text)
+        written.push(join(folder, file))
+      }
+      written.push(...(await writeArtifacts(engine, folder, artifactFiles(told))))
+    }
+    answer(context, { ...told, written }, () =>
+      written.length > 0
+        ? written.map(file => `written: ${escapeForTerminal(file)}`)
+        : documents.flatMap(([, text]) => printed(text)),
+    )
+    return EXIT.done
+  })
+}
+
+/** As it reads, without what only Markdown needs: the line that marks our files, and signs written out. */
+const printed = (text: string): readonly string[] =>
+  plainText(text)
+    .split('\n')
+    .slice(2)
+    .map(line => escapeForTerminal(line))
+
+/** What git or we keep is nobody's to write into by hand; links are followed to where the files would be. */
+async function demandOutside(folder: string, stateDir: string): Promise<void> {
+  const [real, state] = await Promise.all([whereItIs(folder), whereItIs(stateDir)])
+  const inGit = real.split(sep).some(part => part.toLowerCase() === '.git')
+  if (!inGit && real !== state && !real.startsWith(state + sep)) return
+  throw new Complaint(
+    EXIT.refused,
+    'not-allowed',
+    `'${folder}' belongs to ${inGit ? 'git' : 'the state of Planfold'}; nothing is written there`,
+    'choose a folder of its own: --out handoff',
+  )
+}
+
+/** The real path, also of what is not there yet. */
+async function whereItIs(path: string): Promise<string> {
+  const there = await realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && dirname(path) !== path) return null
+    throw error
+  })
+  return there ?? join(await whereItIs(dirname(path)), basename(path))
+}
+
+/** Named by their content, so what stands there under that name with those bytes is it; anything else is written anew. */
+async function writeArtifacts(
+  engine: Engine,
+  folder: string,
+  files: readonly ArtifactFile[],
+): Promise<readonly string[]> {
+  if (files.length > 0) await mkdir(join(folder, 'artifacts'), { recursive: true })
+  const written: string[] = []
+  for (const { sha256, path } of files) {
+    const bytes = await engine.ask({ type: 'blob', sha256 })
+    // Collected since: the document still names it by its hash.
+    if (bytes === null) continue
+    await replace(join(folder, path), bytes)
+    written.push(join(folder, path))
+  }
+  return written
+}
+
+/** What an earlier handoff wrote begins with the same line. */
+async function demandOurs(path: string, text: string): Promise<void> {
+  const mark = text.slice(0, text.indexOf('\n'))
+  const there = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (there === null || there.startsWith(mark)) return
+  throw new Complaint(
+    EXIT.refused,
+    'exists',
+    `'${path}' was not written by a handoff`,
+    'choose a folder of its own, or write over it with --force',
+  )
+}
+
+/** Whole or not at all; a link that stands there is replaced, not followed. */
+async function replace(path: string, text: string | Uint8Array): Promise<void> {
+  const beside = `${path}.planfold-new`
+  try {
+    await writeFile(beside, text, { flag: 'wx' })
+    const file = await open(beside, 'r+')
+    await file.sync()
+    await file.close()
+    await rename(beside, path)
+  } catch (error) {
+    await rm(beside, { force: true })
+    throw error
+  }
+}

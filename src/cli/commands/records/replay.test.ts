@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newPlace, type Place } from '../../place.fixture.ts'
+import { width } from '../../terminal/table.ts'
+import { type RunOptions, run } from '../plans/run.ts'
+import { compare } from '../undo/compare.ts'
+import { replay } from './replay.ts'
+
+let here: Place
+beforeEach(async () => {
+  here = await newPlace()
+})
+afterEach(() => here.remove())
+
+const document = (name: string, say: string, more = ''): string => `planfold: 1
+name: ${name}
+tasks:
+  - { id: say, run: ["sh", "-c", "echo ${say}; echo ran >> ran.txt"], effect: pure, outputs: { word: { stdout: text } } }
+  - { id: write, needs: [say], edit: [{ file: ${name}.txt, create: "${say}" }] }
+${more}`
+
+async function made(name: string, say: string, more = ''): Promise<void> {
+  await here.write(`${name}.yaml`, document(name, say, more))
+  const said = await here.say(context => run(context, `${name}.yaml`, { start: true } as RunOptions))
+  expect(said.exit, said.stderr).toBe(0)
+}
+
+const dataOf = (stdout: string) => (JSON.parse(stdout) as { data: Record<string, unknown> }).data
+
+describe('planfold replay', () => {
+  it('says that it is the same again, what was re-enacted, and carries nothing out', async () => {
+    await made('one', 'hello')
+    const said = await here.say(context => replay(context, 'one'))
+    expect(said).toMatchObject({ exit: 0, stderr: '' })
+    expect(said.stdout).toMatch(/^✔ the same again: \d+ entries of one chained and decided as they were, in \d+ ms\n/)
+    expect(said.stdout).toMatch(
+      / {2}re-enacted \d+ turns of 1 owner: 2 attempts and 1 preparation answered from the record/,
+    )
+    expect(said.stdout).toMatch(/ {2}only decided again: 2 entries from 1 on, commands of people and agents\n/)
+    expect(await here.read('ran.txt')).toBe('ran\n')
+    const json = await here.say(context => replay(context, 'one'), { json: true })
+    expect(dataOf(json.stdout)).toMatchObject({ name: 'one', ok: true, fault: null, durationMs: expect.any(Number) })
+  })
+
+  it('does not know a plan that is not there', async () => {
+    await made('one', 'hello')
+    expect(await here.say(context => replay(context, 'two'))).toMatchObject({ exit: 'not-found' })
+  })
+})
+
+describe('planfold compare', () => {
+  it('shows two runs in a hundred columns, with what differs', async () => {
+    await made('one', 'hello')
+    await made('two', 'moin', `  - { id: ${'long-'.repeat(12)}x, run: ["true"], effect: pure }\n`)
+    const said = await here.say(context => compare(context, 'one', 'two', {}))
+    expect(said).toMatchObject({ exit: 0, stderr: '' })
+    const lines = said.stdout.trimEnd().split('\n')
+    expect(lines.filter(line => width(line) > 100)).toEqual([])
+    expect(said.stdout).toMatch(/the definitions differ:/)
+    expect(said.stdout).toMatch(/^say +completed +1 +\S+ +completed +1 +\S+ +outputs word$/m)
+    expect(said.stdout).toMatch(/^write .*outputs files$/m)
+    expect(said.stdout).toMatch(/only in b$/m)
+    expect(said.stdout).toContain('3 of 3 tasks differ')
+    expect(said.stdout).toMatch(/^one\.txt +[0-9a-f]{12} +untouched$/m)
+    const json = dataOf((await here.say(context => compare(context, 'one', 'two', {}), { json: true })).stdout)
+    expect(json).toMatchObject({ a: { name: 'one' }, b: { name: 'two' }, definition: { same: false } })
+  })
+
+  it('of a plan with itself finds nothing', async () => {
+    await made('one', 'hello')
+    const said = await here.say(context => compare(context, 'one', 'one', { all: true }))
+    expect(said.stdout).toContain('the definitions are the same\n')
+    expect(said.stdout).toContain('all 2 tasks went the same way\n')
+    expect(await here.say(context => compare(context, 'one', 'nobody', {}))).toMatchObject({ exit: 'not-found' })
+  })
+})

@@ -1,0 +1,85 @@
+// `planfold replay PLAN`: is the journal what happened? Proves the chain, decides every entry again, drives the loop through its
+// own past with nothing but the record in its hands. Writes nothing, runs nothing.
+
+import type { Json } from '../../../domain/json.ts'
+import type { Replay, ReplayFault } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { cut } from '../../terminal/table.ts'
+
+const VALUE_MAX = 400
+
+export async function replay(context: Context, word: string): Promise<number> {
+  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
+    const { plan } = await meantPlan(engine, word, { looking: true })
+    const began = performance.now()
+    const told = await engine.ask({ type: 'replay', plan })
+    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const durationMs = Math.round(performance.now() - began)
+    answer(context, { ...told, durationMs }, () => lines(context, told, durationMs))
+    return told.ok ? EXIT.done : EXIT.failed
+  })
+}
+
+function lines(context: Context, told: Replay, durationMs: number): readonly string[] {
+  const { paint } = context
+  const { fault, reenacted, redecidedOnly } = told
+  const name = escapeForTerminal(told.name)
+  const head =
+    fault === null
+      ? `${paint.green('✔ the same again')}: ${count(told.entries, 'entry', 'entries')} of ${name} chained and decided as they were, in ${durationMs} ms`
+      : `${paint.red(`✖ ${HEADS[fault.type]}`)} at entry ${fault.version} of ${name}${fault.position === null ? '' : ` (position ${fault.position})`}`
+  return [
+    head,
+    ...(fault === null ? [] : faultLines(context, fault, told)),
+    ...(reenacted.entries === 0
+      ? []
+      : [
+          `  re-enacted ${count(reenacted.entries, 'turn', 'turns')} of ${count(reenacted.owners, 'owner', 'owners')}: ${count(reenacted.attempts, 'attempt', 'attempts')} and ${count(reenacted.preparations, 'preparation', 'preparations')} answered from the record, none carried out`,
+        ]),
+    ...redecidedOnly.map(({ why, entries, first }) =>
+      paint.dim(
+        `  only decided again: ${count(entries, 'entry', 'entries')} from ${first} on, ${escapeForTerminal(why)}`,
+      ),
+    ),
+    paint.dim(`  trace ${told.trace}`),
+  ]
+}
+
+const HEADS: Readonly<Record<ReplayFault['type'], string>> = {
+  chain: 'the journal was altered',
+  unknown: 'the journal is newer than this program',
+  diverged: 'it comes out differently',
+}
+
+function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay): readonly string[] {
+  const line = (word: string, text: string) => `  ${paint.dim(word.padEnd(8))} ${escapeForTerminal(text)}`
+  return [
+    line('what', fault.type === 'chain' ? `${fault.kind}: ${fault.message}` : fault.message),
+    ...(fault.type === 'diverged'
+      ? [
+          line('by', fault.by === 'loop' ? 'the loop, driven again' : 'the rules, asked again'),
+          line('path', fault.path),
+          line('expected', shown(fault.expected)),
+          line('actual', shown(fault.actual)),
+        ]
+      : []),
+    line('before', `${count(entries, 'entry', 'entries')} sound`),
+    `  ${paint.cyan('hint')}: ${HINTS[fault.type]}`,
+  ]
+}
+
+const HINTS: Readonly<Record<ReplayFault['type'], string>> = {
+  chain: 'keep this state folder as it is, and compare it with a copy; `planfold check` looks at all plans',
+  unknown: 'use the planfold that wrote it; nothing was judged from here on',
+  diverged:
+    'the journal was altered by somebody who could make hashes, or the rules have changed: keep it and report it',
+}
+
+const shown = (value: Json | undefined): string =>
+  value === undefined ? 'nothing' : cut(JSON.stringify(value), VALUE_MAX)
+
+const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`

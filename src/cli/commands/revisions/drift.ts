@@ -1,0 +1,79 @@
+// `planfold drift [PLAN]`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
+
+import type { AnswerOf } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { ago } from '../../terminal/elapsed.ts'
+
+type Drift = NonNullable<AnswerOf<'drift'>>
+
+export interface DriftOptions {
+  /** Also what the plan's own tasks wrote. */
+  readonly all?: boolean
+}
+
+const FILES_SHOWN_MAX = 40
+
+export async function drift(context: Context, word: string | undefined, options: DriftOptions): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const found = await engine.ask({ type: 'drift', plan })
+    if (found === null) throw new Error(`the plan ${plan} has gone`)
+    answer(context, { plan, name, drifted: hasDrifted(found), ...found }, () => lines(context, name, found, options))
+    return EXIT.done
+  })
+}
+
+/** Something moved that was not the plan's own doing, or did not hold. */
+export const hasDrifted = ({ commit, files, unmet, outputs }: Drift): boolean =>
+  commit?.by === 'somebody' || files.some(({ by }) => by === 'somebody') || unmet.length + outputs.length > 0
+
+function lines({ paint, now }: Context, name: string, found: Drift, options: DriftOptions): readonly string[] {
+  const { revision, since, commit, files, basis, lacks, unmet, outputs } = found
+  const strange = files.filter(({ by }) => by === 'somebody')
+  const shown = options.all === true ? files : strange
+  const own = files.length - strange.length
+  return [
+    `${paint.bold(name)} revision ${revision}, stamped ${ago(since.at, now())}${hasDrifted(found) ? '' : ': nothing has moved but by its own tasks'}`,
+    ...(commit === null
+      ? []
+      : [
+          `  commit   ${where(commit.from)} → ${where(commit.to)}, by ${commit.by === 'plan' ? 'the plan' : 'somebody'}`,
+        ]),
+    ...shown
+      .slice(0, FILES_SHOWN_MAX)
+      .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${handOf(by, tasks)}`),
+    ...(shown.length > FILES_SHOWN_MAX ? [`  … and ${shown.length - FILES_SHOWN_MAX} more`] : []),
+    ...(own > 0 && options.all !== true ? [paint.dim(`  ${own} more by its own tasks; --all names them`)] : []),
+    ...(basis === 'whole' && lacks === null
+      ? []
+      : [paint.dim(`  ${basisWords(basis)}: ${escapeForTerminal(lacks ?? '')}`)]),
+    ...unmet.map(
+      ({ task, stage, criterion, evidence }) =>
+        `  ${paint.red('unmet')}    ${task}: ${stage} '${escapeForTerminal(criterion)}'${evidence === null ? '' : ` (${escapeForTerminal(evidence)})`}`,
+    ),
+    ...outputs.map(
+      ({ task, output, file, what }) =>
+        `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} makes it again`,
+    ),
+    ...(hasDrifted(found) ? ['', `change the plan with: planfold propose ${name} FILE -m 'why'`] : []),
+  ]
+}
+
+const where = ({ head, branch }: { readonly head: string | null; readonly branch: string | null }): string =>
+  `${head?.slice(0, 10) ?? 'no commits yet'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
+
+function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
+  if (by === 'plan') return `, by ${tasks.join(', ')}`
+  return tasks.length === 0 ? ', by somebody' : `, by somebody, after ${tasks.join(', ')}`
+}
+
+const basisWords = (basis: Drift['basis']): string =>
+  basis === 'whole'
+    ? 'all files were compared'
+    : basis === 'written'
+      ? 'only what the plan wrote was compared'
+      : 'files were not compared'

@@ -1,0 +1,207 @@
+// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
+// is told; with --dry-run nothing else happens.
+
+import { fatesOf, type MergeMode } from '../../../domain/revisions/merge.ts'
+import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
+import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { explainDiff } from '../../../format/plan/diff-text.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, notFound, usage } from '../../exit.ts'
+import { type MeantPlan, meantPlan, meantTask, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { ago } from '../../terminal/elapsed.ts'
+import { printDiagnostics } from '../../text/diagnostics.ts'
+import { currentOf, prepare, readRevision, standingsOf, told } from './revise.ts'
+
+// `planfold proposals [PLAN] [ID]`: the revisions that were proposed, what became of each, and what one of them would change.
+
+export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const plan = await meantPlan(engine, word, { looking: true })
+    if (id !== undefined) return await showProposal(context, engine, plan, id)
+    const cards = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
+    const items = cards.map(({ definition: _, source: __, ...card }) => card)
+    answer(context, { plan: plan.plan, name: plan.name, items }, () =>
+      cards.length === 0
+        ? `nobody has proposed a revision of ${plan.name}`
+        : cards.map(
+            card =>
+              `${card.id}  ${ago(card.since, context.now())}, by ${escapeForTerminal(card.by)}, for revision ${card.on}: ${escapeForTerminal(card.rationale)}\n  ${statusOf(context, card)}`,
+          ),
+    )
+    return EXIT.done
+  })
+}
+
+async function showProposal(context: Context, engine: Engine, plan: MeantPlan, id: string): Promise<number> {
+  const card = await meantProposal(engine, plan, id)
+  const base = await engine.ask({ type: 'definition', plan: plan.plan, revision: card.on })
+  if (base === null) throw new Error(`revision ${card.on} of ${plan.plan} has gone`)
+  const diff = semanticDiff(base.definition, card.definition)
+  const summary = await engine.ask({ type: 'summary', plan: plan.plan })
+  const standings = await standingsOf(engine, plan.plan, summary ?? { waiting: [], holder: null })
+  const fates = card.fate.status === 'waiting' ? fatesOf(base.definition, card.definition, standings) : []
+  const { definition: _, source: __, ...told } = card
+  answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
+    `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
+    `  why      ${escapeForTerminal(card.rationale)}`,
+    ...(card.cause === undefined ? [] : [`  because  ${escapeForTerminal(card.cause)}`]),
+    `  hash     ${card.hash}`,
+    `  ${statusOf(context, card)}`,
+    '',
+    escapeForTerminal(summarise(diff)),
+    '',
+    ...escapeForTerminal(explainDiff(diff), { keepLines: true }).split('\n'),
+    ...fates.filter(({ fate }) => fate !== 'kept').map(({ task, why }) => `  ${task} ${escapeForTerminal(why)}`),
+    ...(card.fate.status === 'waiting'
+      ? ['', `planfold accept ${plan.name} ${card.id}   or: planfold decline ${plan.name} ${card.id} -m 'why'`]
+      : []),
+  ])
+  return EXIT.done
+}
+
+/** By its id, or by the beginning of it when only one that waits begins so. */
+export async function meantProposal(engine: Engine, { plan, name }: MeantPlan, word: string): Promise<ProposalCard> {
+  const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
+  const exact = cards.findLast(({ id }) => id === word)
+  const near = cards.filter(({ id, fate }) => id.startsWith(word) && fate.status === 'waiting')
+  const found = exact ?? (near.length === 1 ? near[0] : undefined)
+  if (found === undefined)
+    throw notFound(`plan '${name}' has no proposal '${word}'`, `planfold proposals ${name} lists them`)
+  return found
+}
+
+function statusOf({ paint }: Context, card: ProposalCard): string {
+  const words = escapeForTerminal(fateWords(card))
+  return card.fate.status === 'waiting' ? paint.yellow(words) : paint.dim(words)
+}
+
+// `planfold accept PLAN ID` and `planfold decline PLAN ID`: what becomes of a proposed revision. Whoever decides agrees to the hash
+// they were shown; when the plan has become another one meanwhile, nothing happens.
+
+export interface JudgeOptions {
+  readonly message?: string
+  /** Of what was looked at. */
+  readonly hash?: string
+}
+
+export const accept = (context: Context, plan: string, id: string | undefined, options: JudgeOptions) =>
+  decide(context, plan, id, 'accepted', options)
+
+export const decline = (context: Context, plan: string, id: string | undefined, options: JudgeOptions) =>
+  decide(context, plan, id, 'declined', options)
+
+async function decide(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  verdict: 'accepted' | 'declined',
+  options: JudgeOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { engine } = composed
+    const { plan, card } = await meant(engine, first, second)
+    if (options.hash !== undefined && !card.hash.startsWith(options.hash))
+      throw usage(`proposal ${card.id} has the hash ${card.hash}`, 'look at it again, then decide')
+    const { events, version } = await submit(composed, plan.plan, {
+      type: 'judge',
+      id: card.id,
+      hash: card.hash,
+      verdict,
+      rationale: options.message ?? '',
+    })
+    const revised = events.find(event => event.type === 'plan.revised')
+    const { id, hash } = card
+    answer(context, { plan: plan.plan, name: plan.name, version, id, hash, verdict, events }, () =>
+      revised === undefined
+        ? `${id} is declined; ${plan.name} stays as it is`
+        : `${plan.name} is now revision ${revised.revision}: ${escapeForTerminal(revised.rationale)}`,
+    )
+    if (revised !== undefined) await remarkHowToGoOn(context, composed, plan.plan)
+    return EXIT.done
+  })
+}
+
+/** `PLAN ID`, `ID` of the only open plan, or `PLAN` when one proposal for it waits. */
+async function meant(engine: Engine, first: string, second: string | undefined) {
+  const found = second === undefined ? await engine.ask({ type: 'find', reference: first }) : null
+  if (found === null) {
+    const plan = await meantPlan(engine, second === undefined ? undefined : first)
+    return { plan, card: await meantProposal(engine, plan, second ?? first) }
+  }
+  const { plan, name } = found
+  const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
+  const open = cards.filter(({ fate }) => fate.status === 'waiting')
+  const [card, other] = open
+  if (card === undefined)
+    throw notFound(`no proposal for '${name}' waits for a decision`, `planfold proposals ${name} lists them all`)
+  if (other !== undefined)
+    throw usage(
+      `${open.length} proposals for '${name}' wait: ${open.map(({ id }) => id).join(', ')}`,
+      `say which: planfold proposals ${name} tells what each would change`,
+    )
+  return { plan: { plan, name }, card }
+}
+
+export interface ProposeOptions {
+  readonly merge?: boolean
+  readonly message: string
+  /** What was observed. */
+  readonly cause?: string
+  /** The task it is about. */
+  readonly task?: string
+  readonly expectRevision?: number
+  readonly dryRun?: boolean
+}
+
+export async function propose(context: Context, word: string, file: string, options: ProposeOptions): Promise<number> {
+  const mode: MergeMode = options.merge === true ? 'merge' : 'replace'
+  return await withState(context, { create: false }, async composed => {
+    const { engine } = composed
+    const plan = await meantPlan(engine, word)
+    const current = await currentOf(engine, plan, options)
+    const written = await readRevision(context, file, current.definition, mode)
+    for (const line of printDiagnostics(context.paint, written.warnings)) remark(context, line)
+    const revision = await prepare(current, written, mode, {})
+    const { definition, hash, diff, summary, fates } = revision
+    const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
+    if (options.dryRun === true) {
+      answer(context, { dryRun: true, ...data }, () => [
+        ...told(context, revision),
+        context.paint.dim('nothing was written'),
+      ])
+      return EXIT.done
+    }
+    const task = options.task === undefined ? {} : { task: (await meantTask(engine, plan.name, options.task)).task }
+    const { events } = await submit(composed, plan.plan, {
+      type: 'propose',
+      definition,
+      rationale: options.message,
+      source: written.source,
+      expectedRevision: current.revision,
+      ...(options.cause === undefined ? {} : { cause: options.cause }),
+      ...task,
+    })
+    const made = events.find(event => event.type === 'revision.proposed')
+    const taken = events.find(event => event.type === 'plan.revised')
+    const waiting = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
+    const same = waiting.find(card => card.hash === hash && card.fate.status === 'waiting')
+    const id = made?.id ?? same?.id ?? null
+    answer(context, { ...data, id, revision: taken?.revision ?? null, accepted: taken !== undefined }, () => [
+      taken !== undefined
+        ? `${plan.name} is now revision ${taken.revision}: its policy takes proposals by itself`
+        : made !== undefined
+          ? `proposed as ${id}, for revision ${current.revision} of ${plan.name}: ${escapeForTerminal(summary)}`
+          : `this very revision is proposed already, as ${id}`,
+      ...told(context, revision).slice(1),
+      ...(taken === undefined
+        ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
+        : []),
+    ])
+    // Where nobody drives the plan, nobody else would tell whoever is to decide.
+    await tellPeople(composed, plan.plan)
+    return EXIT.done
+  })
+}

@@ -1,0 +1,127 @@
+// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
+
+import { randomBytes } from 'node:crypto'
+import type { Composed } from '../../../compose.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import { CODE_MS, keepCode, newCode } from '../../../server/auth/browser-sign-in.ts'
+import type { Role, Scope } from '../../../server/auth/caller.ts'
+import {
+  listTokens,
+  makeToken,
+  ownerSecret,
+  revokeToken,
+  sha256Of,
+  type Token,
+} from '../../../server/auth/token-file.ts'
+import { listRunning } from '../../../server/monitoring/running-services.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { Complaint, EXIT, notFound } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { table } from '../../terminal/table.ts'
+
+// `planfold token list`: who has a token, besides the owner.
+
+export async function tokenList(context: Context): Promise<number> {
+  return await withState(context, { create: false, reading: true }, async ({ stateDir }) => {
+    const items = listTokens(stateDir).map(({ sha256: _, ...token }) => token)
+    answer(context, { items }, () => {
+      const { paint, terminal } = context
+      if (items.length === 0) return 'nobody but the owner has a token; make one with: planfold token create NAME'
+      const rows = items.map(item => [item.name, item.role, scopeWords(item), untilWords(item, context.now())])
+      return table(paint, ['name', 'role', 'for', 'until'], rows, terminal?.columns() ?? null)
+    })
+    return EXIT.done
+  })
+}
+
+const scopeWords = ({ scope }: Pick<Token, 'scope'>): string =>
+  scope === null ? 'everything' : [...(scope.plans ?? []), ...(scope.sessions ?? [])].join(', ')
+
+function untilWords({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): string {
+  if (expiresAt === null) return 'no end'
+  const at = new Date(expiresAt).toISOString()
+  return expiresAt <= now ? `expired ${at}` : at
+}
+
+// `planfold token create NAME`: a token for somebody else, printed once and kept only as its hash.
+
+export interface CreateOptions {
+  readonly role: Role
+  /** Milliseconds. */
+  readonly expires?: number
+  readonly plan?: readonly string[]
+  readonly session?: readonly string[]
+}
+
+export async function tokenCreate(context: Context, name: string, options: CreateOptions): Promise<number> {
+  return await withState(context, { create: true }, async composed => {
+    const createdAt = composed.now()
+    const expiresAt = options.expires === undefined ? null : createdAt + options.expires
+    const scope = await scopeOf(composed, options)
+    const made = await makeToken(
+      composed.stateDir,
+      { name, role: options.role, scope, createdAt, expiresAt, owner: composed.actor },
+      randomBytes,
+    )
+    if (!made.ok) {
+      const [exit, code] = made.exists ? ([EXIT.refused, 'exists'] as const) : ([EXIT.usage, 'usage'] as const)
+      throw new Complaint(exit, code, made.message, made.hint)
+    }
+    const { sha256: _, ...told } = made.token
+    answer(context, { ...told, token: made.secret }, () => made.secret)
+    remark(context, `this is the only time it is shown; revoke it with: planfold token revoke ${name}`)
+    return EXIT.done
+  })
+}
+
+async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): Promise<Scope | null> {
+  if (plan === undefined && session === undefined) return null
+  const plans: PlanId[] = []
+  for (const word of plan ?? []) plans.push((await meantPlan(engine, word)).plan)
+  return { plans, sessions: session ?? [] }
+}
+
+// `planfold token revoke NAME`: from now on the token opens nothing, also in a service that runs.
+
+export async function tokenRevoke(context: Context, name: string): Promise<number> {
+  return await withState(context, { create: false }, async ({ stateDir }) => {
+    if (!(await revokeToken(stateDir, name))) throw notFound(`there is no token '${name}'`, 'see `planfold token list`')
+    answer(context, { revoked: name }, () => `${name} is revoked`)
+    return EXIT.done
+  })
+}
+
+export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
+  return await withState(context, { create: false }, async ({ stateDir }) => {
+    const services = listRunning(stateDir)
+    const running = services.find(({ auth }) => auth) ?? services[0]
+    if (running === undefined)
+      throw new Complaint(EXIT.refused, 'not-running', 'no service runs on this store', 'start one: planfold serve')
+    if (!running.auth)
+      throw new Complaint(
+        EXIT.refused,
+        'no-auth',
+        'the service was started with --no-auth: it takes no link',
+        `open ${running.address}`,
+      )
+    const code = newCode(randomBytes)
+    const expiresAt = context.now() + CODE_MS
+    await keepCode(stateDir, code, { token: await hashOf(stateDir, name), until: expiresAt }, context.now())
+    const link = `${running.address}/#code=${code}`
+    answer(context, { link, expiresAt }, () => link)
+    remark(context, 'it works once, within 10 minutes')
+    return EXIT.done
+  })
+}
+
+async function hashOf(stateDir: string, name: string | undefined): Promise<string> {
+  if (name !== undefined) {
+    const token = listTokens(stateDir).find(one => one.name === name)
+    if (token === undefined) throw notFound(`there is no token '${name}'`, 'see `planfold token list`')
+    return token.sha256
+  }
+  const owner = await ownerSecret(stateDir, randomBytes)
+  if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
+  return sha256Of(owner.secret)
+}

@@ -1,0 +1,271 @@
+// `planfold adopt FORK`: shows what a fork changed, brings it into the plan it was made from, and lets its folder go when
+// everything was taken or kept. `planfold undo` of that plan takes it back.
+
+import type { Composed } from '../../../compose.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { AdoptAsk, AdoptionPreview, FilePreview } from '../../../engine/engine.ts'
+import { adoptFork, type ForkAdoption } from '../../../operations/adopt-fork.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
+import type { Choice } from '../../../workspace/workspace.ts'
+import { answer, print, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { carryOut } from '../../drive.ts'
+import { Complaint, EXIT, refused } from '../../exit.ts'
+import { meantPlan } from '../../order.ts'
+import { shownPath } from '../../text/path-text.ts'
+import { patchFor, patchLines } from './checkpoints.ts'
+import { type ChoiceOptions, choicesOf, sayer } from './go-back.ts'
+
+// An adoption as lines for a person: what would become of each file, where something changed here since the fork was made, the
+// commands that go on, and what was done.
+
+type Foreseen = Extract<AdoptionPreview, { ok: true }>
+type ChoiceOf = (path: string) => Choice | null
+
+const undecidedIn = ({ files }: Foreseen, choiceOf: ChoiceOf): readonly FilePreview[] =>
+  files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null)
+
+const FILES_MAX = 200
+
+const SEEN: Readonly<Record<Foreseen['seen'], string>> = {
+  folder: 'its folder as it stands now',
+  end: 'as its files were stored when it ended or was last adopted; its folder is gone',
+  journal: 'only what its tasks were seen to write; its folder is gone',
+}
+
+const WORDS: Readonly<Record<FilePreview['will'], string>> = {
+  restore: 'change',
+  create: 'create',
+  delete: 'delete',
+  chmod: 'mode',
+  leave: 'leave',
+}
+
+const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {
+  'edited since': 'also changed here since the fork was made',
+  appeared: 'also made here since the fork was made',
+  gone: 'removed here since the fork was made',
+}
+
+function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf): readonly string[] {
+  const { fork, into, files, seen, left } = preview
+  const line = (word: string, text: string): string => `  ${paint.dim(word.padEnd(9))} ${escapeForTerminal(text)}`
+  const same = files.filter(
+    ({ will, why, conflict }) => will === 'leave' && why === undefined && conflict === undefined,
+  )
+  const open = undecidedIn(preview, choiceOf).length
+  const counts = [
+    ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
+    ...(open === 0 ? [] : [`${open} changed here as well`]),
+    ...(same.length === 0 ? [] : [`${same.length} the same here already`]),
+  ]
+  const told = files.filter(file => !same.includes(file))
+  return [
+    paint.bold(`adopt the work of ${escapeForTerminal(fork.name)} into ${escapeForTerminal(into.name)}`),
+    line('from', SEEN[seen]),
+    line('files', counts.length === 0 ? 'it changed nothing' : counts.join(', ')),
+    ...told.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
+    ...(told.length > FILES_MAX ? [line('', `and ${numberOf(told.length - FILES_MAX, 'path')} more`)] : []),
+    ...left.map(({ path, reason }) => line('missing', `${shownPath(path)}: ${reason}`)),
+  ]
+}
+
+function fileLine(paint: Context['paint'], { path, will, conflict, why }: FilePreview, choiceOf: ChoiceOf): string {
+  const choice = choiceOf(path)
+  const isOpen = conflict !== undefined && choice === null
+  const word =
+    conflict === undefined || choice === null || choice === 'theirs'
+      ? WORDS[will]
+      : choice === 'mine'
+        ? 'keep'
+        : 'merge'
+  const notes = [why, conflict === undefined ? undefined : CONFLICTS[conflict]].filter(note => note !== undefined)
+  const note = notes.length === 0 ? '' : paint.dim(`  ${escapeForTerminal(notes.join('; '))}`)
+  return `  ${isOpen ? paint.yellow('!') : ' '} ${(isOpen ? paint.yellow : paint.cyan)(word.padEnd(8))} ${shownPath(path)}${note}`
+}
+
+/** The commands that go on where something changed here as well. */
+function adoptionWays(command: string, undecided: readonly FilePreview[]) {
+  const [first, second] = undecided
+  const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
+  return [
+    { run: `${command} --keep-mine ${each}`, means: 'leave what stands here' },
+    { run: `${command} --take-theirs ${each}`, means: "take the fork's; what stands here is stored first" },
+    { run: `${command} --merge ${each}`, means: 'join both, where the text joins cleanly' },
+  ]
+}
+
+type Say = (words: string) => string
+
+function adoptedLines(
+  { paint }: Context,
+  fork: string,
+  adopted: Extract<ForkAdoption, { readonly status: 'adopted' | 'stopped' }>,
+  say: Say,
+): readonly string[] {
+  const { into } = adopted
+  const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(9))} ${text}`
+  if (adopted.status === 'stopped') {
+    const { failure, conflicts = [] } = adopted.end
+    return [
+      `${paint.red('✖')} ${paint.bold(fork)} was not adopted: ${escapeForTerminal(failure.message)}`,
+      ...conflicts.map(path => line('changed', shownPath(path), paint.yellow)),
+      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
+    ]
+  }
+  const { end, folder, why } = adopted
+  const left = (end?.left ?? []).map(({ path, reason }) =>
+    line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow),
+  )
+  const kept = (end?.kept ?? []).flatMap(({ path, sha256 }) => [
+    line('stored', `${shownPath(path)}, as it was here, is stored as ${sha256}`, paint.yellow),
+    line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
+  ])
+  const what =
+    end === null ? 'nothing was left to adopt' : `adopted into ${into.name}; ${numberOf(end.paths, 'path')} changed`
+  return [
+    `${left.length === 0 ? paint.green('✔') : paint.yellow('!')} ${paint.bold(fork)}: ${escapeForTerminal(what)}`,
+    ...left,
+    ...kept,
+    line(
+      'folder',
+      folder === 'removed'
+        ? 'gone; everything that Planfold found in it is stored'
+        : `kept: ${escapeForTerminal(why ?? '')}`,
+    ),
+    ...(end === null ? [] : [`  take it back with: ${paint.bold(say(`undo ${into.name}`))}`]),
+  ]
+}
+
+export interface AdoptOptions extends Omit<ChoiceOptions, 'force'> {
+  readonly into?: string
+  readonly patch?: boolean
+  readonly keepFolder?: boolean
+  readonly removeIgnored?: boolean
+}
+
+/** So many lines of the diff are shown unless all are asked for. */
+const PATCH_LINES_MAX = 100
+
+export async function adopt(context: Context, word: string, options: AdoptOptions): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name } = await meantPlan(composed.engine, word)
+    const into = options.into === undefined ? {} : { into: (await meantPlan(composed.engine, options.into)).plan }
+    const preview = await composed.engine.ask({ type: 'adoption', plan, ...into })
+    if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    if (!preview.ok) throw refused(preview.refusal)
+    const chosen = choicesOf({ root: composed.root, cwd: context.cwd }, options, preview.files)
+    const choiceOf = (path: string) => chosen.choices?.[path] ?? chosen.every ?? null
+    const conflicts = undecidedIn(preview, choiceOf)
+    const say = sayer(context)
+    const ways = conflicts.length === 0 ? [] : adoptionWays(say(commandOf(name, options)), conflicts)
+    if (!context.settings.json) await show(context, composed, { name, preview, options }, choiceOf)
+    if (options.dryRun === true) {
+      answer(context, { plan, name, dryRun: true, preview, ...chosen, conflicts, ways }, () => wayLines(context, ways))
+      remark(context, 'nothing was changed: this was a dry run')
+      return EXIT.done
+    }
+    if (conflicts.length > 0) {
+      if (!context.settings.json) print(context, [...wayLines(context, ways), ''])
+      throw new Complaint(
+        EXIT.refused,
+        'conflict',
+        `nothing was changed: ${numberOf(conflicts.length, 'path')} changed here since '${name}' was forked`,
+        'choose with one of the commands above',
+        [],
+        { preview, conflicts, ways },
+      )
+    }
+    const ask: AdoptAsk = {
+      ...into,
+      ...chosen,
+      ...(options.keepFolder === true ? { keepFolder: true } : {}),
+      ...(options.removeIgnored === true ? { removeIgnored: true } : {}),
+    }
+    return await carriedOut(context, composed, { plan, name, preview, ask })
+  })
+}
+
+async function carriedOut(
+  context: Context,
+  composed: Composed,
+  {
+    plan,
+    name,
+    preview,
+    ask,
+  }: {
+    readonly plan: Foreseen['fork']['plan']
+    readonly name: string
+    readonly preview: Foreseen
+    readonly ask: AdoptAsk
+  },
+): Promise<number> {
+  const { engine, actor } = composed
+  const say = sayer(context)
+  const room = {
+    engine,
+    actor,
+    carryOut: async (at: Parameters<typeof carryOut>[2]) => (await carryOut(context, composed, at)).ended,
+  }
+  const done = await adoptFork(room, plan, ask)
+  if (done.status === 'refused') throw refused(done.refusal)
+  if (done.status === 'interrupted')
+    throw new Complaint(
+      EXIT.interrupted,
+      'interrupted',
+      `the adoption of '${name}' was interrupted and is still under way`,
+      `finish it with: ${say(`adopt ${name}`)}`,
+    )
+  const { status, into, end } = done
+  const folder = status === 'adopted' ? { folder: done.folder, why: done.why } : {}
+  answer(context, { plan, name, dryRun: false, preview, status, into, outcome: end, ...folder }, () => [
+    '',
+    ...adoptedLines(context, name, done, say),
+  ])
+  if (done.status === 'stopped') return done.end.conflicts === undefined ? EXIT.failed : EXIT.refused
+  return (end?.left ?? []).every(({ kept }) => kept === true) ? EXIT.done : EXIT.failed
+}
+
+async function show(
+  context: Context,
+  composed: Composed,
+  { name, preview, options }: { readonly name: string; readonly preview: Foreseen; readonly options: AdoptOptions },
+  choiceOf: Parameters<typeof adoptionLines>[2],
+): Promise<void> {
+  print(context, adoptionLines(context, preview, choiceOf))
+  if (preview.changes.length > 0)
+    print(
+      context,
+      `  ${context.paint.dim('diff'.padEnd(9))} what the fork changed since it was made, whatever stands here by now`,
+    )
+  const max = options.patch === true ? Number.POSITIVE_INFINITY : PATCH_LINES_MAX
+  let shown = 0
+  for (const change of preview.changes) {
+    const patch = await patchFor(composed, change)
+    if (patch === null) continue
+    const lines = [`  ${context.paint.bold(shellWord(change.path))}`, ...patchLines(context.paint, patch)]
+    if (shown + lines.length > max) {
+      print(context, [
+        ...lines.slice(0, Math.max(0, max - shown)),
+        context.paint.dim(`  … the whole diff: planfold adopt ${name} --dry-run --patch`),
+      ])
+      return
+    }
+    print(context, lines)
+    shown += lines.length
+  }
+}
+
+function wayLines({ paint }: Context, ways: ReturnType<typeof adoptionWays>): readonly string[] {
+  if (ways.length === 0) return []
+  return ['', 'choose:', ...ways.flatMap(({ run, means }) => [`  ${paint.bold(run)}`, paint.dim(`      ${means}`)])]
+}
+
+const commandOf = (name: string, { into, keepFolder, removeIgnored }: AdoptOptions): string =>
+  [
+    `adopt ${name}`,
+    ...(into === undefined ? [] : ['--into', shellWord(into)]),
+    ...(keepFolder === true ? ['--keep-folder'] : []),
+    ...(removeIgnored === true ? ['--remove-ignored'] : []),
+  ].join(' ')

@@ -1,0 +1,267 @@
+// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
+// anything.
+
+import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Composed } from '../../../compose.ts'
+import { isSha256 } from '../../../domain/id.ts'
+import { numberOf, suggest } from '../../../domain/phrases.ts'
+import type { Checkpoint } from '../../../domain/views/checkpoints.ts'
+import type { CheckpointCard, CheckpointDiff, Engine } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT, notFound, refused, usage } from '../../exit.ts'
+import { type MeantPlan, meantPlan } from '../../order.ts'
+import { ago, dateAndTime } from '../../terminal/elapsed.ts'
+import { type Patch, patchOf } from '../../terminal/patch.ts'
+import { table } from '../../terminal/table.ts'
+import { shownPath } from '../../text/path-text.ts'
+import { type Happened, happenedTo, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
+
+// `planfold checkpoints diff PLAN FROM [TO]`: which paths differ between two checkpoints, or between one and now, and what
+// happened to each; with --patch the text, too. Nothing here changes anything.
+
+export interface DiffOptions {
+  readonly patch?: boolean
+}
+
+/** Larger contents are not laid side by side. */
+const PATCH_MAX_BYTES = 1024 * 1024
+
+export async function diffCheckpoints(
+  context: Context,
+  word: string,
+  from: string,
+  to: string | undefined,
+  options: DiffOptions,
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name } = await meantPlan(composed.engine, word, { looking: true })
+    const diff = await composed.engine.ask({
+      type: 'checkpointDiff',
+      plan,
+      from,
+      ...(to === undefined ? {} : { to }),
+    })
+    if (diff === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    if (!diff.ok) throw refused(diff.refusal)
+    const items: Item[] = []
+    for (const change of diff.changes) {
+      const patch = options.patch === true ? await patchFor(composed, change) : null
+      items.push({
+        ...happenedTo(change),
+        path: change.path,
+        before: change.before,
+        after: change.after,
+        ...(patch === null ? {} : { patch }),
+      })
+    }
+    const { basis, left } = diff
+    answer(context, { plan, name, from, to: to ?? null, basis, changes: items, left }, () =>
+      lines(context, { from, to, diff, items }),
+    )
+    return EXIT.done
+  })
+}
+
+type Item = Happened & Change & { readonly patch?: Patch }
+
+function lines(
+  { paint }: Context,
+  told: {
+    readonly from: string
+    readonly to: string | undefined
+    readonly diff: Extract<CheckpointDiff, { ok: true }>
+    readonly items: readonly Item[]
+  },
+): readonly string[] {
+  const { from, to, diff, items } = told
+  const tints = { added: paint.green, removed: paint.red, changed: paint.yellow, mode: paint.cyan }
+  const sides = `${escapeForTerminal(from)} → ${to === undefined ? 'now' : escapeForTerminal(to)}`
+  const basis = diff.basis === 'whole' ? 'all files' : 'only what the plan wrote; not all files were stored'
+  return [
+    `${sides}: ${items.length === 0 ? 'no differences' : numberOf(items.length, 'path')} ${paint.dim(`(${basis})`)}`,
+    ...items.flatMap(({ happened, how, path, patch }) => [
+      `  ${tints[happened](happened.padEnd(7))}  ${shownPath(path)}${how === null ? '' : paint.dim(`  ${escapeForTerminal(how)}`)}`,
+      ...(patch === undefined ? [] : patchLines(paint, patch)),
+    ]),
+    ...diff.left.map(
+      ({ path, reason }) => `  ${paint.yellow('unknown')}  ${shownPath(path)}  ${escapeForTerminal(reason)}`,
+    ),
+  ]
+}
+
+export function patchLines(paint: Context['paint'], patch: Patch): readonly string[] {
+  if (patch.type !== 'text') return [paint.dim(`    ${patch.why}`)]
+  return patch.lines.map(line => {
+    const shown = `    ${escapeForTerminal(line.replaceAll('\t', '        '))}`
+    const sign = line[0]
+    return sign === '+'
+      ? paint.green(shown)
+      : sign === '-'
+        ? paint.red(shown)
+        : sign === '@'
+          ? paint.cyan(shown)
+          : shown
+  })
+}
+
+export async function patchFor(composed: Composed, { path, before, after }: Change): Promise<Patch | null> {
+  if (before?.type !== 'file' && after?.type !== 'file') return null
+  if (before?.type === 'file' && after?.type === 'file' && before.sha256 === after.sha256) return null
+  const sides = [before, after].map(side => (side?.type === 'file' ? side : null))
+  if (sides.some(side => (side?.size ?? 0) > PATCH_MAX_BYTES)) return { type: 'none', why: 'too big to be shown' }
+  const [a, b] = [await bytesOf(composed, path, sides[0]!), await bytesOf(composed, path, sides[1]!)]
+  if (a === null || b === null) return { type: 'none', why: 'its content is not stored' }
+  return patchOf(a, b)
+}
+
+/** From the content store, or from the workspace where it stands there as it is told; empty where there is no file. */
+async function bytesOf(
+  { engine, root }: Composed,
+  path: string,
+  entry: Extract<TreeEntry, { type: 'file' }> | null,
+): Promise<Uint8Array | null> {
+  if (entry === null) return new Uint8Array()
+  const stored = await engine.ask({ type: 'blob', sha256: entry.sha256 })
+  if (stored !== null) return stored
+  try {
+    const file = await open(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stat = await file.stat()
+      if (!stat.isFile() || stat.size > PATCH_MAX_BYTES) return null
+      const bytes = await file.readFile()
+      return createHash('sha256').update(bytes).digest('hex') === entry.sha256 ? bytes : null
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return null
+  }
+}
+
+// `planfold checkpoints cat PLAN SHA256`: bytes that were stored before something was written over, as they were. Raw into a
+// file or a pipe; a terminal is shown text only, with control characters made visible.
+
+export async function cat(context: Context, word: string, sha256: string): Promise<number> {
+  if (!isSha256(sha256))
+    throw usage(`'${sha256}' is no SHA-256`, 'write its 64 hexadecimal digits, as they were printed')
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const bytes = await engine.ask({ type: 'blob', sha256 })
+    if (bytes === null)
+      throw notFound(
+        `nothing is stored under ${sha256}`,
+        `planfold log ${name} names what was kept, and prune removes it`,
+      )
+    const text = isUtf8(bytes) ? Buffer.from(bytes).toString('utf8') : null
+    if (context.settings.json) {
+      const content = text === null ? { base64: Buffer.from(bytes).toString('base64') } : { text }
+      answer(context, { plan, name, sha256, bytes: bytes.length, ...content }, () => [])
+    } else if (context.terminal === null) context.stdout.write(bytes)
+    else if (text === null || text.includes('\0'))
+      throw usage(
+        `it holds ${numberOf(bytes.length, 'byte')} that are no text`,
+        `write them to a file: planfold checkpoints cat ${name} ${sha256} > FILE`,
+      )
+    else context.stdout.write(escapeForTerminal(text, { keepLines: true }))
+    return EXIT.done
+  })
+}
+
+const SHOWN_MAX = 30
+
+export async function listCheckpoints(
+  context: Context,
+  word: string | undefined,
+  options: { readonly all?: boolean },
+): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
+    const items = options.all === true ? all : all.slice(-SHOWN_MAX)
+    const earlier = all.length - items.length
+    answer(context, { plan, name, items, earlier }, () => listLines(context, name, items, earlier))
+    return EXIT.done
+  })
+}
+
+function listLines(
+  { paint, terminal, now }: Context,
+  name: string,
+  items: readonly Checkpoint[],
+  earlier: number,
+): readonly string[] {
+  if (items.length === 0)
+    return ['no checkpoints yet; there is one after each task, and `planfold checkpoint` takes one']
+  const rows = items.map(one => [
+    { text: one.name, tint: one.why === 'after' ? (text: string) => text : paint.bold },
+    String(one.version),
+    ago(one.at, now()),
+    whyWords(one),
+    one.paths === null ? '' : String(one.paths),
+    standingShort(one.standing),
+  ])
+  return [
+    ...(earlier === 0 ? [] : [paint.dim(`… ${earlier} earlier ones: planfold checkpoints list ${name} --all`)]),
+    ...table(paint, ['checkpoint', 'entry', 'when', 'taken', 'wrote', 'holds'], rows, terminal?.columns() ?? null),
+    paint.dim(`go back to one: planfold rollback ${name} --to CHECKPOINT (--dry-run shows what would happen)`),
+  ]
+}
+
+export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine }) => {
+    const meant = await meantPlan(engine, word, { looking: true })
+    const card = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
+    if (card === null) throw await unknown(engine, meant, checkpoint)
+    answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>
+      cardLines(context, meant.name, card),
+    )
+    return EXIT.done
+  })
+}
+
+function cardLines({ paint }: Context, plan: string, card: CheckpointCard): readonly string[] {
+  const line = (word: string, text: string): string => `  ${paint.dim(word.padEnd(9))} ${escapeForTerminal(text)}`
+  const warn = (word: string, text: string): string => `  ${paint.yellow(word.padEnd(9))} ${escapeForTerminal(text)}`
+  return [
+    paint.bold(escapeForTerminal(card.name)),
+    line('taken', `${dateAndTime(card.at)}, ${whyWords(card)}`),
+    line('entry', `${card.version} of ${plan}, revision ${card.revision}`),
+    line('plan', card.status),
+    line('completed', card.completed.length === 0 ? 'nothing yet' : card.completed.join(', ')),
+    ...(card.paths === null ? [] : [line('wrote', `${card.paths} ${card.paths === 1 ? 'path' : 'paths'}`)]),
+    ...Object.entries(card.outputs).map(([task, outputs]) => line('outputs', `${task} ${JSON.stringify(outputs)}`)),
+    ...card.decisions.map(({ task, verdict, rationale }) =>
+      line('decided', `${task} ${verdict}${rationale === '' ? '' : `: ${rationale}`}`),
+    ),
+    ...card.evidence.map(({ task, criterion, holds }) =>
+      line(
+        'judged',
+        `${task}: ${criterion} ${holds === null ? 'waits for a verdict' : holds ? 'holds' : 'does not hold'}`,
+      ),
+    ),
+    ...standingWords(card.standing).map(([word, text]) => (word === 'not there' ? warn(word, text) : line(word, text))),
+    ...(card.standing.snapshot === undefined && card.standing.lacks === undefined
+      ? [line('files', 'what the plan wrote since is known, path by path; the rest is not stored here')]
+      : []),
+    paint.dim(`  files since then: planfold checkpoints diff ${plan} ${escapeForTerminal(card.name)}`),
+  ]
+}
+
+async function unknown(engine: Engine, { plan, name }: MeantPlan, word: string): Promise<Error> {
+  const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
+  const near = suggest(
+    word,
+    all.map(one => one.name),
+  )
+  return notFound(
+    `plan '${name}' has no checkpoint '${word}'`,
+    near === null ? `planfold checkpoints list ${name} shows them` : `did you mean '${near}'?`,
+  )
+}

@@ -1,0 +1,141 @@
+// `planfold fork PLAN --from WHERE`: a new plan that goes on from where another one stood, in a folder of its own with the files
+// of then. The other plan and its files stay as they are.
+
+import type { Json } from '../../../domain/json.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { Forked } from '../../../engine/engine.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import type { LeftOut } from '../../../workspace/workspace.ts'
+import { answer, print, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { meantPlan, submit } from '../../order.ts'
+
+import type { PlanFile } from '../../plan-file.ts'
+import { halves } from '../formats/template-new.ts'
+
+export interface ForkOptions {
+  readonly from: string
+  readonly name?: string
+  readonly input?: readonly string[]
+  /** A document in any format that can be read. */
+  readonly revision?: string
+  readonly model?: string
+  readonly here?: true
+  readonly start?: true
+}
+
+/** So many paths and tasks are named. */
+const NAMED_MAX = 5
+
+export async function fork(context: Context, word: string, options: ForkOptions): Promise<number> {
+  const file = options.revision === undefined ? null : await revisionOf(context, options.revision)
+  const inputs = inputsOf(options.input ?? [])
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name: origin } = await meantPlan(composed.engine, word)
+    const { name, model, here } = options
+    const made = await submit(composed, plan, {
+      type: 'fork',
+      from: options.from,
+      inputs,
+      ...(name === undefined ? {} : { name }),
+      ...(model === undefined ? {} : { model }),
+      ...(here === true ? { here } : {}),
+      ...(file === null ? {} : { definition: file.definition, source: file.source }),
+    })
+    const forked = made.fork
+    if (forked === undefined) throw new Error('bug: a fork was made, and nothing was told of it')
+    if (options.start !== true) {
+      const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
+      answer(context, data, () => [
+        ...lines(context, made.name, origin, forked),
+        ...(forked.works.in === 'workspace' ? [] : [`  bring its work over later with: planfold adopt ${made.name}`]),
+        `  start it with: planfold run ${made.name}`,
+      ])
+      return EXIT.done
+    }
+    // Whoever reads JSON gets the lines of a run, and finds where it works in its summary.
+    if (!context.settings.json) print(context, lines(context, made.name, origin, forked))
+    const { startAndDrive } = await import('../plans/run.ts')
+    return await startAndDrive(context, composed, { plan: made.plan, name: made.name, since: made.version }, {})
+  })
+}
+
+async function revisionOf(context: Context, path: string) {
+  const { readPlanFile, refuseSketch, sourceOf } = await import('../../plan-file.ts')
+  const file: PlanFile = await readPlanFile(context, path)
+  refuseSketch(file)
+  if (file.warnings.length > 0) {
+    const { printDiagnostics } = await import('../../text/diagnostics.ts')
+    for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
+  }
+  return { definition: file.definition, source: sourceOf(file) }
+}
+
+/** `task.key=value`; a value that is JSON is that, and any other is text. */
+function inputsOf(words: readonly string[]): { readonly [place: string]: Json } {
+  const given: { [place: string]: Json } = {}
+  for (const word of words) {
+    const [place, text] = halves(word, '--input')
+    given[place] = readValue(text)
+  }
+  return given
+}
+
+function readValue(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}
+
+function lines(
+  { paint }: Context,
+  name: string,
+  origin: string,
+  { from, ended, open, works }: Forked,
+): readonly string[] {
+  const line = (word: string, text: string) => `  ${paint.dim(word.padEnd(8))} ${escapeForTerminal(text)}`
+  const head = `${paint.green('✔')} ${paint.bold(name)} goes on from entry ${from} of ${escapeForTerminal(origin)}`
+  const tasks = [
+    line('done', `${ended.length} of ${numberOf(ended.length + open.length, 'task')}${named(ended)}`),
+    line('open', `${open.length}${named(open)}`),
+  ]
+  if (works.in === 'workspace') return [head, ...tasks, line('works in', 'the workspace, as its files are now')]
+  const { place, files, left, others, unseen, uncommitted, why } = works
+  const what =
+    works.in === 'worktree' ? `a worktree on branch plan/${name}` : `a folder of its own, ${numberOf(files, 'file')}`
+  return [
+    head,
+    ...tasks,
+    line('works in', `${place} (${what})`),
+    line(
+      'files',
+      `what the plan wrote is as it was then; all others are as they ${others === 'then' ? 'were then' : 'are now'}`,
+    ),
+    ...(left.paths === 0
+      ? []
+      : [line('missing', `${numberOf(left.paths, 'path')}: ${some(left.first.map(reasoned))}`)]),
+    ...(uncommitted.paths === 0
+      ? []
+      : [
+          line(
+            'copied',
+            `${numberOf(uncommitted.paths, 'file that is', 'files that are')} in no commit: ${some(uncommitted.first)}`,
+          ),
+        ]),
+    ...(works.in === 'worktree' ? [line('ignored', 'what git or .planfoldignore ignores is not brought along')] : []),
+    ...(unseen.length === 0
+      ? []
+      : [line('unseen', `nobody looked at what was written by ${some(unseen)}; that is as it is now`)]),
+    ...(why === undefined ? [] : [line('why', `no worktree: ${why}`)]),
+  ]
+}
+
+const some = (names: readonly string[]): string =>
+  `${names.slice(0, NAMED_MAX).join(', ')}${names.length > NAMED_MAX ? ', …' : ''}`
+
+const reasoned = ({ path, reason }: LeftOut): string => `${path} (${reason})`
+
+const named = (names: readonly string[]): string => (names.length === 0 ? '' : `: ${some(names)}`)

@@ -1,0 +1,249 @@
+// Rollback and undo are one path: look what would happen, show it, stop where a person must choose, order it, see it through,
+// tell what became of it.
+
+import type { Composed } from '../../../compose.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { FilePreview, Order, RollbackAsk } from '../../../engine/engine.ts'
+import type { Change, Choice } from '../../../workspace/workspace.ts'
+import { answer, print, remark, withDir } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { type CarriedOut, carryOut } from '../../drive.ts'
+import { Complaint, EXIT, refused, usage } from '../../exit.ts'
+import { submit } from '../../order.ts'
+import { meantPaths } from '../../text/path-text.ts'
+import {
+  type Asked,
+  doneWords,
+  type Foretold,
+  previewLines,
+  undecided,
+  wayOn,
+  wayOnLines,
+} from '../../text/rollback-preview.ts'
+import { changedBy, type Ended, resultLines } from '../../text/rollback-result.ts'
+
+import { unfinishedRollback } from '../../text/shortage-text.ts'
+
+/** How careful, and what to do where somebody has worked since. */
+export interface ChoiceOptions {
+  readonly dryRun?: boolean
+  readonly force?: boolean
+  readonly keepMine?: readonly string[]
+  readonly takeTheirs?: readonly string[]
+  readonly merge?: readonly string[]
+}
+
+export interface GoBack {
+  readonly plan: PlanId
+  readonly name: string
+  readonly kind: 'rollback' | 'undo'
+  readonly ask: RollbackAsk
+  /** Some tasks or paths only, as they were typed. */
+  readonly only?: Asked['only']
+  /** Asks before anything is ordered, after it was shown; false when the answer is no. */
+  readonly confirm?: () => Promise<boolean>
+  /** The words that were typed, apart from choices. */
+  readonly command: readonly string[]
+  readonly options: ChoiceOptions
+}
+
+export async function goBack(context: Context, composed: Composed, wanted: GoBack): Promise<number> {
+  const { engine, root } = composed
+  const { plan, name, kind, ask, options } = wanted
+  const force = options.force === true ? { force: true as const } : {}
+  const preview = await engine.ask({
+    type: 'rollbackPreview',
+    plan,
+    ...(kind === 'undo' ? { undo: true as const } : {}),
+    ...ask,
+    ...force,
+  })
+  if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+  if (!preview.ok) throw refused(preview.refusal)
+  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview.files)
+  const { choices, every } = chosen
+  const asked: Asked = {
+    name,
+    preview,
+    isStart: ask.to === undefined,
+    isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
+    filesOnly: ask.filesOnly === true || ask.files !== undefined,
+    only: wanted.only ?? {},
+    command: sayer(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
+    choiceOf: path => choices?.[path] ?? every ?? (options.force === true ? 'theirs' : null),
+  }
+  if (!context.settings.json) print(context, previewLines(context, asked))
+  if (options.dryRun === true) {
+    answer(
+      context,
+      { plan, name, dryRun: true, preview, ...chosen, conflicts: undecided(asked), ways: waysOf(asked) },
+      () => (undecided(asked).length === 0 ? [] : wayOnLines(context, asked)),
+    )
+    remark(context, 'nothing was changed: this was a dry run')
+    return EXIT.done
+  }
+  stopAtConflicts(context, asked)
+  if (wanted.confirm !== undefined && !(await wanted.confirm()))
+    throw new Complaint(
+      EXIT.refused,
+      'not-confirmed',
+      'nothing was changed',
+      'name a place: --to CHECKPOINT, or answer y',
+    )
+  const order: Order =
+    kind === 'rollback' ? { type: kind, ...ask, ...force, ...chosen } : { type: kind, ...ask, ...force, ...chosen }
+  const carried = await ordered(context, composed, wanted, preview, order)
+  return await tell(context, composed, wanted, asked, carried)
+}
+
+const waysOf = (asked: Asked) => (undecided(asked).length === 0 ? [] : wayOn(asked))
+
+function stopAtConflicts(context: Context, asked: Asked): void {
+  const conflicts = undecided(asked)
+  if (conflicts.length === 0) return
+  if (!context.settings.json) print(context, [...wayOnLines(context, asked), ''])
+  throw new Complaint(
+    EXIT.refused,
+    'conflict',
+    `nothing was changed: somebody has worked on ${numberOf(conflicts.length, 'path')} since`,
+    'choose with one of the commands above',
+    [],
+    { preview: asked.preview, conflicts, ways: wayOn(asked) },
+  )
+}
+
+/** Hands the order in and sees it through. */
+async function ordered(
+  context: Context,
+  composed: Composed,
+  { plan, name }: GoBack,
+  preview: Foretold,
+  order: Order,
+): Promise<CarriedOut> {
+  const before = await composed.engine.ask({ type: 'summary', plan })
+  // When only files go back, the plan stands afterwards as it stood; driving it must not set it going meanwhile.
+  const isIdle = before?.holder?.alive !== true && (before?.status === 'active' || before?.status === 'blocked')
+  const held = isIdle && preview.resets.length === 0
+  if (held) await submit(composed, plan, { type: 'pause', reason: 'files go back' })
+  try {
+    const { version } = await submit(composed, plan, order)
+    const carried = await carryOut(context, composed, { plan, since: version }).catch((error: Error) => {
+      throw unfinishedRollback(name, error) ?? error
+    })
+    if (carried.ended === null && carried.interrupted === null)
+      throw new Complaint(
+        EXIT.refused,
+        'conflict',
+        `nobody can say what became of the rollback of '${name}'`,
+        `look: planfold log ${name}`,
+      )
+    return carried
+  } finally {
+    if (held) await composed.engine.submit(plan, { type: 'resume' }, composed.actor)
+  }
+}
+
+async function tell(
+  context: Context,
+  { engine }: Composed,
+  { plan, name, kind }: GoBack,
+  asked: Asked,
+  { ended, failed, interrupted, by }: CarriedOut,
+): Promise<number> {
+  const say = sayer(context)
+  const { preview } = asked
+  if (ended === null)
+    throw new Complaint(
+      interrupted === 'SIGINT' ? EXIT.interrupted : EXIT.waits,
+      'interrupted',
+      `the rollback of '${name}' was interrupted and is still under way`,
+      by === null ? `finish it with: ${say(`resume ${name}`)}` : `pid ${by.pid} on ${by.host} goes on with it`,
+    )
+  const summary = await engine.ask({ type: 'summary', plan })
+  const undone =
+    preview.adopted === undefined ? 'the last rollback was undone' : `the adoption of ${preview.adopted} was undone`
+  const what = kind === 'undo' ? undone : doneWords(asked)
+  const status = summary?.status ?? 'paused'
+  const { type, ...outcome } = ended
+  const also = await unforetold(engine, asked, ended)
+  const data = {
+    plan,
+    name,
+    dryRun: false,
+    preview,
+    status: type === 'rollback.finished' ? 'finished' : 'stopped',
+    outcome,
+    also,
+    failed,
+    planStatus: status,
+    by,
+  }
+  answer(context, data, () => ['', ...resultLines({ name, what, ended, also, failed, status }, context.paint, say)])
+  if (ended.type === 'rollback.stopped') return ended.conflicts === undefined ? EXIT.failed : EXIT.refused
+  return failed.length === 0 && (ended.left ?? []).every(({ path }) => isExpected(asked, path))
+    ? EXIT.done
+    : EXIT.failed
+}
+
+/** What was changed besides what the preview named: files that were written while compensations ran. */
+async function unforetold(engine: Composed['engine'], { preview }: Asked, ended: Ended): Promise<readonly Change[]> {
+  const known = new Set(preview.files.map(({ path }) => path))
+  return (await changedBy(engine, ended)).filter(({ path }) => !known.has(path))
+}
+
+/** What the preview said would stay, or a person chose to keep, is no surprise; anything else is. */
+function isExpected({ preview, choiceOf }: Asked, left: string): boolean {
+  const file = preview.files.find(({ path }) => path === left)
+  if (file !== undefined) return file.will === 'leave' || (file.conflict !== undefined && choiceOf(left) === 'mine')
+  return preview.git.some(step => step.do === 'refuse' && step.target === left)
+}
+
+/** `planfold WORDS`, with the state folder that was asked for. */
+export function sayer({ settings }: Context): (words: string) => string {
+  return words => withDir({ settings }, `planfold ${words}`)
+}
+
+const ALL = 'all'
+
+export function choicesOf(
+  stand: Parameters<typeof meantPaths>[0],
+  { keepMine = [], takeTheirs = [], merge = [] }: ChoiceOptions,
+  files: readonly FilePreview[],
+): Pick<RollbackAsk, 'choices' | 'every'> {
+  const known = files.map(({ path }) => path)
+  const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
+  const choices = new Map<string, Choice>()
+  let every: Choice | undefined
+  for (const [choice, words] of [
+    ['mine', keepMine],
+    ['theirs', takeTheirs],
+    ['merge', merge],
+  ] as const) {
+    for (const word of words) {
+      if (word === ALL) {
+        if (every !== undefined && every !== choice)
+          throw usage('only one choice can be made for all', 'name paths for the others')
+        every = choice
+        continue
+      }
+      const meant = meantPaths(stand, word, conflicts)
+      if (meant.length === 0)
+        throw usage(
+          meantPaths(stand, word, known).length === 0
+            ? `the plan has written nothing since that '${word}' means`
+            : `nobody else has worked on '${word}' since, so there is nothing to choose`,
+          '--files says which files go back at all; --dry-run shows them',
+        )
+      for (const path of meant) {
+        const other = choices.get(path)
+        if (other !== undefined && other !== choice) throw usage(`two choices are made for '${path}'`, 'make one')
+        choices.set(path, choice)
+      }
+    }
+  }
+  return {
+    ...(choices.size === 0 ? {} : { choices: Object.fromEntries(choices) }),
+    ...(every === undefined ? {} : { every }),
+  }
+}

@@ -1,0 +1,92 @@
+// `planfold restore PLAN [PATH…]`: lists what was set back and is kept, by time and task; with paths, brings these back.
+
+import type { KeptFile } from '../../../engine/engine.ts'
+import { listKeptFiles, restoreOrder } from '../../../operations/restore-files.ts'
+import { shellWord } from '../../../safety/text/terminal.ts'
+import { answer, remark } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
+import { meantPlan, orderAndTell } from '../../order.ts'
+import { ago } from '../../terminal/elapsed.ts'
+import { brief } from '../../terminal/one-line.ts'
+
+import { meantPaths, shownPath } from '../../text/path-text.ts'
+
+export interface RestoreOptions {
+  /** Of the version; its first digits will do. */
+  readonly hash?: string
+  readonly overwrite?: boolean
+  readonly merge?: boolean
+}
+
+export async function restore(
+  context: Context,
+  plan: string,
+  words: readonly string[],
+  options: RestoreOptions,
+): Promise<number> {
+  if (options.overwrite === true && options.merge === true)
+    throw usage('--overwrite and --merge exclude each other', 'leave one of them out')
+  return await withState(context, { create: false }, async composed => {
+    const { engine, root } = composed
+    const meant = await meantPlan(engine, plan)
+    const kept = await listKeptFiles(engine, meant.plan)
+    if (words.length === 0) {
+      const items = kept.flatMap(({ versions }) => versions).sort((a, b) => a.at - b.at)
+      answer(context, { plan: meant.plan, name: meant.name, items }, () =>
+        items.length === 0
+          ? `nothing was set back in ${brief(meant.name)}`
+          : items.map(one => versionLine(one, context.now())),
+      )
+      if (items.length > 0)
+        remark(
+          context,
+          `bring one back with: planfold restore ${shellWord(meant.name)} PATH  (an older version: --hash HASH)`,
+        )
+      return EXIT.done
+    }
+    const known = kept.map(({ path }) => path)
+    const paths = new Set<string>()
+    for (const word of words) {
+      const found = meantPaths({ root, cwd: context.cwd }, word, known)
+      if (found.length === 0)
+        throw notFound(
+          `no version of '${word}' is kept for ${meant.name}`,
+          `planfold restore ${shellWord(meant.name)} lists what is`,
+        )
+      for (const path of found) paths.add(path)
+    }
+    try {
+      const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
+      if (events.length === 0) remark(context, 'what is kept stands there already; an older version: --hash HASH')
+    } catch (error) {
+      if (!(error instanceof Complaint) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
+      const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`
+      throw new Complaint(
+        EXIT.refused,
+        'conflict',
+        error.message,
+        `choose: ${command} --overwrite (what stands there is kept, too), or ${command} --merge`,
+      )
+    }
+    return EXIT.done
+  })
+}
+
+function versionLine({ path, at, by, task, kept }: KeptFile, now: number): string {
+  const why =
+    by === 'retry'
+      ? `before ${brief(task ?? '')} was tried again`
+      : by === 'rollback'
+        ? 'by a rollback'
+        : 'by a restore'
+  const what =
+    kept === null
+      ? 'removed   '
+      : kept.type === 'file'
+        ? `${kept.sha256.slice(0, 10)}`
+        : kept.type === 'link'
+          ? 'link      '
+          : 'folder    '
+  return `${what}  ${shownPath(path)}  set back ${ago(at, now)} ${why}`
+}

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { newPlace, type Place } from '../../place.fixture.ts'
+import { log } from '../plans/log.ts'
+import { resume } from '../plans/resume.ts'
+import { run } from '../plans/run.ts'
+import { handoff } from '../records/handoff.ts'
+import { compare } from './compare.ts'
+import { rollback } from './rollback.ts'
+import { undo } from './undo.ts'
+
+const PLAN = `planfold: 1
+name: release
+tasks:
+  - { id: build, run: "echo built > out; echo b > b" }
+  - { id: pack, needs: [build], run: "echo packed >> out; echo p > p" }
+`
+
+let place: Place
+beforeEach(async () => {
+  place = await newPlace()
+  await place.write('plan.yaml', PLAN)
+  await place.say(context => run(context, 'plan.yaml', { start: true }))
+})
+afterEach(() => place.remove())
+
+const out = () => place.read('out').catch(() => null)
+
+describe('rollback without --to', () => {
+  test('asks at a terminal before everything goes back: y does it, any other key changes nothing', async () => {
+    const no = await place.say(context => rollback(context, 'release', {}), { keys: 'n' })
+    expect(no).toMatchObject({
+      exit: 'not-confirmed',
+      stderr: expect.stringContaining('take all of release back? [y/N] n'),
+    })
+    expect(await out()).toBe('built\npacked\n')
+    const yes = await place.say(context => rollback(context, 'release', {}), { keys: 'y' })
+    expect(yes).toMatchObject({ exit: 0 })
+    expect(await out()).toBeNull()
+  })
+
+  test('does not ask with --yes, with a place, for some tasks, for a dry run, or without a terminal', async () => {
+    const dry = await place.say(context => rollback(context, 'release', { dryRun: true }), { keys: 'n' })
+    expect([dry.exit, dry.stderr]).toEqual([0, 'nothing was changed: this was a dry run\n'])
+    expect(await place.say(context => rollback(context, 'release', { to: 'build' }), { keys: 'n' })).toMatchObject({
+      exit: 0,
+    })
+    expect(await out()).toBe('built\n')
+    await place.say(context => undo(context, 'release', {}))
+    expect(await place.say(context => rollback(context, 'release', { yes: true }), { keys: 'n' })).toMatchObject({
+      exit: 0,
+    })
+    await place.say(context => undo(context, 'release', {}))
+    expect(await place.say(context => rollback(context, 'release', {}))).toMatchObject({ exit: 0, stderr: '' })
+    expect(await out()).toBeNull()
+  })
+})
+
+test("a rollback of some tasks or files says what it does, and what undo put back is nobody else's", async () => {
+  await place.say(context => rollback(context, 'release', {}))
+  await place.say(context => undo(context, 'release', {}))
+  const tasks = await place.say(context => rollback(context, 'release', { tasks: ['pack'] }))
+  expect(tasks.stdout).not.toContain('somebody else')
+  expect(tasks).toMatchObject({ exit: 0 })
+  expect(tasks.stdout).toMatch(/^take back what pack wrote in release\n/)
+  expect(tasks.stdout).toContain('release: what pack wrote was taken back; ')
+  expect(await out()).toBe('built\n')
+  const files = await place.say(context => rollback(context, 'release', { files: ['b'] }))
+  expect(files.stdout).toMatch(/^set b of release back to before its first task \(entry 2\)\n/)
+  const told = await place.say(context => log(context, 'release', undefined, {}))
+  expect(told.stdout).toContain('taking back what pack wrote')
+  expect(told.stdout).toContain('plan paused: what pack wrote was taken back')
+})
+
+test('the place it goes to is said once', async () => {
+  const { stdout } = await place.say(context => rollback(context, 'release', { to: 'build', dryRun: true }))
+  expect(stdout.split('\n')[0]).toMatch(/^roll release back to after build \(entry \d+, .*\)$/)
+  expect(stdout.split('\n')[0]!.match(/entry|after build/g)).toEqual(['after build', 'entry'])
+})
+
+test('visits that were opened by going back count as retries nowhere', async () => {
+  await place.say(context => rollback(context, 'release', {}))
+  await place.say(context => undo(context, 'release', {}))
+  await place.say(context => rollback(context, 'release', {}))
+  const resumed = await place.say(context => resume(context, 'release', {}))
+  expect(resumed).toMatchObject({ exit: 0 })
+  expect(resumed.stdout).not.toMatch(/retried|visit/)
+  const told = await place.say(context => log(context, 'release', undefined, {}))
+  expect(told.stdout).not.toMatch(/started \(.*visit/)
+  await place.write('other.yaml', PLAN.replace('name: release', 'name: other'))
+  await place.say(context => run(context, 'other.yaml', { start: true }))
+  const compared = await place.say(context => compare(context, 'release', 'other', {}), { json: true })
+  const { tasks } = (JSON.parse(compared.stdout) as { data: { tasks: { a: { visits: number } }[] } }).data
+  expect(tasks.map(({ a }) => a.visits)).toEqual([1, 1])
+  const handed = await place.say(context => handoff(context, 'release', {}), { json: true })
+  const { postmortem } = (JSON.parse(handed.stdout) as { data: { postmortem: string } }).data
+  expect(postmortem).not.toContain('Tried again')
+})

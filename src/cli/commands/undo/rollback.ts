@@ -1,0 +1,86 @@
+// `planfold rollback [PLAN]`: sets files, tasks and git back to where the plan stood, after showing what will happen.
+
+import type { Composed } from '../../../compose.ts'
+import type { RollbackAsk } from '../../../engine/engine.ts'
+import { shellWord } from '../../../safety/text/terminal.ts'
+import { type Context, withState } from '../../context.ts'
+import { refused, usage } from '../../exit.ts'
+import { type MeantPlan, meantPlan, meantTask } from '../../order.ts'
+import { confirm } from '../../terminal/confirm.ts'
+import { meantPattern } from '../../text/path-text.ts'
+import { type ChoiceOptions, goBack } from './go-back.ts'
+
+export interface RollbackOptions extends ChoiceOptions {
+  readonly to?: string
+  readonly files?: readonly string[]
+  readonly tasks?: readonly string[]
+  readonly filesOnly?: boolean
+  readonly keepGit?: boolean
+  readonly yes?: boolean
+}
+
+export async function rollback(context: Context, word: string | undefined, options: RollbackOptions): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const meant = await meantPlan(composed.engine, word)
+    const tasks = []
+    for (const task of options.tasks ?? []) tasks.push((await meantTask(composed.engine, meant.name, task)).task)
+    const whole: RollbackAsk = {
+      ...(options.to === undefined ? {} : { to: options.to }),
+      ...(tasks.length === 0 ? {} : { tasks }),
+      ...(options.filesOnly === true ? { filesOnly: true } : {}),
+      ...(options.keepGit === true ? { keepGit: true } : {}),
+    }
+    const files =
+      options.files === undefined ? undefined : await patterns(context, composed, meant, whole, options.files)
+    return await goBack(context, composed, {
+      ...meant,
+      kind: 'rollback',
+      ask: files === undefined ? whole : { ...whole, files },
+      only: { tasks, ...(options.files === undefined ? {} : { files: options.files }) },
+      ...(asksFirst(context, options) ? { confirm: () => confirm(context, `take all of ${meant.name} back?`) } : {}),
+      command: commandOf(meant.name, options),
+      options,
+    })
+  })
+}
+
+/** Without a place everything goes back: a person at a terminal is asked first. Scripts are not, and `--yes` says yes. */
+const asksFirst = ({ terminal, settings }: Context, { to, files, tasks, yes }: RollbackOptions): boolean =>
+  to === undefined && files === undefined && tasks === undefined && yes !== true && terminal !== null && !settings.json
+
+/** The words of --files as patterns from the workspace; one that means nothing the plan wrote since is a mistake. */
+async function patterns(
+  { cwd }: Context,
+  { engine, root }: Composed,
+  { plan, name }: MeantPlan,
+  whole: RollbackAsk,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const preview = await engine.ask({ type: 'rollbackPreview', plan, ...whole })
+  if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+  if (!preview.ok) throw refused(preview.refusal)
+  const known = preview.files.map(({ path }) => path)
+  return words.map(word => {
+    const pattern = meantPattern({ root, cwd }, word, known)
+    if (pattern === null)
+      throw usage(
+        `the plan has written nothing since that '${word}' means`,
+        `planfold rollback ${name} --dry-run lists it`,
+      )
+    return pattern
+  })
+}
+
+/** The command as it was typed, apart from choices: what a person goes on with. */
+function commandOf(name: string, options: RollbackOptions): readonly string[] {
+  const { to, files = [], tasks = [], filesOnly, keepGit } = options
+  return [
+    'rollback',
+    name,
+    ...(to === undefined ? [] : ['--to', shellWord(to)]),
+    ...(files.length === 0 ? [] : ['--files', ...files.map(shellWord)]),
+    ...(tasks.length === 0 ? [] : ['--tasks', ...tasks.map(shellWord)]),
+    ...(filesOnly === true ? ['--files-only'] : []),
+    ...(keepGit === true ? ['--keep-git'] : []),
+  ]
+}

@@ -1,0 +1,318 @@
+// The live view at work: redraws at most ten times a second, and puts gates to the person one after the other.
+
+import type { Composed } from '../../compose.ts'
+import { type Event, tasksOf } from '../../domain/event.ts'
+import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { Card } from '../../domain/views/board.ts'
+import type { Summary, Waiting } from '../../domain/views/summary.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Entry } from '../../stores/store.ts'
+import { withDir } from '../answer.ts'
+import type { Context, Sink, Terminal } from '../context.ts'
+import { paint } from '../terminal/paint.ts'
+import { width } from '../terminal/table.ts'
+import { OutputLines } from './output-lines.ts'
+import { type Pressed, press, type Question, questionLines } from './question.ts'
+import type { Reporter } from './reporter.ts'
+import { view } from './view-lines.ts'
+
+// The cards of a plan, kept current: of the tasks an entry names only those are asked for again, so that a redraw of a plan
+// with ten thousand tasks costs what changed.
+
+/** Above this many touched tasks the whole board is asked for at once. */
+const TOUCHED_MAX = 50
+
+class LiveCards {
+  readonly #engine: Engine
+  readonly #plan: PlanId
+  readonly #index = new Map<TaskName, number>()
+  #cards: Card[] = []
+  #touched: Set<TaskName> | 'all' = 'all'
+
+  constructor(engine: Engine, plan: PlanId) {
+    this.#engine = engine
+    this.#plan = plan
+  }
+
+  get all(): readonly Card[] {
+    return this.#cards
+  }
+
+  get(task: TaskName): Card | undefined {
+    return this.#cards[this.#index.get(task) ?? -1]
+  }
+
+  touch(event: Event): void {
+    if (this.#touched === 'all') return
+    for (const name of tasksOf(event)) this.#touched.add(name)
+    // A revision changes any task, and an end cancels what was left.
+    if (event.type.startsWith('plan.') || this.#touched.size > TOUCHED_MAX) this.#touched = 'all'
+  }
+
+  async refresh(): Promise<void> {
+    const touched = this.#touched
+    this.#touched = new Set()
+    if (touched === 'all') {
+      this.#cards = [...((await this.#engine.ask({ type: 'board', plan: this.#plan })) ?? [])]
+      this.#index.clear()
+      for (const [at, card] of this.#cards.entries()) this.#index.set(card.name, at)
+      return
+    }
+    for (const task of touched) {
+      const card = await this.#engine.ask({ type: 'task', plan: this.#plan, task })
+      const at = this.#index.get(task)
+      if (card !== null && at !== undefined) this.#cards[at] = card
+    }
+  }
+}
+
+// Draws lines in place at the bottom of the terminal, leaving what was printed before alone. Hides the cursor while it
+// draws and gives it back when closed, whatever happens in between.
+
+const HIDE = '\u001b[?25l'
+const SHOW = '\u001b[?25h'
+const CLEAR_LINE = '\u001b[K'
+const CLEAR_BELOW = '\u001b[J'
+
+class Screen {
+  readonly #sink: Sink
+  readonly #terminal: Terminal
+  #drawn: readonly string[] = []
+  #hidden = false
+
+  constructor(sink: Sink, terminal: Terminal) {
+    this.#sink = sink
+    this.#terminal = terminal
+  }
+
+  /** Replaces what was drawn last. The whole frame goes out in one write, so that it never shows half. */
+  draw(lines: readonly string[]): void {
+    const start = this.#hidden ? '' : HIDE
+    this.#hidden = true
+    const frame = lines.map(line => `${line}${CLEAR_LINE}\n`).join('')
+    this.#sink.write(`${start}${this.#home()}${frame}${CLEAR_BELOW}`)
+    this.#drawn = lines
+  }
+
+  /** Leaves these lines in place of the drawing and gives the cursor back. */
+  close(last: readonly string[] = []): void {
+    if (!this.#hidden && last.length === 0) return
+    const frame = last.map(line => `${line}${CLEAR_LINE}\n`).join('')
+    this.#sink.write(`${this.#home()}${frame}${CLEAR_BELOW}${SHOW}`)
+    this.#hidden = false
+    this.#drawn = []
+  }
+
+  /** To the first row of the last drawing; after a resize its lines may have been wrapped into several rows each. */
+  #home(): string {
+    const columns = Math.max(1, this.#terminal.columns())
+    const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(unpainted(line)) / columns)), 0)
+    return rows === 0 ? '' : `\u001b[${rows}A\r`
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are our own colours, put on after escaping.
+const unpainted = (line: string): string => line.replace(/\u001b\[[0-9;]*m/g, '')
+
+const REDRAW_MS = 100
+/** Columns that a question does not have for its text. */
+const QUESTION_MARGIN = 6
+/** Rows for everything but what an approval agrees to. */
+const QUESTION_REST = 11
+
+export class LiveReporter implements Reporter {
+  readonly asks = true
+  readonly #context: Context
+  readonly #terminal: Terminal
+  readonly #composed: Composed
+  readonly #plan: PlanId
+  /** Called when everything waits for the person and the person has put everything off. */
+  readonly #onLeft: () => void
+  readonly #screen: Screen
+  readonly #cards: LiveCards
+  readonly #lines = new OutputLines()
+  readonly #lastLine = new Map<string, string>()
+  #summary: Summary | null = null
+  #stale = true
+  #question: Question | null = null
+  readonly #putOff = new Set<string>()
+  #notice: string | null = null
+  #working: string | null = null
+  #frame = 0
+  #refreshing: Promise<void> | null = null
+  readonly #cleanups: (() => void)[] = []
+
+  constructor(context: Context, terminal: Terminal, composed: Composed, plan: PlanId, onLeft: () => void) {
+    this.#context = context
+    this.#terminal = terminal
+    this.#composed = composed
+    this.#plan = plan
+    this.#onLeft = onLeft
+    this.#screen = new Screen(context.stdout, terminal)
+    this.#cards = new LiveCards(composed.engine, plan)
+    const timer = setInterval(() => this.#tick(), REDRAW_MS)
+    this.#cleanups.push(
+      () => clearInterval(timer),
+      terminal.onResize(() => this.#draw()),
+      terminal.onKey(key => this.#key(key)),
+    )
+  }
+
+  entry(entry: Entry): void {
+    this.#stale = true
+    for (const event of entry.events) {
+      this.#cards.touch(event)
+      if (event.type === 'attempt.started') this.#lastLine.delete(event.task)
+    }
+  }
+
+  output(task: TaskName, text: string): void {
+    const line = this.#lines.push(task, text).findLast(each => each.trim() !== '') ?? this.#lines.current(task)
+    if (line.trim() !== '') this.#lastLine.set(task, line)
+  }
+
+  say(line: string | null): void {
+    this.#notice = line
+    this.#draw()
+  }
+
+  working(line: string | null): void {
+    this.#working = line
+    this.#draw()
+  }
+
+  async close(): Promise<void> {
+    for (const cleanup of this.#cleanups.splice(0)) cleanup()
+    await this.#refreshing
+    // Where it stands in the end stays on the screen; what cannot be asked any more is as it was seen last.
+    await this.#cards.refresh().catch(() => {})
+    this.#summary = (await this.#standing().catch(() => null)) ?? this.#summary
+    this.#screen.close(this.#picture(true))
+  }
+
+  #tick(): void {
+    this.#frame++
+    if (this.#stale && this.#refreshing === null) {
+      this.#stale = false
+      this.#refreshing = this.#refresh()
+        // What goes wrong here goes wrong in the drive too, and is told there.
+        .catch(() => {})
+        .finally(() => {
+          this.#refreshing = null
+        })
+    }
+    this.#draw()
+  }
+
+  async #refresh(): Promise<void> {
+    await this.#cards.refresh()
+    this.#summary = await this.#standing()
+    await this.#ask(this.#summary?.waiting ?? [])
+  }
+
+  #standing(): Promise<Summary | null> {
+    return this.#composed.engine.ask({ type: 'summary', plan: this.#plan })
+  }
+
+  /** Keeps the question that is being asked while its gate is open; else takes the next one. */
+  async #ask(waiting: readonly Waiting[]): Promise<void> {
+    const asked = this.#question === null ? null : keyOf(this.#question.waiting)
+    const same = waiting.find(each => keyOf(each) === asked)
+    if (same !== undefined && this.#question !== null) {
+      // Others may have approved meanwhile.
+      this.#question = { ...this.#question, waiting: same }
+      return
+    }
+    this.#question = null
+    const next = waiting.find(each => !this.#putOff.has(keyOf(each)))
+    if (next !== undefined) {
+      const bound = await this.#boundTo(next)
+      const details = bound.length > 0 ? bound : await this.#detailsOf(next.task)
+      const pages = bound.length > 0 ? { pages: { at: 0, size: this.#pageSize(), seen: false } } : {}
+      const title = this.#cards.get(next.task)?.title ?? null
+      this.#question = { waiting: next, title, details, ...pages, reason: null }
+    } else if (this.#summary?.status === 'blocked' && waiting.length > 0) this.#onLeft()
+  }
+
+  /** What exactly an approval agrees to, from the stored bytes; nothing when it is bound to none. */
+  async #boundTo(waiting: Waiting): Promise<readonly string[]> {
+    if (waiting.shown === undefined || waiting.asks.type === 'edits') return []
+    const { consentLines, wrapped } = await import('../text/consent-text.ts')
+    const lines = await consentLines({ paint: paint(false) }, this.#composed.engine, waiting, { all: true })
+    return wrapped(lines, this.#terminal.columns() - QUESTION_MARGIN)
+  }
+
+  /** As much as fits beside a few tasks. */
+  #pageSize(): number {
+    return Math.min(30, Math.max(6, this.#terminal.rows() - QUESTION_REST))
+  }
+
+  /** What an approval lets happen, as it would run. */
+  async #detailsOf(gate: TaskName): Promise<readonly string[]> {
+    const lines: string[] = []
+    for (const card of this.#cards.all.filter(each => each.needs.includes(gate)).slice(0, 3)) {
+      const preview = await this.#composed.engine
+        .ask({ type: 'preview', plan: this.#plan, task: card.name })
+        .catch(() => null)
+      const text = preview?.text.trimEnd().split('\n') ?? []
+      lines.push(`then ${card.name}${text.length === 0 ? '' : ':'}`, ...text.map(line => `  ${line}`))
+    }
+    return lines
+  }
+
+  #key(key: string): void {
+    if (this.#question === null) return
+    const { waiting } = this.#question
+    const pressed = press(this.#question, key)
+    if (pressed.type === 'asking') this.#question = pressed.question
+    else {
+      this.#putOff.add(keyOf(waiting))
+      this.#question = null
+      this.#stale = true
+      if (pressed.type === 'answered') void this.#decide(pressed, waiting)
+    }
+    this.#draw()
+  }
+
+  async #decide(pressed: Extract<Pressed, { type: 'answered' }>, waiting: Waiting): Promise<void> {
+    const { type: _, ...answer } = pressed
+    const { engine, actor } = this.#composed
+    const { hash } = waiting
+    try {
+      const order = { type: 'decide', ...answer, ...(hash === undefined ? {} : { hash }) } as const
+      const submitted = await engine.submit(this.#plan, order, actor)
+      if (submitted.ok) return
+      this.say(submitted.refusal.message)
+    } catch (error) {
+      this.say(error instanceof Error ? error.message : String(error))
+    }
+    // It was not decided: ask again.
+    this.#putOff.delete(keyOf(waiting))
+    this.#stale = true
+  }
+
+  #draw(): void {
+    if (this.#summary !== null && this.#cleanups.length > 0) this.#screen.draw(this.#picture(false))
+  }
+
+  /** What is drawn; the last time without what goes on. */
+  #picture(isLast: boolean): readonly string[] {
+    if (this.#summary === null) return []
+    const { paint, now } = this.#context
+    const columns = this.#terminal.columns()
+    const sight = {
+      ...this.#summary,
+      cards: this.#cards.all,
+      lastLine: this.#lastLine,
+      question: this.#question === null || isLast ? [] : questionLines(this.#question, columns - 1, paint),
+      notice: this.#notice === null ? this.#working : withDir(this.#context, this.#notice),
+      pasted: (text: string) => withDir(this.#context, text),
+      ...(isLast ? { isLast } : {}),
+    }
+    // One row stays free for the cursor, else the terminal would scroll.
+    const window = { columns, rows: this.#terminal.rows() - 1, now: this.#summary.endedAt ?? now(), frame: this.#frame }
+    return view(sight, window, paint)
+  }
+}
+
+const keyOf = ({ task, since, hash = '' as Sha256 }: Waiting): string => `${task}\n${since}\n${hash}`

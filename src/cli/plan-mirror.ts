@@ -1,0 +1,244 @@
+// The mirror: one file for each plan, `plans/<name>.json`, with its document and where every task stands, for people and programs
+// that read files. It is never the truth and never read back: the journal is, and `export --mirror` writes it anew. Each
+// write replaces the whole file in one step, so a reader, or a crash, never meets half of one.
+//
+// It is on when PLANFOLD_MIRROR names a folder, or with --mirror. While a plan is driven it follows the journal, a few
+// times a second at most; a failure to write it is told once and stops nothing.
+
+import { existsSync, realpathSync } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import type { Composed } from '../compose.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { Engine } from '../engine/engine.ts'
+import { remark } from './answer.ts'
+import type { Context } from './context.ts'
+import { usage } from './exit.ts'
+
+export const MIRROR_FOLDER = 'plans'
+
+/** `--mirror`, with or without a folder. */
+export type MirrorOption = string | true
+
+/**
+ * The folder mirrors are kept in, below the workspace unless it is absolute; null when there is to be none. A relative one that
+ * leads out, by `..` or by a link that came with the workspace, is refused: whoever means that says so with the whole path.
+ */
+export function mirrorFolder(
+  context: Pick<Context, 'environment'>,
+  composed: Pick<Composed, 'root'>,
+  option?: MirrorOption,
+): string | null {
+  const told = option === true ? MIRROR_FOLDER : (option ?? context.environment.PLANFOLD_MIRROR ?? '')
+  if (told === '') return null
+  const folder = resolve(composed.root, told)
+  if (!isAbsolute(told) && !isBelow(existing(folder), realpathSync(composed.root)))
+    throw usage(`the mirror '${told}' would stand outside the workspace`, 'name the folder with its whole path')
+  return folder
+}
+
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}${sep}`)
+
+/** Where a path really leads, as far as there is anything. */
+function existing(path: string): string {
+  for (let at = path; ; at = dirname(at)) {
+    if (existsSync(at)) return realpathSync(at)
+    if (at === dirname(at)) return at
+  }
+}
+
+/** What the file says; the same for the same entries of the journal, whoever writes it. Null when there is no such plan. */
+export async function mirrorText(
+  engine: Engine,
+  plan: string,
+): Promise<{ readonly name: string; readonly version: number; readonly text: string } | null> {
+  const { raisePlan } = await import('../format/plan/raise.ts')
+  for (let tries = 1; ; tries++) {
+    const summary = await engine.ask({ type: 'summary', plan })
+    const current = await engine.ask({ type: 'definition', plan })
+    const board = await engine.ask({ type: 'board', plan })
+    if (summary === null || current === null || board === null) return null
+    const after = await engine.ask({ type: 'summary', plan })
+    // It moved on while we read: once more, so that everything in the file is of one moment.
+    if (after?.version !== summary.version && tries < READS_MAX) continue
+    const { holder: _, running: _running, waiting, failed, claimable: _claimable, ...about } = summary
+    const tasks = board.map(({ name, status, visit, attempt, startedAt, endedAt, claimedBy, reason }) => ({
+      name,
+      status,
+      visit,
+      attempt,
+      startedAt,
+      endedAt,
+      claimedBy,
+      reason,
+    }))
+    const { version, name, ...rest } = about
+    const content = {
+      mirror: 1,
+      version,
+      name,
+      ...rest,
+      hash: current.hash,
+      waiting,
+      failed,
+      tasks,
+      document: raisePlan(current.definition),
+    }
+    return { name, version, text: `${JSON.stringify(content, null, 2)}\n` }
+  }
+}
+
+const READS_MAX = 5
+
+/** Writes the mirror of a plan and tells where; null when there is no such plan. */
+export async function writeMirror(engine: Engine, plan: string, folder: string): Promise<string | null> {
+  const content = await mirrorText(engine, plan)
+  if (content === null) return null
+  const path = join(folder, `${content.name}.json`)
+  // Another process may have mirrored a later moment meanwhile.
+  if ((await versionIn(path)) > content.version && (await isOf(path, plan))) return path
+  await mkdir(folder, { recursive: true })
+  const temporary = join(folder, `.${content.name}.json.${process.pid}.tmp`)
+  try {
+    const file = await open(temporary, 'w', 0o644)
+    try {
+      await file.writeFile(content.text)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  return path
+}
+
+/** The head of the file says which moment it shows. */
+async function versionIn(path: string): Promise<number> {
+  const match = /^\{\s*"mirror": 1,\s*"version": (\d+),/.exec(await headOf(path))
+  return match === null ? 0 : Number(match[1])
+}
+
+const isOf = async (path: string, plan: string): Promise<boolean> => (await headOf(path)).includes(`"id": "${plan}"`)
+
+async function headOf(path: string): Promise<string> {
+  const file = await open(path, 'r').catch(() => null)
+  if (file === null) return ''
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+const STALE_MS = 60_000
+
+/** What writers that were killed in the middle left behind. */
+export async function clearStale(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!/^\..+\.json\.\d+\.tmp$/.test(name)) continue
+    const found = await stat(join(folder, name)).catch(() => null)
+    if (found !== null && found.mtimeMs < now - STALE_MS) await rm(join(folder, name), { force: true })
+  }
+}
+
+const REST_MS = 250
+
+/** Keeps one plan's mirror in step until it is closed; at the close it shows how the plan stands then. */
+export class Mirror {
+  readonly #context: Context
+  readonly #engine: Engine
+  readonly #plan: PlanId
+  readonly #folder: string
+  #timer: NodeJS.Timeout | null = null
+  #writing: Promise<void> | null = null
+  #restMs = REST_MS
+  #isStale = true
+  #isTold = false
+
+  constructor(context: Context, engine: Engine, plan: PlanId, folder: string) {
+    this.#context = context
+    this.#engine = engine
+    this.#plan = plan
+    this.#folder = folder
+    void clearStale(folder, context.now()).catch(() => {})
+    this.touch()
+  }
+
+  /** The plan has changed. */
+  touch(): void {
+    this.#isStale = true
+    if (this.#timer !== null || this.#writing !== null) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      void this.#write()
+    }, this.#restMs)
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    await this.#writing
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#isStale = true
+    await this.#write()
+  }
+
+  async #write(): Promise<void> {
+    if (!this.#isStale) return
+    this.#isStale = false
+    const began = this.#context.now()
+    this.#writing = writeMirror(this.#engine, this.#plan, this.#folder)
+      .then(() => {})
+      .catch((error: unknown) => this.#tell(error))
+    await this.#writing
+    this.#writing = null
+    // A large plan takes its time to write; it is written less often, not all the time.
+    this.#restMs = Math.max(REST_MS, 10 * (this.#context.now() - began))
+    if (this.#isStale) this.touch()
+  }
+
+  #tell(error: unknown): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    const why = error instanceof Error ? error.message : String(error)
+    remark(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan goes on`)
+  }
+}
+
+/** Notes which plans a command changes, and mirrors them when it has ended. Only where PLANFOLD_MIRROR asks for it. */
+export function mirroring(
+  context: Context,
+  composed: Composed,
+): { readonly composed: Composed; readonly flush: () => Promise<void> } {
+  const folder = mirrorFolder(context, composed)
+  if (folder === null) return { composed, flush: async () => {} }
+  const { engine } = composed
+  const changed = new Set<PlanId>()
+  const noting: Engine = {
+    submit: async (...order) => {
+      const submitted = await engine.submit(...order)
+      if (submitted.ok) changed.add(submitted.plan)
+      return submitted
+    },
+    ask: query => engine.ask(query),
+    watch: options => engine.watch(options),
+    close: () => engine.close(),
+    killSwitch: engine.killSwitch,
+    sessions: engine.sessions,
+    goals: engine.goals,
+  }
+  return {
+    composed: { ...composed, engine: noting },
+    flush: async () => {
+      for (const plan of changed) {
+        const mirror = new Mirror(context, engine, plan, folder)
+        await mirror.close()
+      }
+    },
+  }
+}

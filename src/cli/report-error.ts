@@ -1,0 +1,58 @@
+// Says what went wrong: one message, one hint, an exit code. A bug is told in one line; its stack goes to a file or, with
+// PLANFOLD_DEBUG=1, to standard error.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { escapeForTerminal } from '../safety/text/terminal.ts'
+import { errorEnvelope, withDir } from './answer.ts'
+import type { Context } from './context.ts'
+import { Complaint, complaintOf, EXIT } from './exit.ts'
+import { printDiagnostics } from './text/diagnostics.ts'
+
+export async function complain(context: Context, error: unknown): Promise<number> {
+  const complaint = inPlace(context, complaintOf(error) ?? (await bug(context, error)))
+  if (context.settings.json) context.stdout.write(errorEnvelope(complaint))
+  else context.stderr.write(`${lines(context, complaint).join('\n')}\n`)
+  return complaint.exit
+}
+
+/** With a hint that can be pasted. */
+function inPlace(context: Context, complaint: Complaint): Complaint {
+  const { exit, code, message, hint, diagnostics, details } = complaint
+  return hint === null
+    ? complaint
+    : new Complaint(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
+}
+
+function lines({ paint }: Context, { message, hint, diagnostics }: Complaint): readonly string[] {
+  if (diagnostics.length > 0) return printDiagnostics(paint, diagnostics)
+  const text = `${paint.red('error')}: ${escapeForTerminal(message)}`
+  return hint === null ? [text] : [text, `${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]
+}
+
+async function bug(context: Context, error: unknown): Promise<Complaint> {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (context.environment.PLANFOLD_DEBUG === '1')
+    context.stderr.write(`${escapeForTerminal(stack, { keepLines: true })}\n`)
+  const place = context.opened === null ? null : await write(join(context.opened, 'bugs'), context.now(), stack)
+  const message = error instanceof Error ? error.message : String(error)
+  return new Complaint(
+    EXIT.bug,
+    'bug',
+    `a bug in Planfold: ${message.split('\n')[0]}`,
+    place === null
+      ? 'run it again with PLANFOLD_DEBUG=1 for details, and please report it'
+      : `details are in ${place}; please report it`,
+  )
+}
+
+async function write(folder: string, now: number, stack: string): Promise<string | null> {
+  const path = join(folder, `${new Date(now).toISOString().replaceAll(':', '-')}.txt`)
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(path, `${stack}\n`, { mode: 0o600, flag: 'wx' })
+    return path
+  } catch {
+    return null
+  }
+}

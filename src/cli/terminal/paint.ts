@@ -1,0 +1,75 @@
+// Colour, or none. Whether there is any is decided once, in main: only on a terminal, never with NO_COLOR or --no-color.
+
+import pc from 'picocolors'
+import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+
+export type Paint = Pick<
+  ReturnType<typeof pc.createColors>,
+  'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'inverse'
+>
+
+export function paint(enabled: boolean): Paint {
+  return pc.createColors(enabled)
+}
+
+export const SPINNER: readonly string[] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+
+const SYMBOLS: Record<TaskStatus | PlanStatus, string> = {
+  pending: '·',
+  ready: '○',
+  running: '▶',
+  waiting: '◆',
+  blocked: '⊘',
+  completed: '✔',
+  failed: '✖',
+  skipped: '↷',
+  abandoned: '✕',
+  cancelled: '✕',
+  draft: '·',
+  active: '▶',
+  paused: '‖',
+}
+
+/** One painted character that stands for a status. */
+export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string {
+  return tint(colours, status)(SYMBOLS[status])
+}
+
+// A plan is `blocked` when nothing moves until a person decides; a task when something it needs did not complete. People see two
+// words and two signs.
+
+/** The sign of a plan. */
+export const planSymbol = (colours: Paint, status: PlanStatus): string =>
+  symbol(colours, status === 'blocked' ? 'waiting' : status)
+
+/** The status of a plan in one word, for tables. */
+export const planWord = (status: PlanStatus): string => (status === 'blocked' ? 'waiting' : status)
+
+/** The same in a sentence. */
+export const planWords = (status: PlanStatus): string => (status === 'blocked' ? 'waits for a person' : status)
+
+/** The colour of a status, the same in every view. */
+export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: string) => string {
+  switch (status) {
+    case 'completed':
+      return colours.green
+    case 'failed':
+      return colours.red
+    case 'running':
+    case 'active':
+      return colours.cyan
+    case 'waiting':
+    case 'blocked':
+    case 'paused':
+      return colours.yellow
+    case 'pending':
+    case 'ready':
+    case 'draft':
+    case 'skipped':
+    case 'abandoned':
+    case 'cancelled':
+      return colours.dim
+    default:
+      return status satisfies never
+  }
+}

@@ -1,0 +1,98 @@
+// A briefing as people and agents read it: one thing a line, with what it is in front. Everything in it was written by
+// others, so everything is escaped; what runs over several lines stays aligned.
+
+import type { Json } from '../../domain/json.ts'
+import type { Criterion, OutputSource } from '../../domain/plan.ts'
+import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
+import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
+import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import type { Paint } from '../terminal/paint.ts'
+
+const VALUE_MAX = 2_000
+const LABEL_WIDTH = 8
+
+export function briefingLines(briefing: Briefing, paint: Paint): readonly string[] {
+  return rowsOf(briefing).flatMap(([label, text]) => labelled(label, text, paint))
+}
+
+/** A label, then the text; its further lines stand below its first. */
+export function labelled(label: string, text: string, paint: Paint): readonly string[] {
+  const lines = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true }).split('\n')
+  return lines.map((line, at) => `  ${paint.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH))} ${line}`.trimEnd())
+}
+
+function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
+  const { description, instruction, bound, inputs, unresolved, outputs, failureModes, outcomes } = briefing
+  const words: readonly (readonly [string, string | null])[] = [
+    ['what', description],
+    ['do', instruction],
+  ]
+  return [
+    ...words.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const])),
+    ...Object.entries(bound ?? {}).map(([name, value]) => [name, shown(value as Json)] as const),
+    ...Object.entries(inputs).map(([name, value]) => ['input', `${name} = ${shown(value)}`] as const),
+    ...unresolved.map(
+      ({ input, message, hint }) =>
+        ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hint})`}`] as const,
+    ),
+    ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
+    ...briefing.earlier.flatMap(earlierRows),
+    ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
+    ...briefing.accept.map(one => ['accept', criterionText(one)] as const),
+    ...briefing.postconditions.map(one => ['after', criterionText(one)] as const),
+    ...(briefing.write === null ? [] : [['write', `only in ${briefing.write.join(', ') || 'nothing'}`] as const]),
+    ...(briefing.effects === null ? [] : [['effects', effectsText(briefing.effects)] as const]),
+    ...Object.entries(outputs).map(([name, source]) => ['output', `${name}${sourceText(source)}`] as const),
+    ...failureModes.map(({ name, detect, recover, advice }) => {
+      const leads = recover === undefined ? '' : `; leads to ${recover.join(', ')}`
+      return ['mode', `${name}: ${criterionText(detect)}${advice === undefined ? '' : `; ${advice}`}${leads}`] as const
+    }),
+    ...Object.entries(outcomes).map(([outcome, to]) => ['outcome', `${outcome} leads to ${to.join(', ')}`] as const),
+  ]
+}
+
+/** Why an earlier attempt came to nothing, and what it left. */
+function earlierRows({
+  visit,
+  attempt,
+  by,
+  how,
+  why,
+  unmet,
+  left,
+}: EarlierAttempt): readonly (readonly [string, string])[] {
+  const who = by === null ? '' : ` of ${by}`
+  const which = `${how === 'refused' ? 'a report in attempt' : 'attempt'} ${attempt}${visit === 1 ? '' : ` of visit ${visit}`}${who}`
+  // The first one that did not hold is what it failed for.
+  const others = unmet
+    .slice(1)
+    .map(({ criterion, evidence }) => `${criterion}${evidence === null ? '' : ` (${evidence})`}`)
+  const lines = [
+    `${which} ${how === 'refused' ? 'was refused' : `was ${how}`.replace('was failed', 'failed')}: ${why}`,
+    ...others.map(one => `also not met: ${one}`),
+    ...(left === null || left.paths.length === 0
+      ? []
+      : [`it left ${left.paths.join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`]),
+  ]
+  return [['earlier', shown(lines.join('\n'))]]
+}
+
+function shown(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}… (all of it with --json)` : text
+}
+
+function criterionText(criterion: Criterion): string {
+  if (criterion.type === 'prose') return criterion.text
+  const text =
+    criterion.type === 'expect'
+      ? criterion.expression
+      : `$ ${'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script}`
+  return criterion.text === undefined ? text : `${criterion.text} (${text})`
+}
+
+function sourceText(source: OutputSource): string {
+  if (source.from === 'file') return `, from the file ${source.file}`
+  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}`
+  return source.type === undefined ? ', to be reported' : `, to be reported: ${source.type}`
+}

@@ -1,0 +1,386 @@
+// What is being done about failures, what is held back for a while, and what to do when a plan has failed: a few lines of a status.
+
+import type { Millis, PlanId } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { Field, GateAction, Option, PlanDefinition } from '../../domain/plan.ts'
+import { IMPACT_WORDS, impactOf, isAskedAbout, isGated } from '../../domain/plan-rules/impact.ts'
+import type { Verdict } from '../../domain/result.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import { PLAN_ENDED } from '../../domain/status.ts'
+import { breakerLine } from '../../domain/views/board.ts'
+import type { InboxItem, Left } from '../../domain/views/inbox.ts'
+import { askedSentence } from '../../domain/views/inbox-history.ts'
+import type { Summary, Waiting } from '../../domain/views/summary.ts'
+import type { AskedQuestion, Engine, InboxEntry } from '../../engine/engine.ts'
+import { printDiff } from '../../format/plan/diff-text.ts'
+import { escapeForTerminal, visible } from '../../safety/text/terminal.ts'
+import { answer } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { Complaint, EXIT } from '../exit.ts'
+import { ago, elapsed } from '../terminal/elapsed.ts'
+import { brief, briefLine, brief as say } from '../terminal/one-line.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { editedLines } from './edited-paths.ts'
+
+// What was judged before a person is asked: what holds, what does not and what it printed; and what is theirs to judge.
+
+const VERDICT_MAX = 20
+
+export function verdictLines(verdicts: readonly Verdict[]): readonly string[] {
+  if (verdicts.length <= VERDICT_MAX) return verdicts.flatMap(verdictWords)
+  // What speaks against it is not among what is left out.
+  const told = [...verdicts].sort((a, b) => Number(a.holds === true) - Number(b.holds === true)).slice(0, VERDICT_MAX)
+  return [...told.flatMap(verdictWords), `… and ${verdicts.length - VERDICT_MAX} more checks`]
+}
+
+function verdictWords({ criterion, holds, evidence, said }: Verdict): readonly string[] {
+  const seen = evidence === undefined ? '' : ` (${brief(evidence)})`
+  if (holds === null) return [`? ${brief(criterion)}${seen}: yours to judge`]
+  const printed = holds || said === undefined ? [] : said.split('\n').map(line => `  │ ${brief(line)}`)
+  return [`${holds ? '✔' : '✘'} ${brief(criterion)}${seen}`, ...printed]
+}
+
+// A question whose plan has ended: nobody is asked it any more, and whoever waits for the answer must know.
+
+interface AskedIn {
+  readonly plan: PlanId
+  readonly name: string
+  readonly question: AskedQuestion
+}
+
+/** Null when it was answered, or still can be. */
+export async function endedUnanswered(engine: Engine, { plan, name, question }: AskedIn): Promise<Complaint | null> {
+  const status = (await engine.ask({ type: 'summary', plan }))?.status
+  if (status === undefined || !PLAN_ENDED.has(status) || question.answer !== null) return null
+  const { id } = question
+  return new Complaint(
+    EXIT.refused,
+    'ended',
+    `plan '${name}' has ended (${status}); question '${id}' was not answered`,
+    `it is left open in: planfold handoff ${name}`,
+    [],
+    { question },
+  )
+}
+
+// What waits for a person, in words: the question, what there is to look at, and what answers it. All of it was written by others,
+// so whatever moves, hides or turns text is made visible.
+
+const INBOX_MAX = 6
+const CHANGES_MAX = 20
+
+/** The question in one sentence. */
+export const askedWords = (item: Pick<InboxItem, 'task' | 'asks'>): string => briefLine(askedSentence(item, say))
+
+/** `more` is put between what is asked and the answers, each line under the others. */
+export function inboxLines(
+  item: InboxEntry,
+  now: number,
+  paint: Paint,
+  more: readonly string[] = [],
+): readonly string[] {
+  const { id, name, title, since, answers, checks, evidence } = item
+  const indent = ' '.repeat(id.length + 2)
+  const wordWidth = Math.max(...answers.map(({ answer }) => answer.length))
+  const meansWidth = Math.max(...answers.map(({ means }) => means.length))
+  return [
+    `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...forWhom(item)].join(', ')})`)}`,
+    ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
+    ...(title === null ? [] : [`${indent}${say(title)}`]),
+    ...inboxParticulars(item).map(line => `${indent}${briefLine(line)}`),
+    ...verdictLines(checks).map(line => `${indent}${line}`),
+    ...evidence.slice(0, INBOX_MAX).map(left => paint.dim(`${indent}${briefLine(leftWords(left))}`)),
+    ...(evidence.length > INBOX_MAX ? [paint.dim(`${indent}… and ${evidence.length - INBOX_MAX} more before it`)] : []),
+    ...more.map(line => `${indent}${line}`),
+    ...answers.map(
+      ({ answer, means, command }) =>
+        `${indent}${paint.cyan(answer.padEnd(wordWidth))}  ${means.padEnd(meansWidth)}  ${paint.dim(escapeForTerminal(command))}`,
+    ),
+  ]
+}
+
+/** Whose it is, by name and by role; only where a role must decide is that said. */
+export function forWhom({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
+  const word = 'approvers' in asks ? 'decided by' : 'for'
+  return [...(who === null ? [] : [`for ${say(who)}`]), ...(role === null ? [] : [`${word} ${roleWords(role)}`])]
+}
+
+const roleWords = ({ name, people }: NonNullable<InboxItem['role']>): string =>
+  `${say(name)}${people.length === 0 ? '' : ` (${people.map(say).join(', ')})`}`
+
+/** How far it is: who was called, who has approved, how long there still is. */
+function standing({ called, votes, expiresAt }: InboxItem, now: number): readonly string[] {
+  const names = votes?.given.map(({ by }) => say(by)).join(', ') ?? ''
+  return [
+    ...(called === null ? [] : [`nobody answered in time: ${roleWords(called)} was called`]),
+    ...(votes === null
+      ? []
+      : [`${votes.given.length} of ${votes.wanted} have approved${names === '' ? '' : `: ${names}`}`]),
+    ...(expiresAt === null
+      ? []
+      : [expiresAt <= now ? 'its time is over' : `answer within ${elapsed(expiresAt - now)}`]),
+  ]
+}
+
+function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'proposal' }>): readonly string[] {
+  const changes = printDiff(asks.changes).split('\n')
+  return [
+    ...(asks.cause === undefined ? [] : [`because: ${say(asks.cause)}`]),
+    ...(asks.stale ? ['the plan was revised since: it can only be declined'] : []),
+    ...changes.slice(0, CHANGES_MAX).map(say),
+    ...(changes.length > CHANGES_MAX ? [`… and ${numberOf(changes.length - CHANGES_MAX, 'more change')}`] : []),
+    `hash ${asks.hash.slice(0, 12)}`,
+  ]
+}
+
+function inboxParticulars({ asks }: InboxItem): readonly string[] {
+  switch (asks.type) {
+    case 'approval':
+      return asks.show.slice(0, INBOX_MAX).map(shown => `look at ${say(shown)}`)
+    case 'unknown-outcome':
+      return [`its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+    case 'work':
+      return [
+        ...(asks.instruction === null ? [] : [say(asks.instruction)]),
+        ...(asks.outputs.length === 0 ? [] : [`to be reported: ${asks.outputs.map(say).join(', ')}`]),
+      ]
+    case 'rollback':
+      return asks.conflicts.slice(0, INBOX_MAX).map(path => `somebody has worked on ${say(path)} since`)
+    case 'edits':
+      return editedLines(asks).map(say)
+    case 'verdict':
+    case 'consent':
+      return []
+    case 'recovery':
+    case 'replan':
+      return asks.failure.hint === undefined ? [] : [say(asks.failure.hint)]
+    case 'decision':
+      return asks.options.map(option => optionWords(option))
+    case 'question':
+    case 'agent-question':
+      return asks.form.map(field => fieldWords(field))
+    case 'proposal':
+      return proposalWords(asks)
+    default:
+      return asks satisfies never
+  }
+}
+
+function leftWords({ task, status, exit, changes, paths, log, outputs, message }: Left): string {
+  return [
+    `${task} ${status}`,
+    ...(exit === null ? [] : [`exit ${exit}`]),
+    ...(paths === null
+      ? []
+      : [`${numberOf(paths, 'path')} written${changes === null ? '' : ` (${changes.slice(0, 12)})`}`]),
+    ...(outputs.length === 0 ? [] : [`outputs ${outputs.map(say).join(', ')}`]),
+    ...(log === null ? [] : [`log ${log.slice(0, 12)}`]),
+    ...(message === null ? [] : [say(message)]),
+  ].join(', ')
+}
+
+/** An option with what speaks for and against it. */
+export function optionWords({ id, title, pros = [], cons = [], cost }: Option): string {
+  const parts = [
+    ...(title === undefined ? [] : [say(title)]),
+    ...pros.map(pro => `+ ${say(pro)}`),
+    ...cons.map(con => `- ${say(con)}`),
+    ...(cost === undefined ? [] : [`costs ${say(cost)}`]),
+  ]
+  return `${say(id)}${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`
+}
+
+/** A field of a form: its name, what it takes, and whether it may be left out. */
+export function fieldWords({ name, label, type, choices = [], optional, default: usual }: Field): string {
+  const takes = type === 'choice' ? choices.map(say).join(' | ') : type
+  const more = [
+    ...(usual === undefined ? [] : [`${say(JSON.stringify(usual))} when left out`]),
+    ...(optional === true ? ['may be left out'] : []),
+  ]
+  return `${say(name)} (${[takes, ...more].join(', ')})${label === undefined ? '' : `: ${say(label)}`}`
+}
+
+/** What was answered, a line for each field. */
+export function answerLines(answers: JsonObject): readonly string[] {
+  return Object.entries(answers).map(
+    ([name, value]) => `${say(name)}=${say(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  )
+}
+
+// `planfold show PLAN ID`: a question that was asked in the middle of work, and its answer when there is one.
+
+/** As ids are spelt; a task of that name comes first. */
+const ID = /^[0-9a-hj-km-np-tv-z]{8}$/
+
+/** False when no question is meant. */
+export async function showQuestion(context: Context, engine: Engine, plan: string, id: string): Promise<boolean> {
+  if (!ID.test(id) || (await engine.ask({ type: 'task', plan, task: id })) !== null) return false
+  const [question] = (await engine.ask({ type: 'questions', plan, id })) ?? []
+  if (question === undefined) return false
+  const { text, form, by, task, since, answer: given } = question
+  const now = context.now()
+  const found = await engine.ask({ type: 'find', reference: plan })
+  const over = found === null ? null : await endedUnanswered(engine, { ...found, question })
+  answer(context, { question }, () => [
+    `${context.paint.bold(id)} ${escapeForTerminal(by)}${task === undefined ? '' : `, at ${task},`} asks: ${escapeForTerminal(text)} ${context.paint.dim(`(${ago(since, now)})`)}`,
+    ...(given === null
+      ? [
+          over === null ? '  waits for an answer:' : '  was not answered before the plan ended:',
+          ...form.map(field => `  ${fieldWords(field)}`),
+        ]
+      : [
+          `  answered by ${escapeForTerminal(given.by)} ${ago(given.at, now)}:`,
+          ...answerLines(given.answers).map(line => `  ${line}`),
+        ]),
+  ])
+  return true
+}
+
+// What a gate does when it is reached, in a few words.
+
+/** `who` is empty for anybody. */
+export function gateWords(action: GateAction, who: string): string {
+  const whom = who === '' ? 'a person' : who
+  const many = (action.approvers?.count ?? 1) > 1 ? `, ${action.approvers?.count} of them` : ''
+  switch (action.gate) {
+    case 'approval':
+      return `asks ${whom} for approval${many}`
+    case 'diff':
+      return `asks ${whom} to look at what changed${many}`
+    case 'decision':
+      return `asks ${whom} to choose: ${(action.options ?? []).map(({ id }) => id).join(', ')}`
+    case 'question':
+      return `asks ${whom}: ${action.question ?? (action.form ?? []).map(({ label, name }) => label ?? name).join(', ')}`
+    case 'schema':
+      return `checks that ${action.schema?.file ?? ''} follows ${action.schema?.against ?? ''}`
+    case 'invariant':
+    case 'tests':
+      return 'goes on when its checks hold'
+    case 'budget':
+      return 'goes on when the plan has not used up more than it may'
+    default:
+      return action.gate satisfies never
+  }
+}
+
+// What waits for a person or an agent, each with the exact commands that answer it.
+
+const WAITING_MAX = 5
+
+export function waitingLines(
+  summary: Pick<Summary, 'name' | 'waiting' | 'claimable' | 'asked'>,
+  paint: Paint,
+): readonly string[] {
+  const { name, waiting, claimable, asked: questions = [] } = summary
+  const lines = waiting
+    .slice(0, WAITING_MAX)
+    .flatMap(each => [
+      `  ${paint.yellow('waits')}    ${asked(each)}`,
+      ...particulars(each).map(line => `           ${paint.dim(line)}`),
+      ...answers(name, each).map(line => `           ${line}`),
+    ])
+  if (waiting.length > WAITING_MAX)
+    lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
+  for (const { id, what, by, text } of questions.slice(0, WAITING_MAX)) {
+    const [does, commands] =
+      what === 'question'
+        ? ['asks', [`planfold answer ${name} ${id} NAME=VALUE`]]
+        : ['proposes a revision', [`planfold accept ${name} ${id}`, `planfold decline ${name} ${id} -m 'why'`]]
+    lines.push(`  ${paint.yellow('waits')}    ${brief(by)} ${does}: ${brief(text)}`)
+    lines.push(...commands.map(line => `           ${line}`))
+  }
+  if (questions.length > WAITING_MAX)
+    lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
+  if (claimable > 0)
+    lines.push(
+      `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready for an agent or a person: planfold claim ${name}`,
+    )
+  return lines
+}
+
+/** What there is to know before it is answered. */
+export function particulars({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
+  const approvers = 'approvers' in asks ? asks.approvers : undefined
+  const show = 'show' in asks ? (asks.show ?? []) : []
+  return [
+    ...(show.length === 0 ? [] : [`look at: ${show.map(text => brief(text)).join(', ')}`]),
+    ...verdictLines(evidence),
+    ...(approvers?.role === undefined ? [] : [`decided by: ${brief(approvers.role)}`]),
+    ...(approvers?.count === undefined || approvers.count < 2
+      ? []
+      : [`${votes?.length ?? 0} of ${approvers.count} have approved${by(votes)}`]),
+    ...(expiresAt === undefined ? [] : [`asks until ${new Date(expiresAt).toISOString()}`]),
+    ...(escalated.length === 0 ? [] : [`somebody was called: ${escalated.join(', ')}`]),
+  ]
+}
+
+const by = (votes: Waiting['votes']): string =>
+  votes === undefined || votes.length === 0 ? '' : `: ${votes.map(vote => brief(vote.by)).join(', ')}`
+
+/** What a gate asks, in one sentence. */
+export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
+  briefLine(askedSentence({ task, asks: { ...asks, on: null } }, brief))
+
+function answers(plan: string, { task, asks, back: sent }: Waiting): readonly string[] {
+  if (asks.type === 'unknown-outcome') {
+    return [
+      `planfold approve ${plan} ${task}   it happened`,
+      `planfold retry ${plan} ${task}     it did not: try again`,
+      `planfold reject ${plan} ${task}    give up: it failed`,
+    ]
+  }
+  if (asks.type === 'decision')
+    return [`planfold choose ${plan} ${task} OPTION`, `planfold reject ${plan} ${task} -m 'why'`]
+  if (asks.type === 'edits')
+    return [
+      `planfold choose ${plan} ${task} keep    the edits stay; the task goes on with them`,
+      `planfold choose ${plan} ${task} take    back to before the task; the edits can be restored`,
+      `planfold choose ${plan} ${task} merge   keep the edits, take out what the task wrote`,
+      'for a single file: --keep PATH, --take PATH or --merge PATH',
+    ]
+  if (asks.type === 'question')
+    return [`planfold answer ${plan} ${task} NAME=VALUE`, `planfold reject ${plan} ${task} -m 'why'`]
+  if (asks.type === 'recovery' || asks.type === 'replan')
+    return [
+      `planfold retry ${plan} ${task}`,
+      `planfold skip ${plan} ${task} -m 'why'`,
+      `planfold reject ${plan} ${task} -m 'why'`,
+    ]
+  const back = sent === undefined ? [] : [`planfold push-back ${plan} ${task} -m 'what to change'`]
+  return [`planfold approve ${plan} ${task}`, `planfold reject ${plan} ${task} -m 'why'`, ...back]
+}
+
+// What a plan does that cannot be taken back and that its policy lets begin without asking anybody: said before it starts.
+
+const TOLD_MAX = 5
+
+export function unaskedLines(definition: PlanDefinition): readonly string[] {
+  // Without a word about it, somebody is asked.
+  if (definition.policy?.gates?.before === undefined) return []
+  const unasked = allTasks(definition).flatMap(task => {
+    const impact = isAskedAbout(task) ? impactOf(definition, task) : null
+    return impact === null || impact === 'unknown' || isGated(definition, impact)
+      ? []
+      : [`'${visible(task.id)}' ${IMPACT_WORDS[impact]}, and nobody is asked before: policy.gates.before leaves it out`]
+  })
+  const more = unasked.length - TOLD_MAX
+  return more > 0 ? [...unasked.slice(0, TOLD_MAX), `… and ${more} more tasks of this kind`] : unasked
+}
+
+/** Of how many it tells. */
+const TROUBLE_MAX = 5
+
+export function troubleLines(
+  { recovering = [], breakers = [], stopped }: Pick<Summary, 'recovering' | 'breakers' | 'stopped'>,
+  now: Millis,
+  paint: Paint,
+): readonly string[] {
+  return [
+    ...recovering.slice(0, TROUBLE_MAX).map(({ task, how }) => `  ${paint.yellow('recovers')} ${task}: ${brief(how)}`),
+    ...breakers
+      .slice(0, TROUBLE_MAX)
+      .map(breaker => `  ${paint.yellow('held')}     ${brief(breakerLine(breaker, now))}`),
+    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${brief(line)}`),
+  ]
+}

@@ -1,0 +1,230 @@
+// What a rollback would do, as lines for a person: every file, every task, what is run, what stays. Also the files where
+// somebody has worked since, with the exact commands that go on.
+
+import type { Reset } from '../../domain/command.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { FilePreview, RollbackPreview } from '../../engine/engine.ts'
+import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
+import type { Choice } from '../../workspace/workspace.ts'
+import type { Context } from '../context.ts'
+import { ago } from '../terminal/elapsed.ts'
+import { shownPath } from './path-text.ts'
+import { whyWords } from './rollback-result.ts'
+
+export type Foretold = Extract<RollbackPreview, { ok: true }>
+
+export interface Asked {
+  readonly name: string
+  readonly preview: Foretold
+  /** What a person said, or `force` did, for a path where somebody has worked since; null when nobody did. */
+  readonly choiceOf: (path: string) => Choice | null
+  /** No place was named: it goes back to before the first task. */
+  readonly isStart: boolean
+  /** Tasks are under way: what they have written so far cannot be told from the work of others. */
+  readonly isRunning: boolean
+  /** Only files go back. */
+  readonly filesOnly: boolean
+  /** Only what these tasks wrote, or only these paths. */
+  readonly only: { readonly tasks?: readonly string[]; readonly files?: readonly string[] }
+  /** The command as it was typed, to be gone on with. */
+  readonly command: string
+}
+
+export const undecided = ({ preview, choiceOf }: Asked): readonly FilePreview[] =>
+  preview.files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null)
+
+export function previewLines(context: Context, asked: Asked): readonly string[] {
+  const { paint } = context
+  const { preview, filesOnly } = asked
+  const line = (word: string, text: string, tint = paint.dim): string =>
+    `  ${tint(word.padEnd(9))} ${escapeForTerminal(text)}`
+  return [
+    headOf(context, asked),
+    ...fileLines(context, asked),
+    ...taskLines(preview.resets, filesOnly).map(text => line('tasks', text)),
+    ...(preview.compensate.length === 0
+      ? []
+      : [line('run', `what undoes them, one after the other: ${preview.compensate.join(', ')}`)]),
+    ...preview.git.flatMap(({ do: step, target, from, to, why, run }) => [
+      line(
+        'git',
+        `${step} ${target}${from === null && to === null ? '' : ` ${short(from)} → ${short(to)}`}: ${why}`,
+        step === 'refuse' ? paint.yellow : paint.dim,
+      ),
+      ...run.map(command => line('', `run: ${command}`)),
+    ]),
+    ...staying(preview.stays).map(({ tasks, why, declared }) =>
+      line(
+        'stays',
+        `${tasks.join(', ')}: ${why}${declared ? ' (--force goes on)' : ''}`,
+        declared ? paint.yellow : paint.dim,
+      ),
+    ),
+    ...preview.kept.map(({ path, sha256 }) =>
+      line('kept', `${path}: an edit between two tasks is stored as ${sha256}`, paint.yellow),
+    ),
+  ]
+}
+
+function headOf({ paint, now }: Context, asked: Asked): string {
+  const { name, preview } = asked
+  const { kind, checkpoint, to, adopted } = preview
+  if (kind === 'undo') {
+    const what =
+      adopted === undefined
+        ? `undo the last rollback of ${name}`
+        : `take the adoption of ${escapeForTerminal(adopted)} back from ${name}`
+    return `${paint.bold(what)} ${paint.dim(`(as it stood at entry ${to})`)}`
+  }
+  const { tasks, files } = asked.only
+  if (tasks !== undefined && tasks.length > 0 && asked.isStart)
+    return paint.bold(`take back what ${listed(tasks)} wrote in ${name}`)
+  const part =
+    tasks !== undefined && tasks.length > 0
+      ? `take what ${listed(tasks)} wrote in ${name} back`
+      : files !== undefined && files.length > 0
+        ? `set ${listed(files)} of ${name} back`
+        : asked.filesOnly
+          ? `set the files of ${name} back`
+          : `roll ${name} back`
+  const when =
+    checkpoint === null
+      ? ''
+      : ` ${paint.dim(`(${escapeForTerminal(`entry ${to}, ${whyUnless(preview.label, checkpoint)}${ago(checkpoint.at, now())}`)})`)}`
+  const where = checkpoint === null ? placeName(asked) : (preview.label ?? checkpoint.name)
+  return `${paint.bold(`${part} to ${escapeForTerminal(where)}`)}${when}`
+}
+
+/** Why a checkpoint is there, where the place is not called so already. */
+function whyUnless(label: string | undefined, checkpoint: NonNullable<Foretold['checkpoint']>): string {
+  const why = whyWords(checkpoint)
+  return why === label ? '' : `${why}, `
+}
+
+/** What was done, for a sentence: a rollback of some tasks or paths says so. */
+export function doneWords(asked: Asked): string {
+  const { tasks, files } = asked.only
+  if (tasks !== undefined && tasks.length > 0) return `what ${listed(tasks)} wrote was taken back`
+  if (files !== undefined && files.length > 0) return `${listed(files)} set back to ${placeName(asked)}`
+  return asked.filesOnly ? `its files were set back to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
+}
+
+const LISTED_MAX = 5
+
+const listed = (names: readonly string[]): string =>
+  `${names.slice(0, LISTED_MAX).map(shownPath).join(', ')}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ''}`
+
+/** Where it goes, for a sentence. */
+export function placeName({ preview: { checkpoint, to, label }, isStart }: Pick<Asked, 'preview' | 'isStart'>): string {
+  if (label !== undefined) return `${label} (entry ${to})`
+  return checkpoint?.name ?? (isStart ? `before its first task (entry ${to})` : `entry ${to}`)
+}
+
+function fileLines({ paint }: Context, asked: Asked): readonly string[] {
+  const { files } = asked.preview
+  const open = new Set(undecided(asked).map(({ path }) => path))
+  const right = files.filter(
+    ({ will, why, conflict }) => will === 'leave' && why === undefined && conflict === undefined,
+  )
+  const told = files.filter(file => !right.includes(file))
+  const counts = [
+    ...(told.length > open.size ? [numberOf(told.length - open.size, 'path')] : []),
+    ...(open.size === 0 ? [] : [`${open.size} changed by somebody else since`]),
+    ...(right.length === 0 ? [] : [`${right.length} right already`]),
+  ]
+  // What somebody has to choose about is told whole; of the rest, the first.
+  const plain = told.filter(({ path }) => !open.has(path))
+  const shown = new Set(plain.length > SHOWN_MAX ? plain.slice(0, SHOWN_MAX) : plain)
+  const rows = told
+    .filter(file => open.has(file.path) || shown.has(file))
+    .map(file => {
+      const [word, note] = wordsFor(file, asked)
+      const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
+      return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
+    })
+  return [
+    `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'nobody saw the plan write any since' : counts.join(', ')}`,
+    ...rows,
+    ...(plain.length > shown.size ? [`    … and ${plain.length - shown.size} more; --json names them all`] : []),
+  ]
+}
+
+const SHOWN_MAX = 30
+
+const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: string) => string } => ({
+  restore: paint.cyan,
+  create: paint.green,
+  delete: paint.red,
+  mode: paint.cyan,
+  merge: paint.cyan,
+})
+
+/** What will happen to a file, in a word, and a note beside it. */
+function wordsFor(
+  { path, will, conflict, why }: FilePreview,
+  { choiceOf, isRunning }: Asked,
+): readonly [string, string | null] {
+  const choice = choiceOf(path)
+  const word = will === 'chmod' ? 'mode' : will
+  if (conflict === undefined) return [word, why ?? null]
+  const since = `${CONFLICTS[conflict]} by somebody else${isRunning ? ', or by a task that runs' : ''}`
+  if (will === 'leave') return [word, `${why ?? ''}; ${since}`.replace(/^; /, '')]
+  if (choice === null) return [word, since]
+  if (choice === 'mine') return ['keep', `${since}; yours stays`]
+  if (choice === 'merge') return ['merge', `${since}; yours is stored first`]
+  return [word, `${since}; ${conflict === 'gone' ? 'it comes back' : 'yours is stored first'}`]
+}
+
+const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {
+  'edited since': 'edited since',
+  appeared: 'put there since',
+  gone: 'removed since',
+}
+
+function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly string[] {
+  if (filesOnly) return ['stay as they are']
+  const open = resets.filter(({ status }) => status === 'pending').map(({ task }) => task)
+  const ended = [...new Set(resets.map(({ status }) => status))].filter(status => status !== 'pending')
+  return [
+    ...(open.length === 0 ? [] : [`open again: ${open.join(', ')}`]),
+    ...ended.map(status => {
+      const tasks = resets.filter(each => each.status === status).map(({ task }) => task)
+      return `${status} again: ${tasks.join(', ')}`
+    }),
+    ...(resets.length === 0 ? ['stay as they are'] : []),
+  ]
+}
+
+/** How to go on where somebody has worked since: the commands, each with what it means. */
+export function wayOn({ command, ...asked }: Asked): readonly { readonly run: string; readonly means: string }[] {
+  const [first, second] = undecided({ command, ...asked })
+  const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
+  return [
+    { run: `${command} --keep-mine ${each}`, means: 'leave what stands there' },
+    {
+      run: `${command} --take-theirs ${each}`,
+      means: `set ${second === undefined ? 'it' : 'them'} back all the same; what stands there is stored first`,
+    },
+    { run: `${command} --merge ${each}`, means: 'join both, where the text joins cleanly' },
+  ]
+}
+
+export function wayOnLines({ paint }: Context, asked: Asked): readonly string[] {
+  const ways = wayOn(asked)
+  const several = undecided(asked).length > 1
+  return [
+    '',
+    `choose${several ? ', for all of them or for one PATH at a time' : ''}:`,
+    ...ways.flatMap(({ run, means }) => [`  ${paint.bold(run)}`, paint.dim(`      ${means}`)]),
+  ]
+}
+
+/** Tasks of which the same is said are said together. */
+function staying(stays: Foretold['stays']) {
+  return [...new Set(stays.map(({ why }) => why))].map(why => {
+    const same = stays.filter(one => one.why === why)
+    return { why, tasks: same.map(({ task }) => task), declared: same.some(({ declared }) => declared) }
+  })
+}
+
+const short = (oid: string | null): string => oid?.slice(0, 12) ?? 'nothing'

@@ -1,0 +1,228 @@
+// A rollback as other views tell it: the one under way in one line, and the event that ends one.
+
+import type { Event, EventOf } from '../../domain/event.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Checkpoint, Standing } from '../../domain/views/checkpoints.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import { brief } from '../terminal/one-line.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { shownPath } from './path-text.ts'
+
+// What happened to a path between two looks, in words.
+
+export interface Happened {
+  readonly happened: 'added' | 'removed' | 'changed' | 'mode'
+  /** More about it, for a person; raw. */
+  readonly how: string | null
+}
+
+export function happenedTo({ before, after }: Change): Happened {
+  if (before === null) return { happened: 'added', how: after === null ? null : kindOf(after) }
+  if (after === null) return { happened: 'removed', how: kindOf(before) }
+  if (before.type !== after.type) return { happened: 'changed', how: `${kindOf(before)} → ${kindOf(after)}` }
+  if (before.type === 'link') return { happened: 'changed', how: `${kindOf(before)} → ${kindOf(after)}` }
+  const modes = before.mode === (after as typeof before).mode ? null : modesOf(before, after as typeof before)
+  if (before.type === 'directory') return { happened: 'mode', how: modes }
+  const now = after as typeof before
+  if (before.sha256 === now.sha256) return { happened: 'mode', how: modes }
+  const sizes = `${before.size} → ${numberOf(now.size, 'byte')}`
+  return { happened: 'changed', how: modes === null ? sizes : `${sizes}, mode ${modes}` }
+}
+
+const modesOf = (before: { readonly mode: number }, after: { readonly mode: number }): string =>
+  `${octal(before.mode)} → ${octal(after.mode)}`
+
+const octal = (mode: number): string => (mode & 0o7777).toString(8).padStart(3, '0')
+
+function kindOf(entry: TreeEntry): string {
+  switch (entry.type) {
+    case 'file':
+      return `${numberOf(entry.size, 'byte')}`
+    case 'link':
+      return `link to ${entry.target}`
+    case 'directory':
+      return 'folder'
+    default:
+      return entry satisfies never
+  }
+}
+
+// What a rollback has done, as lines for a person: what changed, what was left and why, whose bytes were kept and how to get
+// them, and the commands that go on from there. A rollback that left something says so before anything else.
+
+export interface Told {
+  readonly name: string
+  /** `rolled back to cp-…`, `the last rollback was undone`. */
+  readonly what: string
+  readonly ended: Ended
+  /** What was changed besides what had been foretold. */
+  readonly also?: readonly Change[]
+  /** All that was changed, when nothing had been foretold. */
+  readonly files?: readonly Change[]
+  /** Compensations that ended without success. */
+  readonly failed?: readonly { readonly task: string; readonly why: string }[]
+  /** How the plan stands now. */
+  readonly status: PlanStatus
+}
+
+const FILES_MAX = 50
+
+/** What it changed, as the content store holds it. */
+export async function changedBy(engine: Engine, { changes }: Ended): Promise<readonly Change[]> {
+  const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
+  return stored === null ? [] : (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[])
+}
+
+/** `planfold …` with the state folder that was asked for, when one was. */
+export type Say = (words: string) => string
+
+export function resultLines(
+  { name, what, ended, also = [], files = [], failed = [], status }: Told,
+  paint: Paint,
+  say: Say = words => `planfold ${words}`,
+): readonly string[] {
+  const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
+  const storedLines = (path: string, sha256: string): readonly string[] => [
+    line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
+    line(
+      '',
+      say(
+        `checkpoints cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`,
+      ),
+    ),
+  ]
+  const { left = [], kept = [], git = [] } = ended
+  const details = [
+    ...files
+      .slice(0, FILES_MAX)
+      .map(({ path, before, after }) =>
+        line(before === null ? 'create' : after === null ? 'delete' : 'restore', shownPath(path)),
+      ),
+    ...(files.length > FILES_MAX ? [line('', `and ${numberOf(files.length - FILES_MAX, 'path')} more`)] : []),
+    ...also.flatMap(({ path, before, after }) => [
+      line(
+        'also',
+        `${shownPath(path)} was ${after === null ? 'deleted' : 'set back'}; it was written meanwhile`,
+        paint.yellow,
+      ),
+      ...(before?.type === 'file' ? storedLines(path, before.sha256) : []),
+    ]),
+    ...left.map(({ path, reason }) => line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
+    ...git.map(operation => line('git', escapeForTerminal(gitWords(operation)))),
+    ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
+  ]
+  const undone = failed.map(({ task, why }) =>
+    line('stays', `what ${task} did: ${escapeForTerminal(why)}; undo it by hand`, paint.red),
+  )
+  if (ended.type === 'rollback.stopped') {
+    const { failure, conflicts = [] } = ended
+    return [
+      `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
+      ...conflicts.map(path => line('changed', `${shownPath(path)} by somebody else`, paint.yellow)),
+      ...details,
+      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
+    ]
+  }
+  const apart = left.length === 0 ? '' : `, apart from ${numberOf(left.length, 'path')}`
+  const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
+  return [
+    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no file had to change' : `${numberOf(ended.paths, 'path')} changed`}`,
+    ...undone,
+    ...details,
+    `  take it back with: ${paint.bold(say(`undo ${name}`))}`,
+    ...(status === 'paused' ? [`  go on from here with: ${paint.bold(say(`resume ${name}`))}`] : []),
+  ]
+}
+
+function gitWords(operation: GitOperation): string {
+  if (!('before' in operation))
+    return `${operation.type.replace('.', ' ')} ${'path' in operation ? operation.path : operation.ref}`
+  const { type, ref, before, after, backup } = operation
+  const kept = backup === undefined ? '' : `; what stood there is kept as ${backup}`
+  return `${type.replace('.', ' ')}: ${ref} ${before?.slice(0, 12) ?? 'nothing'} → ${after?.slice(0, 12) ?? 'nothing'}${kept}`
+}
+
+// A checkpoint in words: why it is there, what stands in it, and what does not. Names come from plans and files of others, so
+// whoever prints these lines escapes them.
+
+export function whyWords({ why, task }: Pick<Checkpoint, 'why' | 'task'>): string {
+  switch (why) {
+    case 'after':
+      return `after ${task ?? 'a task'}`
+    case 'asked':
+      return 'by hand'
+    case 'task':
+      return `by the task ${task ?? ''}`.trimEnd()
+    case 'every':
+      return `before ${task ?? 'a task'}, by policy`
+    case 'risky':
+      return `before ${task ?? 'a task'}, which is risky`
+    case 'ended':
+      return 'when the fork ended'
+    default:
+      return why satisfies never
+  }
+}
+
+/** Field and text, for all that is known of the world there. */
+export function standingWords(standing: Standing): readonly (readonly [string, string])[] {
+  const { snapshot, files, left = 0, lacks, git, about } = standing
+  const lines: (readonly [string, string])[] = []
+  if (snapshot !== undefined)
+    lines.push(['files', `${files === undefined ? 'all' : numberOf(files, 'file')} stored, snapshot ${snapshot}`])
+  if (lacks !== undefined) lines.push(['not there', `files are not stored: ${lacks}`])
+  if (left > 0)
+    lines.push(['not there', `${numberOf(left, 'path')} could not be looked into, so nobody can set them back`])
+  if (git !== undefined) {
+    const on = git.branch === null ? 'detached' : git.branch
+    lines.push([
+      'git',
+      `${on}${git.head === null ? ', which has no commits yet' : ` at ${git.head.slice(0, 12)}`}, ${numberOf(git.dirty, 'path')} not committed`,
+    ])
+    if (git.index === null) lines.push(['git', 'the index held conflicts'])
+  }
+  if (about !== undefined) lines.push(['made by', about])
+  return lines
+}
+
+/** In a few words, for a row of a table. */
+export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
+  return [
+    snapshot === undefined ? '' : files === undefined ? 'all files' : numberOf(files, 'file'),
+    git === undefined
+      ? ''
+      : git.head === null
+        ? 'no commits yet'
+        : `${git.branch ?? 'detached'}@${git.head.slice(0, 7)}`,
+    left > 0 ? `${left} not captured` : '',
+    lacks === undefined ? '' : `no files: ${lacks}`,
+  ]
+    .filter(text => text !== '')
+    .join(', ')
+}
+
+export type Ended = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
+
+export const isRollbackEnd = (event: Event): event is Ended =>
+  event.type === 'rollback.finished' || event.type === 'rollback.stopped'
+
+export function rollbackLine({ rollback }: Summary, paint: Paint): string | null {
+  if (rollback === undefined) return null
+  const { kind, to, checkpoint } = rollback
+  if (kind === 'adopt') return `  ${paint.yellow('adoption')} of a fork under way`
+  const what = kind === 'undo' ? 'the last rollback is being undone' : `to ${checkpoint ?? `entry ${to}`}`
+  return `  ${paint.yellow('rollback')} under way: ${brief(what)}`
+}
+
+/** Why the last rollback of a plan that has ended was stopped, while nobody has said what becomes of it. */
+export async function stoppedRollback(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<string | null> {
+  const { items } = await engine.ask({ type: 'inbox' })
+  const asks = items.find(item => item.plan === plan && item.asks.type === 'rollback')?.asks
+  return asks?.type === 'rollback' ? asks.message : null
+}

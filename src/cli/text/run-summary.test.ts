@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import type { TaskName } from '../../domain/id.ts'
+import { paint } from '../terminal/paint.ts'
+import { cardOf, summaryOf } from './cards.fixture.ts'
+import { endingLines } from './run-summary.ts'
+
+const NOBODY = { interrupted: null, left: null }
+const task = (name: string): TaskName => name as TaskName
+
+describe('the end of a run', () => {
+  it('says what was done, retried and took long', () => {
+    const cards = [
+      cardOf('build', 'completed', { attempt: 3, startedAt: 0, endedAt: 31_200 }),
+      cardOf('test', 'completed', { attempt: 1, startedAt: 0, endedAt: 900 }),
+      cardOf('docs', 'skipped'),
+    ]
+    const summary = summaryOf(cards, { status: 'completed', startedAt: 0, endedAt: 64_000 })
+    expect(endingLines(summary, cards, NOBODY, 70_000, paint(false))).toEqual([
+      '✔ demo completed in 1m 04s',
+      '  tasks    2 completed · 1 skipped',
+      '  retried  build (3 attempts)',
+      '  longest  build 31s',
+      '  handoff  planfold handoff demo',
+    ])
+  })
+
+  it('says what waits, with the exact commands', () => {
+    const cards = [cardOf('review', 'waiting'), cardOf('push', 'waiting', { effect: 'unsafe' })]
+    const summary = summaryOf(cards, {
+      status: 'blocked',
+      waiting: [
+        { task: task('review'), asks: { type: 'approval', show: [] }, since: 0 },
+        {
+          task: task('push'),
+          asks: { type: 'unknown-outcome', evidence: { reason: 'its owner died', effect: 'unsafe', startedAt: 0 } },
+          since: 0,
+        },
+      ],
+    })
+    expect(endingLines(summary, cards, NOBODY, 5_000, paint(false))).toEqual([
+      '◆ demo waits for a person after 5.0s',
+      '  tasks    2 waiting',
+      '  waits    review asks for approval',
+      '           planfold approve demo review',
+      "           planfold reject demo review -m 'why'",
+      '  waits    push: nobody knows whether it happened (its owner died)',
+      '           planfold approve demo push   it happened',
+      '           planfold retry demo push     it did not: try again',
+      '           planfold reject demo push    give up: it failed',
+      '  then go on with: planfold resume demo',
+    ])
+  })
+
+  it('says how to resume, and how to try again', () => {
+    expect(
+      endingLines(summaryOf([], { status: 'paused', reason: 'interrupted' }), [], NOBODY, 0, paint(false)).at(-1),
+    ).toBe('  paused; resume with: planfold resume demo')
+    const failed = summaryOf([], {
+      status: 'failed',
+      endedAt: 1,
+      failed: [{ task: task('last'), reason: 'exit 3\u001b[2J', handled: false }],
+    })
+    expect(endingLines(failed, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
+      '  failed   last: exit 3\\u{1b}[2J',
+      '  output   planfold log demo last --output',
+      '  handoff  planfold handoff demo',
+      '  continue with: planfold retry demo last',
+      '  or change the plan file and run it again: what is done stays done',
+    ])
+  })
+
+  it('names what stopped a plan that has no failed task, and a rollback that was stopped', () => {
+    const stopped = { why: 'a cap', next: [], task: task('d') }
+    const capped = summaryOf([], { status: 'failed', endedAt: 1, reason: 'a cap', stopped })
+    expect(endingLines(capped, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
+      '  output   planfold log demo d --output',
+      '  handoff  planfold handoff demo',
+      '  continue with: planfold retry demo d',
+      '  or change the plan file and run it again: what is done stays done',
+    ])
+    const how = { ...NOBODY, rollback: 'somebody worked there' }
+    const lines = endingLines(capped, [], how, 0, paint(false))
+    expect(lines).toContain('  rollback stopped: somebody worked there')
+    expect(lines.at(-1)).toBe('  continue with: planfold inbox')
+  })
+})

@@ -1,0 +1,160 @@
+// What is said when a drive is over: where the plan stands, what was run, retried and lost, what waits for whom, and the
+// exact command to continue.
+
+import type { Composed } from '../../compose.ts'
+import type { PlanId } from '../../domain/id.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Card } from '../../domain/views/board.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import type { ScopeWait } from '../../engine/engine.ts'
+import type { Holder } from '../../stores/store.ts'
+import { envelope, print, withDir } from '../answer.ts'
+import type { Context, StopSignal } from '../context.ts'
+import { elapsed } from '../terminal/elapsed.ts'
+import { brief } from '../terminal/one-line.ts'
+import { type Paint, planSymbol, planWords, tint } from '../terminal/paint.ts'
+import { setBackLines } from './edited-paths.ts'
+import { waitingLines } from './inbox-text.ts'
+import { scopeWaitLines } from './scope-wait-text.ts'
+import { shortageLines } from './shortage-text.ts'
+
+export interface EndingOf {
+  readonly interrupted: StopSignal | null
+  /** Another process drives it on. */
+  readonly left: Holder | null
+  /** Tasks that wait because other plans hold their files. */
+  readonly held?: readonly ScopeWait[]
+  /** The rollback that was stopped while we drove it: why. */
+  readonly rollback?: string | null
+}
+
+export async function tellEnd(context: Context, composed: Composed, plan: PlanId, how: EndingOf): Promise<PlanStatus> {
+  const summary = await composed.engine.ask({ type: 'summary', plan })
+  if (summary === null) throw new Error(`the plan ${plan} has gone`)
+  const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
+  if (context.settings.json) {
+    const retried = board
+      .filter(isRetried)
+      .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visits }))
+    const next = nextCommand(summary, how)
+    context.stdout.write(
+      envelope({
+        data: {
+          type: 'summary',
+          summary,
+          retried,
+          held: how.held ?? [],
+          next: next === null ? null : withDir(context, next),
+        },
+      }),
+    )
+  } else print(context, endingLines(summary, board, how, context.now(), context.paint))
+  return summary.status
+}
+
+export function endingLines(
+  summary: Summary,
+  board: readonly Card[],
+  how: EndingOf,
+  now: number,
+  paint: Paint,
+): readonly string[] {
+  const took =
+    summary.startedAt === null
+      ? ''
+      : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
+  const reason =
+    summary.status === 'completed' || summary.reason === null || summary.reason === ''
+      ? ''
+      : paint.dim(` (${brief(summary.reason)})`)
+  const lines = [
+    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary, how))}${took}${reason}`,
+  ]
+  lines.push(`  tasks    ${counted(summary)}`)
+  const retried = board.filter(isRetried)
+  if (retried.length > 0) lines.push(`  retried  ${few(retried.map(card => `${card.name} (${times(card)})`))}`)
+  const longest = slowest(board)
+  if (longest.length > 0)
+    lines.push(
+      `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
+    )
+  for (const failed of summary.failed.slice(0, 5)) {
+    lines.push(
+      `  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
+    )
+  }
+  lines.push(...setBackLines(summary, paint))
+  const rollback = stoppedIn(summary, how)
+  if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
+  lines.push(...shortageLines(summary, paint))
+  if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
+  if (summary.endedAt === null) lines.push(...waitingLines(summary, paint), ...scopeWaitLines(how.held ?? [], paint))
+  else lines.push(`  handoff  planfold handoff ${summary.name}`)
+  const next = nextCommand(summary, how)
+  if (how.left !== null)
+    lines.push(
+      `  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`,
+    )
+  else if (summary.status === 'paused') {
+    const then = summary.shortage === undefined ? '' : 'then '
+    lines.push(`  paused; ${then}resume with: ${paint.bold(next ?? '')}`)
+  } else if (next !== null)
+    lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
+  if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
+    lines.push('  or change the plan file and run it again: what is done stays done')
+  return lines
+}
+
+/** Of the task that failed, or that stopped the plan; of all when none did. */
+function outputCommand({ name, failed, stopped }: Summary): string {
+  const task = failed[0]?.task ?? stopped?.task
+  return `planfold log ${name} ${task === undefined ? '' : `${task} `}--output`
+}
+
+/** One that runs on stands still instead, and is gone on with. */
+const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
+  endedAt === null ? null : rollback
+
+export function nextCommand(summary: Summary, how: EndingOf): string | null {
+  if (how.left !== null) return null
+  // It asks there what becomes of the rollback.
+  if (stoppedIn(summary, how) !== null) return 'planfold inbox'
+  if (summary.status === 'failed') {
+    const task = summary.failed[0]?.task ?? summary.stopped?.task
+    return task === undefined ? null : `planfold retry ${summary.name} ${task}`
+  }
+  return summary.endedAt === null ? `planfold resume ${summary.name}` : null
+}
+
+function wordFor({ status, waiting, claimable }: Summary, { held = [] }: EndingOf): string {
+  if (held.length > 0 && waiting.length === 0 && status === 'active') return 'waits for another plan'
+  if (waiting.length > 0 && (status === 'active' || status === 'blocked')) return 'waits for a person'
+  return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : planWords(status)
+}
+
+/** `12 completed · 1 skipped`. */
+export function counted({ progress }: Pick<Summary, 'progress'>): string {
+  if (progress.total === 0) return 'none yet'
+  return Object.entries(progress.counts)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(' · ')
+}
+
+const isRetried = (card: Card): boolean => card.attempt > 1 || card.visits > 1
+
+function times(card: Card): string {
+  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visits > 1 ? `${card.visits} visits` : '']
+    .filter(Boolean)
+    .join(', ')
+}
+
+function slowest(board: readonly Card[]): readonly Card[] {
+  const ended = board.filter(
+    card => card.startedAt !== null && card.endedAt !== null && card.endedAt - card.startedAt >= 1_000,
+  )
+  return ended.sort((a, b) => b.endedAt! - b.startedAt! - (a.endedAt! - a.startedAt!)).slice(0, 3)
+}
+
+const few = (items: readonly string[]): string =>
+  items.length <= 5 ? items.join(', ') : `${items.slice(0, 5).join(', ')} and ${items.length - 5} more`

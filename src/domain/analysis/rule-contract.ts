@@ -1,0 +1,78 @@
+// Contracts between tasks: what one reads, another must make, and before. An external task without declared outputs may
+// report anything; an edit always tells its files, and a git task what it made.
+
+import { suggest } from '../phrases.ts'
+import type { TaskDefinition } from '../plan.ts'
+import { gitOf } from '../plan-rules/expand.ts'
+import type { Finding } from './finding.ts'
+import type { Ground, OutputRead } from './lint-input.ts'
+import { isUndoing } from './work-graph.ts'
+
+export function* contracts({ graph, ancestry, options }: Ground): Iterable<Finding> {
+  for (const read of options.reads ?? []) {
+    const at = graph.at.get(read.producer)
+    // A task that is not there is told when the document is read.
+    if (at === undefined) continue
+    const producer = graph.tasks[at]!
+    const made = outputsOf(producer)
+    if (made !== null && !made.includes(read.output)) {
+      const near = suggest(read.output, made)
+      yield finding(read, {
+        code: 'unknown-output',
+        // Whoever reports may report more than was asked for.
+        severity: producer.action.type === 'external' ? 'warning' : 'error',
+        message: `${who(read)} reads ${shown(read)}, but '${producer.id}' makes no output '${read.output.slice(0, 100)}'`,
+        hint:
+          near === null
+            ? `declare it under 'outputs:' of '${producer.id}'${made.length === 0 ? '' : `; it makes ${made.slice(0, 5).join(', ')}`}`
+            : `did you mean '${near}'?`,
+      })
+      continue
+    }
+    const reader = read.reader === null ? undefined : graph.at.get(read.reader)
+    // What undoes others comes after all of them.
+    if (reader === undefined || reader === at || isUndoing(graph, reader)) continue
+    if (ancestry.before(at, reader, 'any') !== false) continue
+    yield finding(read, {
+      code: 'output-too-early',
+      severity: 'error',
+      message: `${who(read)} reads ${shown(read)}, but does not come after '${producer.id}'`,
+      hint: `add '${producer.id}' to its 'needs'`,
+    })
+  }
+}
+
+const OF_GIT = {
+  commit: ['branch', 'commit', 'status', 'paths', 'ignored'],
+  tag: ['tag', 'target'],
+  merge: ['commit', 'status'],
+} as const
+
+/** Null when anything may be reported. */
+function outputsOf(task: TaskDefinition): readonly string[] | null {
+  const declared = Object.keys(task.outputs ?? {})
+  switch (task.action.type) {
+    case 'run':
+    case 'decide':
+    case 'gate':
+    case 'verify':
+      return declared
+    case 'edit':
+      return [...declared, 'files']
+    case 'git': {
+      const git = gitOf(task.action)
+      return git === null ? null : [...declared, ...OF_GIT[git.do]]
+    }
+    case 'external':
+      return declared.length === 0 ? null : declared
+    default:
+      return null
+  }
+}
+
+const who = ({ reader }: OutputRead): string => (reader === null ? "the plan's `done`" : `'${reader}'`)
+const shown = ({ text }: OutputRead): string => `'${text.length > 80 ? `${text.slice(0, 80)}…` : text}'`
+
+function finding(read: OutputRead, said: Pick<Finding, 'code' | 'severity' | 'message' | 'hint'>): Finding {
+  return { ...said, key: read.key, ...(read.reader === null ? {} : { task: read.reader }) }
+}

@@ -1,0 +1,210 @@
+// Rules about what tasks write and reach: scopes nobody can capture, files outside a task's own scope, networks beyond the
+// policy, and tasks that could run at once if they did not write the same files.
+
+import type { Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { heldScope, literalOf } from '../plan-rules/effect.ts'
+
+import type { Finding } from './finding.ts'
+import type { Ground, Look } from './lint-input.ts'
+import { ScopeIndex } from './scope-index.ts'
+
+export function* patterns({ graph, options }: Ground): Iterable<Finding> {
+  const allowed = graph.definition.policy?.write?.map(literalOf)
+  for (const task of graph.tasks) {
+    for (const pattern of task.write ?? []) {
+      const fault = options.scopes?.fault(pattern) ?? null
+      const about = { task: task.id, key: 'write' } as const
+      const literal = literalOf(pattern)
+      if (fault !== null) {
+        yield {
+          ...about,
+          code: 'scope-unusable',
+          severity: 'error',
+          message: `'${task.id}' wants to write '${short(pattern)}', which ${fault}`,
+          hint: 'a scope that cannot be captured cannot be set back: name files or folders of the workspace',
+        }
+      } else if (literal.length === 0 && /^(\.\/)?\*/.test(pattern)) {
+        yield {
+          ...about,
+          code: 'scope-whole',
+          severity: 'warning',
+          message: `'${task.id}' may write '${short(pattern)}': everything, so everything is captured before it runs`,
+          hint: 'name the folders it really writes',
+        }
+      } else if (allowed?.every(each => each.length > literal.length) === true) {
+        yield {
+          ...about,
+          code: 'scope-too-wide',
+          severity: 'warning',
+          message: `'${task.id}' may write '${short(pattern)}', which is wider than the plan's policy.write`,
+          hint: 'a task may narrow the policy, never widen it',
+        }
+      }
+    }
+  }
+}
+
+/** An edit that its own scope or the policy does not allow would fail when its turn comes. */
+export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding> {
+  if (scopes === undefined) return
+  const allowed = graph.definition.policy?.write
+  for (const task of graph.tasks) {
+    for (const file of filesOf(task)) {
+      const fault = scopes.fileFault(file)
+      const outside =
+        fault ??
+        (task.write !== undefined && !scopes.holds(task.write, file) ? "is not in the task's own `write`" : null) ??
+        (allowed !== undefined && !scopes.holds(allowed, file) ? "is not in the plan's policy.write" : null)
+      if (outside === null) continue
+      yield {
+        code: 'edit-outside',
+        severity: 'error',
+        task: task.id,
+        key: 'edit',
+        message: `'${task.id}' edits '${short(file)}', which ${outside}`,
+        hint: fault === null ? 'add the file to the scope, or edit another' : 'name a file inside the workspace',
+      }
+    }
+  }
+}
+
+/** A command runs in a folder of the workspace; whether the folder is there is known only when it runs. */
+export function* folders({ graph, options: { scopes } }: Ground): Iterable<Finding> {
+  if (scopes === undefined) return
+  for (const { id, cwd } of graph.tasks) {
+    if (cwd === undefined || cwd.includes('${{')) continue
+    const fault = scopes.folderFault(cwd)
+    if (fault === null) continue
+    yield {
+      code: 'cwd-outside',
+      severity: 'error',
+      task: id,
+      key: 'cwd',
+      message: `'${id}' runs in '${short(cwd)}', which ${fault}`,
+      hint: "write a folder relative to the workspace, for instance 'packages/core'",
+    }
+  }
+}
+
+/** Variables that decide which code runs, or that the engine sets itself, are refused when a task begins. */
+export function* environment({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
+  if (allowed === undefined) return
+  for (const { id, env } of graph.tasks) {
+    for (const name of Object.keys(env ?? {})) {
+      const fault = allowed.fault(name)
+      if (fault === null) continue
+      yield {
+        code: 'reserved-variable',
+        severity: 'error',
+        task: id,
+        key: 'env',
+        at: [name],
+        message: `'${id}' sets the environment variable '${short(name)}', which ${fault}`,
+        hint: 'use another name, or set it inside a script, where everybody sees it',
+      }
+    }
+  }
+}
+
+export function* networks({ graph }: Ground): Iterable<Finding> {
+  const allowed = graph.definition.policy?.network
+  if (allowed === undefined) return
+  const hosts = new Set(allowed.map(hostOf))
+  for (const task of graph.tasks) {
+    const beyond = task.network?.find(place => !hosts.has('*') && !hosts.has(hostOf(place)))
+    if (beyond === undefined) continue
+    yield {
+      code: 'network-beyond',
+      severity: 'error',
+      task: task.id,
+      key: 'network',
+      message: `'${task.id}' wants to reach '${short(beyond)}', which the plan's policy.network does not allow`,
+      hint: 'a task may narrow the policy, never widen it',
+    }
+  }
+}
+
+/** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
+export function recordedKeys({ policy, tasks }: PlanDefinition): readonly ('network' | 'budget')[] {
+  const says = (key: 'network' | 'budget') => isSaid(policy?.[key]) || tasks.some(task => isSaidBy(task, key))
+  return (['network', 'budget'] as const).filter(says)
+}
+
+const isSaidBy = (task: TaskDefinition, key: 'network' | 'budget'): boolean =>
+  isSaid(task[key]) || (task.action.type === 'subplan' && task.action.tasks.some(one => isSaidBy(one, key)))
+
+/** That there is no network is the author's word about the task, and decides what is done after a crash. */
+const isSaid = (value: object | undefined): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0)
+
+export function* recordedOnly({ graph }: Look): Iterable<Finding> {
+  const keys = recordedKeys(graph.definition)
+  if (keys.length === 0) return
+  yield {
+    code: 'not-enforced',
+    severity: 'info',
+    key: 'policy',
+    message: `${keys.map(key => `'${key}'`).join(' and ')} ${keys.length === 1 ? 'is' : 'are'} recorded, not yet enforced`,
+    hint: 'nothing stops a task that goes beyond it',
+  }
+}
+
+/** One finding for each place that is written by several at once, with two of them. */
+export function* overlaps({ graph, ancestry, scopes }: Look): Iterable<Finding> {
+  const index = new ScopeIndex()
+  for (const [task, paths] of scopes.entries()) index.add(task, paths)
+  const told = new Set<string>()
+  for (const { here, around } of index.held()) {
+    const pair = unorderedPair(here, around)
+    if (pair === null || told.has(pair.join())) continue
+    told.add(pair.join())
+    const [one, other] = pair.map(task => graph.tasks[task]!.id) as readonly string[]
+    const more = new Set([...here, ...around]).size - 2
+    yield {
+      code: 'scope-overlap',
+      severity: 'warning',
+      task: graph.tasks[pair[1]]!.id,
+      key: 'write',
+      message: `'${one}' and '${other}'${more > 0 ? ` (and ${more} more)` : ''} could run at once but write the same files${where(heldScope(graph.definition, graph.tasks[pair[1]]!))}; they will be run one after the other`,
+      hint: 'let one need the other, or narrow what they write',
+    }
+  }
+
+  /** Neighbours in the order of the waves are asked: where all of them are ordered, all are. */
+  function unorderedPair(here: readonly number[], around: readonly number[]): readonly [number, number] | null {
+    const sorted = here.toSorted((a, b) => ancestry.wave(a) - ancestry.wave(b) || a - b)
+    for (let at = 1; at < sorted.length; at++)
+      if (ancestry.ordered(sorted[at - 1]!, sorted[at]!) === false) return pairOf(sorted[at - 1]!, sorted[at]!)
+    for (const one of around)
+      for (const other of sorted.slice(0, COMPARED_MAX))
+        if (ancestry.ordered(one, other) === false) return pairOf(one, other)
+    return null
+  }
+}
+
+/** With those around them, so many of one place are compared. */
+const COMPARED_MAX = 16
+
+const pairOf = (a: number, b: number): readonly [number, number] => (a < b ? [a, b] : [b, a])
+
+function where(scope: readonly string[]): string {
+  return scope.length === 0 ? '' : ` (${short(scope[0]!)}${scope.length > 1 ? ', …' : ''})`
+}
+
+function filesOf({ action }: TaskDefinition): readonly string[] {
+  if (action.type !== 'edit') return []
+  const files = action.edits.flatMap((edit: Edit) => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+  // A computed name is known only when the task runs.
+  return [...new Set(files)].filter(file => !file.includes('${{'))
+}
+
+/** Without scheme, port and path: policies are written by host. */
+function hostOf(place: string): string {
+  const [host = ''] = place.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').split(/[/?#]/)
+  return host
+    .replace(/^[^@]*@/, '')
+    .replace(/:\d+$/, '')
+    .toLowerCase()
+}
+
+const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

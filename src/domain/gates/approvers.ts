@@ -1,0 +1,72 @@
+// Who may decide about a task, or pass over it: whoever has the role that is asked for, or was called because nobody answered.
+
+import { nameKey } from '../id.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import { escalationOf } from '../state/alarms.ts'
+import type { OpenGate, PlanState, TaskState } from '../state/state.ts'
+import { approversAt, approversOf, needsConsent } from './consent-rules.ts'
+
+export const hasRole = (state: PlanState, by: string, role: string): boolean =>
+  peopleOf(state, role).some(name => nameKey(name) === nameKey(by))
+
+/** A role that the plan does not list is the name of one person. */
+function peopleOf({ definition }: PlanState, role: string): readonly string[] {
+  const { roles } = definition.policy ?? {}
+  return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
+}
+
+/** The role, or the name, that an answer to the gate needs. `by` is absent in journals from before it was asked for everywhere. */
+export function lacksRole(state: PlanState, task: TaskState, gate: OpenGate, by: string | undefined): Refusal | null {
+  if ('approvers' in gate.asks) return lacks(state, task, gate.asks.approvers?.role, by ?? '')
+  return by === undefined ? null : lacks(state, task, roleAt(state, task, gate), by)
+}
+
+/** Whoever passes over a gate lets go on what it holds back, as an approval would. */
+export function mayNotSkip(state: PlanState, task: TaskState, by: string): Refusal | null {
+  const { definition, gate } = task
+  const role = (gate === null ? undefined : roleAt(state, task, gate)) ?? approversAt(definition)?.role
+  const lacking = lacks(state, task, role ?? roleBefore(state, task), by)
+  if (lacking !== null) return lacking
+  const { count = 1 } = approversAt(definition) ?? {}
+  if (count === 1) return null
+  return refuse(
+    'not-allowed',
+    `${count} people must approve '${definition.id}', and nobody passes over it alone`,
+    'let them approve it, or revise the plan',
+  )
+}
+
+function roleAt(state: PlanState, task: TaskState, { asks }: OpenGate): string | undefined {
+  if ('approvers' in asks) return asks.approvers?.role
+  if ('to' in asks) return asks.to
+  return asks.type === 'unknown-outcome' ? roleBefore(state, task) : undefined
+}
+
+/** The role that must have agreed before it began. */
+function roleBefore(state: PlanState, task: TaskState): string | undefined {
+  return needsConsent(state, task) ? approversOf(state, task)?.role : undefined
+}
+
+function lacks(state: PlanState, task: TaskState, role: string | undefined, by: string): Refusal | null {
+  if (role === undefined || hasRole(state, by, role) || isCalled(state, task, by)) return null
+  return refuse(
+    'not-allowed',
+    notAmong(state, by, role, `'${task.definition.id}'`),
+    `ask ${peopleOf(state, role).join(', ')}`,
+  )
+}
+
+/** The roles of a plan are not those of tokens; so it is said whose word this is. */
+export function notAmong(state: PlanState, by: string, role: string, about: string): string {
+  const { roles } = state.definition.policy ?? {}
+  if (roles === undefined || !Object.hasOwn(roles, role))
+    return `the plan lets '${role}' decide about ${about}, and '${by}' is somebody else`
+  const people = peopleOf(state, role).join(', ')
+  return `the plan gives the role '${role}', which decides about ${about}, to ${people}; '${by}' is not among them`
+}
+
+/** Nobody answered, and this one was called. */
+function isCalled(state: PlanState, task: TaskState, by: string): boolean {
+  const to = escalationOf(state, task)?.to
+  return to !== undefined && task.escalated.length > 0 && hasRole(state, by, to)
+}

@@ -1,0 +1,347 @@
+// What people and agents decide about one task: claims and reports of external tasks, gates, retry, skip.
+
+import type { CommandOf } from '../command.ts'
+import type { GateAsks } from '../event.ts'
+import type { Millis } from '../id.ts'
+import { REPORTS_MAX } from '../limits.ts'
+import { suggest } from '../phrases.ts'
+import { effectOf } from '../plan-rules/effect.ts'
+import { IMPACT_WORDS } from '../plan-rules/impact.ts'
+import { attemptsUsedUp, heldBack } from '../recovery/breaker.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { Found, Result } from '../result.ts'
+import { conclude } from '../rules/conclude.ts'
+import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { illegal } from '../rules/lifecycle.ts'
+import { propagate } from '../rules/readiness.ts'
+import { redoDone, withCompensated } from '../rules/reopen.ts'
+import { reopen } from '../rules/routing.ts'
+import { lose, settle } from '../rules/settle.ts'
+import { refuseRepeat } from '../rules/unsafe-repeat.ts'
+import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
+import {
+  asksBeforeClaim,
+  isClaimable,
+  isUncleared,
+  isUnjudged,
+  transitiveDependants,
+  worksOf,
+} from '../state/task-index.ts'
+import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
+import { mayNotSkip } from './approvers.ts'
+import { faultIn, impactIn, useUp } from './consent-rules.ts'
+import { escalate } from './gate-timeouts.ts'
+import { decideGate } from './gates.ts'
+
+export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
+  if (draft.state.status !== 'active')
+    return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
+  const task =
+    command.task === undefined
+      ? (nextClaimable(draft) ?? draft.state.order.find(one => isDueExternal(draft, one)))
+      : draft.state.tasks.get(command.task)
+  if (task === undefined)
+    return command.task === undefined
+      ? (unapprovedTask(draft.state) ??
+          refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`'))
+      : unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (task.definition.action.type !== 'external')
+    return refuse(
+      'illegal-transition',
+      `task '${id}' is carried out by the engine, not claimed`,
+      'claim a task without an action',
+    )
+  if (task.claim !== null)
+    return refuse(
+      'conflict',
+      `task '${id}' is claimed by ${task.claim.by}`,
+      'wait until the claim ends or lapses, or claim another task',
+    )
+  if (command.alone === true && draft.state.counts.running > 0) {
+    const other = draft.state.order.find(({ status }) => status === 'running')
+    return refuse(
+      'not-ready',
+      `'${other?.definition.id ?? ''}' is running, and the tasks of this plan are done one at a time`,
+      'report it first, or wait until it has ended',
+    )
+  }
+  const unapproved = mayNotClaim(draft, task, command.consent)
+  if (unapproved !== null) return unapproved
+  // A plan of external tasks needs no engine: whoever claims finds that the wait is over.
+  const due = isDueExternal(draft, task)
+  if (!due && !isClaimable(draft.state, task))
+    return refuse(
+      'not-ready',
+      task.retryAt === null
+        ? `task '${id}' is ${task.status}, not ready to be claimed`
+        : `task '${id}' is tried again in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
+      'see `planfold next --explain`',
+    )
+  const worn = attemptsUsedUp(draft.state)
+  if (worn !== null) return refuse('limit', worn, 'raise it in a revision: whoever drives the plan next gives it up')
+  const breaker = heldBack(draft.state, task, draft.now, () => false)
+  if (breaker !== null)
+    return refuse(
+      'not-ready',
+      `task '${id}' needs '${breaker.capability}', which has failed too often; it may be tried in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
+      'claim another task meanwhile: `planfold next --explain`',
+    )
+  if (due) emit(draft, { type: 'task.readied', tasks: [id] })
+  emit(draft, {
+    type: 'attempt.started',
+    task: id,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    ...goneBackIn(draft.state, task),
+    ...command.prepared,
+    claim: { token: command.token, by: command.by },
+  })
+  return undefined
+}
+
+/** Why somebody must approve it first; null when it may be claimed as far as that goes. */
+function mayNotClaim({ state, now }: Draft, task: TaskState, found: Found | undefined): Refusal | null {
+  if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
+    return unapproved(state, task, task.gate.asks.why)
+  if (task.status !== 'ready' || isUnjudged(task) || isUncleared(task) || !asksBeforeClaim(state, task)) return null
+  const { consent } = task
+  if (consent === null) return unapproved(state, task, `it ${IMPACT_WORDS[impactIn(state, task) ?? 'unknown']}`)
+  const fault = found === undefined ? 'nobody has looked at what it would do now' : faultIn(consent, found, now)
+  return fault === null ? null : unapproved(state, task, `the approval is void: ${fault}`)
+}
+
+function unapproved({ definition: { name } }: PlanState, task: TaskState, why: string): Refusal {
+  const { id } = task.definition
+  return refuse(
+    'not-ready',
+    `somebody must approve '${id}' before it can be claimed: ${why}`,
+    `\`planfold inbox\` shows what it would do; \`planfold approve ${name} ${id}\` approves it`,
+  )
+}
+
+/** Nobody may claim anything, and somebody could change that. */
+function unapprovedTask(state: PlanState): Refusal | null {
+  if (state.rules < 4) return null
+  const task = state.order.find(
+    one => one.definition.action.type === 'external' && one.status === 'waiting' && one.gate?.asks.type === 'consent',
+  )
+  return task?.gate?.asks.type === 'consent' ? unapproved(state, task, task.gate.asks.why) : null
+}
+
+/** The first that may be claimed; while a breaker holds that one back, the first it does not. */
+function nextClaimable({ state, now }: Draft): TaskState | undefined {
+  const first = state.claimable.peek(task => isClaimable(state, task))
+  const isHeld = (task: TaskState) => heldBack(state, task, now, () => false) !== null
+  if (first === undefined || !isHeld(first)) return first
+  return state.order.find(task => isClaimable(state, task) && !isHeld(task)) ?? first
+}
+
+const isDueExternal = (draft: Draft, task: TaskState): boolean =>
+  task.status === 'ready' &&
+  task.definition.action.type === 'external' &&
+  task.retryAt !== null &&
+  task.retryAt <= draft.now &&
+  !isUnjudged(task) &&
+  !isUncleared(task)
+
+export function report(draft: Draft, command: CommandOf<'report'>): Refusal | undefined {
+  const task = draft.state.tasks.get(command.task)
+  if (task === undefined) return unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (task.definition.action.type !== 'external')
+    return refuse(
+      'illegal-transition',
+      `task '${id}' is carried out by the engine, not reported`,
+      'to pass over it, use `planfold skip`',
+    )
+  const wanting = lacks(task, command.result)
+  if (wanting !== undefined) return wanting
+  if (task.claim === null) {
+    if (draft.state.status !== 'active')
+      return illegal(draft.state, 'report', 'only tasks of an active plan can be reported')
+    if (command.held === true) return claimNotHeld(id)
+    const { by, token = '', consent } = command
+    const found = consent === undefined ? {} : { consent }
+    const refusal = claim(draft, { type: 'claim', task: command.task, token, by, ...found })
+    if (refusal !== undefined) return refusal
+  } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
+    return refuse('conflict', `task '${id}' is claimed by ${task.claim.by}`, 'report with the token of the claim')
+  }
+  const { result } = command
+  if (command.unaccepted === true && result.status === 'failed' && mayGoOn(draft, task)) {
+    const { failure, verdicts = [] } = result
+    emit(draft, { type: 'report.refused', task: id, visit: task.visit, attempt: task.attempt, failure, verdicts })
+    return undefined
+  }
+  settle(draft, task, result)
+  conclude(draft)
+  return undefined
+}
+
+/**
+ * Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. Where the plan says what
+ * follows a failure, that follows: a bad measurement is a result, and nobody shall be asked to report a better one.
+ */
+function mayGoOn({ now }: Draft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
+  const { timeoutMs, timeboxMs, on = {} } = definition
+  if (Object.hasOwn(on, 'failure')) return false
+  const isOver = (since: Millis | null, ms: number | undefined) => ms !== undefined && now >= (since ?? now) + ms
+  return refused + 1 < REPORTS_MAX && !isOver(startedAt, timeoutMs) && !isOver(visitAt, timeboxMs)
+}
+
+export const claimNotHeld = (id: string): Refusal =>
+  refuse('conflict', `the claim on '${id}' is not held by this token`, 'it may have lapsed; claim it again')
+
+/** What a report must say: every output it was asked for, and only outcomes and failure modes the task has. */
+function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
+  if (result.status === 'succeeded') {
+    const missing = Object.entries(definition.outputs ?? {})
+      .filter(([name, { from }]) => from === 'report' && !Object.hasOwn(result.outputs ?? {}, name))
+      .map(([name]) => name)
+    if (missing.length === 0) return strange(definition, result.outcome)
+    return refuse(
+      'invalid',
+      `the report of '${definition.id}' lacks ${missing.map(name => `'${name}'`).join(', ')}`,
+      'report every declared output, or report a failure',
+    )
+  }
+  const names = (definition.failureModes ?? []).map(mode => mode.name)
+  if (result.mode === undefined || names.includes(result.mode)) return undefined
+  const near = suggest(result.mode, names)
+  const known = names.length === 0 ? 'it has none; leave it out' : `it has ${names.join(', ')}`
+  return refuse(
+    'unknown-reference',
+    `task '${definition.id}' has no failure mode '${result.mode}'`,
+    near === null ? known : `did you mean '${near}'?`,
+    names,
+  )
+}
+
+/** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
+export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | undefined {
+  const task = draft.state.tasks.get(command.task)
+  if (task?.status === 'running' && task.claim?.token === command.token) {
+    // Nobody knows how far it came, so nobody has agreed to its being done again.
+    if (asksBeforeClaim(draft.state, task)) useUp(draft, task)
+    lose(draft, task, command.reason, 'by the world')
+    escalate(draft, task, 'heartbeat')
+  }
+  return undefined
+}
+
+export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | undefined {
+  const { state } = draft
+  const task = state.tasks.get(command.task)
+  if (task === undefined) return unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (state.status === 'draft' || state.status === 'cancelled')
+    return illegal(state, 'retry', 'there is nothing to try again')
+  if (state.compensating !== null) return illegal(state, 'retry', beingUndone(state))
+  if (task.status === 'ready' && task.retryAt !== null) {
+    emit(draft, { type: 'task.readied', tasks: [id] })
+    return undefined
+  }
+  if (task.gate !== null && AGAIN.has(task.gate.asks.type)) {
+    return decideGate(draft, {
+      type: 'decide',
+      task: command.task,
+      verdict: 'again',
+      rationale: command.reason ?? 'tried again by hand',
+      ...(command.by === undefined ? {} : { by: command.by }),
+    })
+  }
+  if (!ENDED.has(task.status))
+    return refuse(
+      'not-ready',
+      `task '${id}' is ${task.status}; only an ended task can be tried again`,
+      'see `planfold next --explain`',
+    )
+  const unled = nothingLedTo(state, task)
+  if (unled !== null) return unled
+  const ended = worksOf(state, task).filter(other => ENDED.has(other.status))
+  const works = ended.length === 0 ? [task] : ended
+  const unsafe = [...works, ...transitiveDependants(works)].find(
+    other => other.status === 'running' && effectOf(state.definition, other.definition) === 'unsafe',
+  )
+  if (unsafe !== undefined)
+    return refuse(
+      'not-ready',
+      `'${unsafe.definition.id}' comes after '${id}' and is running`,
+      'wait for it, or pause the plan first',
+    )
+  const again = withCompensated(draft, works)
+  const unsure = command.repeat === true ? null : refuseRepeat(state, again)
+  if (unsure !== null) return unsure
+  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
+  reopen(draft, again, command.reason ?? 'tried again by hand')
+  redoDone(draft)
+  conclude(draft)
+  return undefined
+}
+
+/** Of a plan that was given up: a branch that no outcome led to has nothing to do with how it ended, and does not mend it. */
+function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | null {
+  if (rules < 3 || status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
+  return refuse(
+    'illegal-transition',
+    `no outcome led to '${task.definition.id}' before the plan was given up`,
+    'try again what leads to it; see `planfold status`',
+  )
+}
+
+export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefined {
+  const { state } = draft
+  const task = state.tasks.get(command.task)
+  if (task === undefined) return unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan has ended')
+  if (state.compensating !== null) return illegal(state, 'skip', beingUndone(state))
+  if (task.status === 'running')
+    return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
+  if (task.status === 'completed' || task.status === 'skipped')
+    return refuse('not-ready', `task '${id}' is ${task.status} already`)
+  const unled = nothingLedTo(state, task)
+  if (unled !== null) return unled
+  // With a group, all of it that has not been done is passed over.
+  const open = worksOf(state, task).filter(other => other !== task && !SATISFIES.has(other.status))
+  const busy = open.find(other => other.status === 'running')
+  if (busy !== undefined)
+    return refuse('not-ready', `task '${busy.definition.id}' is running`, 'wait for it, or pause the plan first')
+  // A draft has no rules yet; those it is started under have this one.
+  const by = state.rules > 2 || state.status === 'draft' ? command.by : undefined
+  if (by !== undefined) {
+    const refusals = [task, ...open].map(other => mayNotSkip(state, other, by))
+    const refusal = refusals.find(each => each !== null)
+    if (refusal != null) return refusal
+  }
+  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
+  const said = { type: 'task.skipped', reason: command.reason, ...(by === undefined ? {} : { by }) } as const
+  for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
+  if (state.status !== 'draft') {
+    for (const other of [...open, task]) propagate(draft, other)
+    reopen(draft, withCompensated(draft, []), `skip of ${id}`)
+    if (task.definition.action.type !== 'verify') redoDone(draft)
+    conclude(draft)
+  }
+  return undefined
+}
+
+const beingUndone = ({ ending }: PlanState): string =>
+  ending === 'failed' ? 'the plan has failed and its tasks are being undone' : 'the plan is being cancelled'
+
+/** Questions about something that went wrong; to try it again is an answer. */
+const AGAIN: ReadonlySet<GateAsks['type']> = new Set(['unknown-outcome', 'recovery', 'replan'])
+
+/** An outcome that leads nowhere, where others lead somewhere, is a slip: the plan would go on as if nothing had been said. */
+function strange({ id, on }: TaskState['definition'], outcome: string | undefined): Refusal | undefined {
+  const known = Object.keys(on ?? {})
+  if (outcome === undefined || known.length === 0 || known.includes(outcome) || outcome === 'success') return undefined
+  const near = suggest(outcome, known)
+  return refuse(
+    'unknown-reference',
+    `task '${id}' has no outcome '${outcome}'`,
+    near === null ? `it has ${known.join(', ')}` : `did you mean '${near}'?`,
+    known,
+  )
+}

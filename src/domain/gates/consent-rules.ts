@@ -1,0 +1,193 @@
+// Consent: what a person must have agreed to before it begins. Two kinds of tasks are bound: those with a high impact, by policy,
+// and those right behind a gate at which somebody approved, by `needs` or because it leads to them. An approval is for one visit, for exactly the bytes that were shown,
+// and for a time; whatever differs voids it, and the question is asked anew. Nothing has been done by then.
+//
+//   in line ──► what it would do now is found (engine/gates/consent.ts) ──► agreed to exactly that? ──► begins
+//                                                                        └─ no ──► the gate asks ──► approved ──► in line again
+
+import type { Consent } from '../event.ts'
+import type { Millis, Sha256, TaskName } from '../id.ts'
+import type { Approvers, Impact, TaskDefinition } from '../plan.ts'
+import { gatedImpact, IMPACT_WORDS, isActing } from '../plan-rules/impact.ts'
+import type { Failed, Found, Prepared } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import { NEEDS_OPEN, reopen } from '../rules/routing.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { asksBeforeClaim, openNeeds } from '../state/task-index.ts'
+import { CONSENT } from './consent.ts'
+
+/** Must somebody have agreed before it begins? Most tasks are let through by one look at their definition. */
+export function needsConsent(state: PlanState, task: TaskState): boolean {
+  if (asksBeforeClaim(state, task)) return true
+  return state.rules > 2 && isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
+}
+
+/** Is it shown at the gates before it, exactly as it would be done? What has no impact and is claimed is only named there. */
+export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
+  isActing(task.definition) || asksBeforeClaim(state, task)
+
+export const impactIn = ({ definition, rules }: PlanState, task: TaskState): Impact | null =>
+  gatedImpact(definition, task.definition, rules)
+
+/**
+ * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was
+ * passed over has agreed to nothing.
+ */
+export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
+  const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
+  if (needed.length === 0 && task.routedBy.length === 0) return NONE
+  const gates = new Set<TaskState>()
+  for (const name of needed) {
+    const gate = state.tasks.get(name)
+    if (gate !== undefined && isApproval(gate.definition) && isPassed(gate)) gates.add(gate)
+  }
+  for (const name of task.routedBy) {
+    const gate = state.tasks.get(name)
+    if (gate !== undefined && (isApproval(gate.definition) || isChoice(gate.definition)) && isPassed(gate))
+      gates.add(gate)
+  }
+  return [...gates]
+}
+
+const NONE: readonly never[] = []
+
+const isReleased = (state: PlanState, task: TaskState): boolean => gatesBefore(state, task).length > 0
+
+/** Brought along from elsewhere, it was not approved here. */
+const isPassed = ({ status, reason }: TaskState): boolean => status === 'completed' && reason !== 'imported'
+
+const isChoice = ({ action }: TaskDefinition): boolean => action.type === 'gate' && action.gate === 'decision'
+
+/** Where it leads once somebody has agreed or chosen there, by the outcome. Who answers a question agrees to nothing. */
+export function ledFrom({ action, on }: TaskDefinition): readonly Led[] {
+  if (action.type !== 'gate' || action.gate === 'question' || on === undefined) return NONE
+  const edge = (...outcomes: readonly string[]): readonly TaskName[] =>
+    on[outcomes.find(outcome => Object.hasOwn(on, outcome)) ?? ''] ?? NONE
+  if (action.gate !== 'decision') return [{ outcome: 'approved', to: edge('approved', 'success') }]
+  return (action.options ?? []).map(({ id }) => ({ outcome: id, to: edge(id, 'default', 'success') }))
+}
+
+export interface Led {
+  readonly outcome: string
+  readonly to: readonly TaskName[]
+}
+
+/** Of what was shown at a decision, that which is agreed to by choosing this. */
+export function chosenBinds(
+  gate: TaskDefinition,
+  option: string | undefined,
+  binds: { readonly [task: string]: Sha256 } | undefined,
+): { readonly [task: string]: Sha256 } | undefined {
+  const to = ledFrom(gate).find(({ outcome }) => outcome === option)?.to ?? NONE
+  const chosen = Object.entries(binds ?? {}).filter(([name]) => to.includes(name as TaskName))
+  return chosen.length === 0 ? undefined : Object.fromEntries(chosen)
+}
+
+/** Is it a gate at which a person sees what would happen? */
+export const isApproval = ({ action }: TaskDefinition): boolean =>
+  action.type === 'gate' && (action.gate === 'approval' || action.gate === 'diff')
+
+/** Does it show what the plan has written so far? */
+export const isReview = ({ action }: TaskDefinition): boolean =>
+  action.type === 'gate' && isApproval({ action } as TaskDefinition) && showsDiff(action)
+
+const showsDiff = ({ gate, show = [] }: { readonly gate: string; readonly show?: readonly string[] }): boolean =>
+  gate === 'diff' || show.includes('diff')
+
+/** By the definition of the task and of the plan it stands in: neither changes. */
+const gated = new WeakMap<TaskDefinition, { readonly plan: PlanState['definition']; readonly has: boolean }>()
+
+function hasGates(state: PlanState, { definition }: TaskState): boolean {
+  const { needs } = definition
+  if (needs === undefined || needs.length === 0) return false
+  const known = gated.get(definition)
+  if (known?.plan === state.definition) return known.has
+  const has = needs.some(name => {
+    const need = state.tasks.get(name)
+    return need !== undefined && isApproval(need.definition)
+  })
+  gated.set(definition, { plan: state.definition, has })
+  return has
+}
+
+/** Who must agree: for what has a high impact the policy says so; else whoever had to at the gate before it. */
+export function approversOf(state: PlanState, task: TaskState): Approvers | null {
+  const byPolicy = impactIn(state, task) === null ? undefined : state.definition.policy?.gates?.approvers
+  if (byPolicy !== undefined) return byPolicy
+  const gate = gatesBefore(state, task).find(({ definition }) => approversAt(definition) !== null)
+  return gate === undefined ? null : approversAt(gate.definition)
+}
+
+export const approversAt = ({ action }: TaskDefinition): Approvers | null =>
+  action.type === 'gate' ? (action.approvers ?? null) : null
+
+/** Why an agreement does not hold for what was found; null when it does. */
+export function faultIn(consent: Consent, found: Found, now: Millis): string | null {
+  if (consent.until <= now) return 'it was approved too long ago'
+  if (consent.hash === found.hash) return null
+  if (consent.hash === found.written) return 'not all of it was known when it was approved'
+  return found.changed ?? 'it is not what was approved'
+}
+
+/** May it begin? When not, the gate is opened that asks; what had been agreed to is void then. */
+export function isAgreed(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+  const { state, now } = draft
+  if (!needsConsent(state, task)) return true
+  const found = prepared.consent
+  if (found === undefined) throw new Error(`bug: nobody looked at what '${task.definition.id}' would do`)
+  const { id } = task.definition
+  const impact = impactIn(state, task)
+  const fault = task.consent === null ? null : faultIn(task.consent, found, now)
+  if (task.consent !== null && fault === null) return true
+  if (fault !== null) emit(draft, { type: 'consent.voided', task: id, reason: fault })
+  const approvers = approversOf(state, task)
+  emit(draft, {
+    type: 'gate.opened',
+    task: id,
+    asks: {
+      type: 'consent',
+      impact: impact ?? 'changed',
+      why: whyAsked(state, task, impact, fault),
+      ...(approvers === null ? {} : { approvers }),
+    },
+    hash: found.hash,
+    shown: found.hash,
+    binds: { [id]: found.hash } as Record<TaskName, Sha256>,
+  })
+  return false
+}
+
+function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, fault: string | null): string {
+  const unagreed = task.reason?.startsWith(UNAGREED) === true ? task.reason.slice(UNAGREED.length) : null
+  // One that was begun had been agreed to; only what was used up is not there any more.
+  const voided = fault ?? unagreed ?? (task.attempt > 0 ? USED : null)
+  if (impact !== null) {
+    const does = `it ${IMPACT_WORDS[impact]}`
+    return voided === null ? does : `${does}, and the approval is void: ${voided}`
+  }
+  const gate = gatesBefore(state, task)[0]?.definition.id ?? ''
+  return voided === null ? `what '${gate}' approved was not this` : `the approval is void: ${voided}`
+}
+
+const USED = 'it was used by an attempt nobody knows the outcome of'
+
+/** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
+export function useUp(draft: Draft, { definition, consent }: TaskState): void {
+  if (consent !== null) emit(draft, { type: 'consent.voided', task: definition.id, reason: USED })
+}
+
+/** How the reason of a task begins that was not begun, because what it would do was found to be something else. */
+export const UNAGREED = 'nobody has agreed to this: '
+
+/** Did it end before anything was touched, because nobody had agreed to it as it then was? */
+export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
+
+/** Not tried again, and no failure of the task: the question is asked anew. */
+export function askAnew(draft: Draft, task: TaskState, { failure }: Failed): void {
+  const { id } = task.definition
+  const reason = failure.message.replace(UNAGREED, '')
+  emit(draft, { type: 'recovery.chosen', task: id, visit: task.visit, choice: 'ask', reason })
+  if (task.consent !== null) emit(draft, { type: 'consent.voided', task: id, reason })
+  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
+  else emit(draft, { type: 'task.readied', tasks: [id] })
+}

@@ -1,0 +1,314 @@
+// What a person decides at a gate, and what follows from it.
+
+import type { CommandOf, Decide } from '../command.ts'
+import { EDIT_CHOICES, type EventOf, type GateAsks, type GateVerdict } from '../event.ts'
+import { nameKey, type TaskName } from '../id.ts'
+import { CONSENT_VALID_MS } from '../limits.ts'
+import { fillIn } from '../plan-rules/form.ts'
+import { brokenOf } from '../recovery/follow-recovery.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import { revise } from '../revisions/revise.ts'
+import { conclude } from '../rules/conclude.ts'
+import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { illegal } from '../rules/lifecycle.ts'
+import { propagate } from '../rules/readiness.ts'
+import { exhausted, NEEDS_OPEN, reopen } from '../rules/routing.ts'
+import { afterFailure, afterSuccess, nowhereToGo } from '../rules/settle.ts'
+import { isBefore } from '../state/evolve-gate.ts'
+import type { OpenGate, PlanState, TaskState } from '../state/state.ts'
+import { openNeeds, transitiveDependants, worksOf } from '../state/task-index.ts'
+import { PLAN_ENDED } from '../status.ts'
+import { lacksRole } from './approvers.ts'
+import { chosenBinds, useUp } from './consent-rules.ts'
+import { asksOn } from './gate-timeouts.ts'
+
+export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
+  const { state } = draft
+  const refusal = refusalOf(draft, command)
+  if (refusal !== undefined) return refusal
+  const task = state.tasks.get(command.task)!
+  const gate = task.gate!
+  const { id } = task.definition
+  const { verdict, rationale, by = '', edits } = command
+  if (verdict === 'approved' && approvalsLeft(gate, by) > 1) {
+    emit(draft, { type: 'gate.voted', task: id, by, rationale, ...(gate.hash === null ? {} : { hash: gate.hash }) })
+    return undefined
+  }
+  if (edits !== undefined) {
+    const { definition, hash, source } = edits
+    const said = { definition, hash, rationale: `approved with edits: ${rationale}`, ...(source && { source }) }
+    const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
+    if (refused !== undefined) return refused
+    // What it needs was opened again by the edits: it asks anew when that is done.
+    if (task.gate === null) return undefined
+  }
+  const before = isBefore(gate)
+  const target = verdict === 'pushed-back' ? targetOf(state, task, command.to) : null
+  const again = target === null ? [] : worksOf(state, target)
+  emit(draft, { type: 'gate.decided', task: id, verdict, rationale, ...saidBesides(draft, task, command, target) })
+  switch (verdict) {
+    case 'rejected':
+      afterFailure(draft, task, ['rejected', 'failure'])
+      break
+    case 'pushed-back':
+      reopen(draft, again, `${id}: sent back`, { from: id, by, text: rationale })
+      break
+    case 'skipped':
+      propagate(draft, task)
+      break
+    case 'again':
+      if (gate.asks.type === 'unknown-outcome') {
+        useUp(draft, task)
+        tryAgain(draft, task)
+      } else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
+      break
+    default:
+      if (before) tryAgain(draft, task)
+      else afterSuccess(draft, task)
+  }
+  conclude(draft)
+  return undefined
+}
+
+/** Why this answer is none; undefined when it may be given. Changes nothing. */
+function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
+  const { state } = draft
+  const task = state.tasks.get(command.task)
+  if (task === undefined) return unknownTask(draft, command.task)
+  const { id } = task.definition
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'decide', 'the plan has ended')
+  const { gate } = task
+  if (gate === null)
+    return refuse(
+      'not-ready',
+      `task '${id}' is ${task.status} and asks for no decision`,
+      'see `planfold status` for what waits for a person',
+    )
+  const over = gate.expiresAt !== undefined && gate.expiresAt <= draft.now && !asksOn(task)
+  if (over)
+    return refuse(
+      'conflict',
+      `'${id}' asked until ${new Date(gate.expiresAt!).toISOString()}; its time is over`,
+      TOO_LATE,
+    )
+  const { verdict } = command
+  const answers = ANSWERS[gate.asks.type]
+  if (!answers.includes(verdict))
+    return refuse(
+      'illegal-transition',
+      `'${verdict}' is no answer to this gate: '${id}' ${ASKS_WORDS[gate.asks.type]}`,
+      howToAnswer(state.definition.name, id, gate.asks) ?? `answer with ${answers.join(' or ')}`,
+      answers,
+    )
+  if (command.hash !== undefined && command.hash !== gate.hash)
+    return refuse('conflict', `'${id}' asks about something else by now`, 'look at it again, then decide')
+  // Programs that embed the engine are not held to its types.
+  if (typeof command.rationale !== 'string')
+    return refuse('invalid', `the decision about '${id}' has no reason`, "add 'rationale' with one, or an empty text")
+  if (command.rationale.length > RATIONALE_MAX)
+    return refuse('limit', `the reason is longer than ${RATIONALE_MAX} characters`, 'say it shorter, or name a file')
+  return (
+    notAllowed(state, task, gate, command) ??
+    illFormed(gate, command) ??
+    leadsNowhere(draft, task, gate, command) ??
+    unfit(gate, command)
+  )
+}
+
+/** Has who decides the role that is asked for, and not decided before? */
+function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
+  const lacking = lacksRole(state, task, gate, by)
+  if (lacking !== null) return lacking
+  if (verdict !== 'approved' || (gate.votes ?? []).every(vote => !isSame(vote.by, by))) return undefined
+  const { id } = task.definition
+  return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'somebody else must approve it as well')
+}
+
+const isSame = (one: string, other = ''): boolean => nameKey(one) === nameKey(other)
+
+/** How many must still approve, this one included. */
+function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
+  const wanted = 'approvers' in asks ? (asks.approvers?.count ?? 1) : 1
+  return wanted - votes.filter(vote => !isSame(vote.by, by)).length
+}
+
+/** An answer that would lead round once too often, or back to nowhere. */
+function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
+  const { verdict, to } = command
+  const { id } = task.definition
+  if (verdict === 'pushed-back') {
+    if (to !== undefined && !draft.state.tasks.has(to)) return unknownTask(draft, to)
+    const target = targetOf(draft.state, task, to)
+    if (target === null)
+      return refuse(
+        'unknown-reference',
+        to === undefined ? `'${id}' needs nothing it could be sent back to` : `'${to}' does not come before '${id}'`,
+        'name a task that it needs',
+      )
+    const over = exhausted(task, worksOf(draft.state, target))
+    return over === null ? undefined : tooOften(`sending '${id}' back`, over)
+  }
+  const completes = !isBefore(gate) && (verdict === 'approved' || verdict === 'done')
+  const over = completes ? nowhereToGo(draft, task) : null
+  return over === null ? undefined : tooOften(`approving '${id}'`, over)
+}
+
+/** In UTF-16 code units; the reason stands in the journal and is handed on. */
+const RATIONALE_MAX = 64 * 1024
+const TOO_LATE = '`planfold retry` asks anew'
+
+const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
+  refuse(
+    'not-ready',
+    `${what} leads back to '${over.target}', which has had all of its ${over.visits} visits`,
+    'reject it, or raise `visits` in a revision',
+  )
+
+function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, choices }: Decide): Refusal | undefined {
+  if (verdict === 'chosen' && asks.type === 'edits') {
+    const strange = [option, ...Object.values(choices ?? {})].find(one => !EDIT_CHOICES.includes(one as never))
+    if (option !== undefined && strange === undefined) return undefined
+    return refuse(
+      'invalid',
+      `'${strange ?? ''}' is no answer to what becomes of edits`,
+      'choose keep, take or merge',
+      EDIT_CHOICES,
+    )
+  }
+  if (verdict === 'chosen' && asks.type === 'decision') {
+    const ids = asks.options.map(({ id }) => id)
+    if (option !== undefined && ids.includes(option)) return undefined
+    return refuse('invalid', `'${option ?? ''}' is none of the options`, `choose one of ${ids.join(', ')}`, ids)
+  }
+  // Whoever does it again must know what to do otherwise.
+  if (verdict === 'pushed-back' && rationale.trim() === '')
+    return refuse('invalid', 'to send it back, say what to change', "add -m 'what to change'")
+  if (verdict !== 'answered' || asks.type !== 'question') return undefined
+  const filled = fillIn(asks.form, answers ?? {})
+  return filled.ok ? undefined : filled.refusal
+}
+
+/** Edits are one person's: others would have approved something else. */
+function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | undefined {
+  if (edits === undefined) return undefined
+  if (verdict !== 'approved') return refuse('invalid', 'only an approval can bring edits', 'leave the edits out')
+  if (approvalsLeft(gate, by) === 1 && (gate.votes ?? []).length === 0) return undefined
+  return refuse(
+    'not-allowed',
+    'where several must approve, nobody changes on their own what they approve',
+    'revise the plan first; then all are asked about the same',
+  )
+}
+
+/** Where it is sent back to: the task that is named, the one its rejection leads to, or the last work before it. */
+function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskState | null {
+  const { on } = task.definition
+  const name = named ?? on?.rejected?.[0] ?? lastWork(state, task)
+  const target = name === undefined ? undefined : state.tasks.get(name)
+  if (target === undefined || target === task) return null
+  return transitiveDependants([target]).includes(task) ? target : null
+}
+
+/** The task a gate is sent back to when nobody names one; null when it cannot be sent back. */
+export function backFrom(state: PlanState, task: TaskState): TaskName | null {
+  if (task.gate === null || !ANSWERS[task.gate.asks.type].includes('pushed-back')) return null
+  const target = targetOf(state, task)
+  return target === null || exhausted(task, worksOf(state, target)) !== null ? null : target.definition.id
+}
+
+/** The last task it needs that does something; what is asked in between is asked again. */
+function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
+  const seen = new Set<TaskState>([task])
+  for (const one of seen) {
+    for (const name of (one.definition.needs ?? []).toReversed()) {
+      const need = state.tasks.get(name)
+      if (need === undefined) continue
+      if (need.definition.action.type !== 'gate') return name
+      seen.add(need)
+    }
+  }
+  return undefined
+}
+
+/** Who, on what hash, and whatever else the answer says. */
+function saidBesides(
+  { state, now }: Draft,
+  { definition, gate }: TaskState,
+  { by, verdict, option, choices, answers, edits, until }: Decide,
+  target: TaskState | null,
+): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
+  if (state.rules < 3 || gate === null) return {}
+  const approved = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
+  const binds = verdict === 'chosen' ? chosenBinds(definition, option, gate.binds) : approved
+  const hash = edits?.hash ?? gate.hash
+  const filled = gate.asks.type === 'question' && verdict === 'answered' ? fillIn(gate.asks.form, answers ?? {}) : null
+  return {
+    ...(by === undefined ? {} : { by }),
+    ...(hash === null ? {} : { hash }),
+    ...(binds === undefined ? {} : { binds, until: until ?? now + validMs(state) }),
+    ...(option === undefined ? {} : { option }),
+    ...(choices === undefined || gate.asks.type !== 'edits' ? {} : { choices }),
+    ...(filled?.ok === true ? { answers: filled.answers } : {}),
+    ...(target === null ? {} : { to: target.definition.id }),
+  }
+}
+
+const validMs = ({ definition }: PlanState): number => definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
+
+/** One after the other; when one of them is refused, none is decided. */
+export function review(draft: Draft, command: CommandOf<'review'>): Refusal | undefined {
+  const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
+  if (refused !== undefined) return refused
+  // One that an earlier decision has led back to asks about something else by then, and asks anew.
+  for (const decision of command.decisions) decideGate(draft, decision)
+  return undefined
+}
+
+/** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
+function tryAgain(draft: Draft, task: TaskState): void {
+  if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
+  else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
+}
+
+/** As the end of a sentence that begins with the task. */
+const ASKS_WORDS: Record<GateAsks['type'], string> = {
+  approval: 'asks for approval',
+  consent: 'asks for approval before it begins',
+  decision: 'asks to choose between its options',
+  question: 'asks a question, which is answered and not approved',
+  recovery: 'failed and asks what then',
+  replan: 'failed and asks for another plan',
+  verdict: 'asks whether its criteria hold',
+  'unknown-outcome': 'asks whether it happened',
+  edits: 'asks what becomes of edits that its next attempt would set back',
+}
+
+/** The command that answers what cannot be approved, ready to be typed; null where yes and no are the answers. */
+function howToAnswer(plan: string, task: TaskName, asks: GateAsks): string | null {
+  const say = (line: string): string => `answer it: \`planfold ${line}\``
+  switch (asks.type) {
+    case 'question':
+      return say(`answer ${plan} ${task} ${asks.form.map(({ name }) => `${name}=…`).join(' ')}`)
+    case 'edits':
+      return say(`choose ${plan} ${task} keep|take|merge`)
+    case 'decision':
+      return say(`choose ${plan} ${task} ${asks.options.map(({ id }) => id).join('|')}`)
+    case 'recovery':
+    case 'replan':
+      return `${say(`retry ${plan} ${task}`)}, or \`planfold skip ${plan} ${task} -m 'why'\``
+    default:
+      return null
+  }
+}
+
+const ANSWERS: Record<GateAsks['type'], readonly GateVerdict[]> = {
+  approval: ['approved', 'rejected', 'pushed-back'],
+  consent: ['approved', 'rejected', 'pushed-back'],
+  decision: ['chosen', 'rejected'],
+  question: ['answered', 'rejected'],
+  recovery: ['again', 'skipped', 'rejected'],
+  replan: ['again', 'skipped', 'rejected'],
+  verdict: ['approved', 'rejected'],
+  'unknown-outcome': ['done', 'again', 'rejected'],
+  edits: ['chosen', 'rejected'],
+}

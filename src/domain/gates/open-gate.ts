@@ -1,0 +1,84 @@
+// A gate is reached and its question is ready: who is asked what, and which gates need nobody to be asked. What was found in the
+// world (checks as they were judged, hashes of what would be released) was looked at before and is believed here.
+
+import type { GateAsks, GateQuestion } from '../event.ts'
+import type { Field, GateAction } from '../plan.ts'
+import type { Verdict } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import { afterFailure, afterSuccess, nowhereToGo } from '../rules/settle.ts'
+import type { TaskState } from '../state/state.ts'
+import { ENGINE } from './gate-timeouts.ts'
+
+/** What the engine found out before a gate asks, or before a task begins that needs a person's agreement. */
+export interface Asking {
+  readonly question: GateQuestion
+  /** Why an approval that had been given does not count. */
+  readonly voids?: string
+}
+
+/** Opens a gate with the question that was made for it; one that its checks decide is decided at once. */
+export function openPrepared(draft: Draft, task: TaskState, { question, voids }: Asking): void {
+  const { id, action } = task.definition
+  if (voids !== undefined) emit(draft, { type: 'consent.voided', task: id, reason: voids })
+  const expiresMs = action.type === 'gate' ? action.expiresMs : undefined
+  emit(draft, {
+    type: 'gate.opened',
+    task: id,
+    ...question,
+    ...(expiresMs === undefined ? {} : { expiresAt: draft.now + expiresMs }),
+  })
+  if (action.type === 'gate') decideByChecks(draft, task, action, question.evidence ?? [])
+}
+
+/** Of a question that brings no form. */
+const ANSWER: readonly Field[] = [{ name: 'answer', type: 'text' }]
+
+/** What a gate task asks. */
+export function asksOf(action: GateAction): GateAsks {
+  const { gate, show = [], approvers, options = [], question = '', form = ANSWER } = action
+  const who = approvers === undefined ? {} : { approvers }
+  const shown = show.length === 0 ? {} : { show }
+  switch (gate) {
+    case 'decision':
+      return { type: 'decision', options, ...shown, ...who }
+    case 'question':
+      return { type: 'question', question, form, ...shown, ...who }
+    case 'approval':
+      return { type: 'approval', show, ...who }
+    default:
+      return { type: 'approval', show, gate, ...who }
+  }
+}
+
+/** These are decided by their checks alone, unless one of them is prose or a person may overrule them. */
+const AUTOMATIC: ReadonlySet<GateAction['gate']> = new Set(['schema', 'invariant', 'tests', 'budget'])
+
+function decideByChecks(draft: Draft, task: TaskState, action: GateAction, evidence: readonly Verdict[]): void {
+  const unmet = evidence.filter(({ holds }) => holds === false)
+  if (unmet.length > 0) {
+    if (action.unmet !== 'ask') reject(draft, task, unmet.map(told).join('; '))
+    return
+  }
+  // Nothing is never taken for true: without a check, or with one that only a person can judge, a person is asked.
+  const isClear = evidence.length > 0 && evidence.every(({ holds }) => holds === true)
+  if (!AUTOMATIC.has(action.gate) || !isClear) return
+  const over = nowhereToGo(draft, task)
+  if (over === null) {
+    decided(draft, task, 'approved', evidence.length === 1 ? 'its check holds' : `its ${evidence.length} checks hold`)
+    afterSuccess(draft, task)
+  } else reject(draft, task, `it leads back to '${over.target}', which has had all of its ${over.visits} visits`)
+}
+
+function reject(draft: Draft, task: TaskState, rationale: string): void {
+  decided(draft, task, 'rejected', rationale)
+  afterFailure(draft, task, ['rejected', 'failure'])
+}
+
+function decided(draft: Draft, task: TaskState, verdict: 'approved' | 'rejected', rationale: string): void {
+  const { hash = null } = task.gate ?? {}
+  const said = { type: 'gate.decided', task: task.definition.id, verdict, rationale, by: ENGINE } as const
+  emit(draft, { ...said, ...(hash === null ? {} : { hash }) })
+}
+
+const told = ({ criterion, evidence }: Verdict): string =>
+  `'${criterion}' does not hold${evidence === undefined ? '' : ` (${evidence})`}`

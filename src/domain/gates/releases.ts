@@ -1,0 +1,201 @@
+// What would get past a gate that nobody has passed: when a task is skipped, when somebody has the last word about a plan, when a
+// revision takes effect. A gate holds a task back when the task cannot begin before the gate is passed, directly or through others,
+// by `needs` or because outcomes lead there. Who may not decide at a gate may not release what it holds.
+
+import type { TaskName } from '../id.ts'
+import { same } from '../json.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { isActing } from '../plan-rules/impact.ts'
+import type { TaskState } from '../state/state.ts'
+import { allTasks, findDormant, linkNeed, newTask, outcomeTargets } from '../state/task-index.ts'
+import { ENDED, SATISFIES, type TaskStatus } from '../status.ts'
+
+export interface Standing {
+  readonly definition: PlanDefinition
+  /** By full name. */
+  readonly statuses: ReadonlyMap<TaskName, TaskStatus>
+}
+
+/** What somebody who may decide would have to agree to. */
+export type Release =
+  | { readonly type: 'skipped' | 'removed' | 'changed'; readonly gate: TaskName }
+  /** The task would not wait for the gate any more. */
+  | { readonly type: 'released'; readonly gate: TaskName; readonly task: TaskName }
+  /** It would do what another task does that waits for the gate, and wait for nothing. */
+  | { readonly type: 'copied'; readonly gate: TaskName; readonly task: TaskName }
+  | { readonly type: 'policy'; readonly part: (typeof RULES)[number] }
+
+/** What the policy says about people: it is a gate before everything it names. */
+const RULES = ['gates', 'roles', 'replan'] as const
+
+/** Of a task that is skipped, with all that belongs to it. */
+export function releasedBySkipping(standing: Standing, task: TaskName): Release | null {
+  const graph = graphOf(standing.definition)
+  const closed = closedIn(graph, standing)
+  const skipped = new Set(graph.order.filter(({ id }) => id === task || id.startsWith(`${task}/`)).map(({ id }) => id))
+  const gate = closed.find(({ id }) => skipped.has(id))
+  if (gate !== undefined) return { type: 'skipped', gate: gate.id }
+  const isPassed = passedIn(standing)
+  return firstReleased(closed, { graph, isPassed }, { graph, isPassed: id => isPassed(id) || skipped.has(id) })
+}
+
+/** Of a plan that is said to be complete: everything open is skipped. A branch that nothing led to is passed over as always. */
+export function releasedByFinishing(standing: Standing): Release | null {
+  const graph = graphOf(standing.definition)
+  const open = closedIn(graph, standing).find(({ id }) => {
+    const status = standing.statuses.get(id) ?? 'pending'
+    return !ENDED.has(status) && !(status === 'pending' && graph.dormant.has(id))
+  })
+  return open === undefined ? null : { type: 'skipped', gate: open.id }
+}
+
+export function releasedByRevising(standing: Standing, after: PlanDefinition): Release | null {
+  const { definition } = standing
+  for (const part of RULES) if (!same(definition.policy?.[part], after.policy?.[part])) return { type: 'policy', part }
+  const [was, is] = [graphOf(definition), graphOf(after)]
+  const closed = closedIn(was, standing)
+  for (const gate of closed) {
+    const now = is.byName.get(gate.id)
+    if (now === undefined) return { type: 'removed', gate: gate.id }
+    if (!same(asked(gate), asked(now))) return { type: 'changed', gate: gate.id }
+  }
+  const isPassed = passedIn(standing)
+  const [before, then] = [
+    { graph: was, isPassed },
+    { graph: is, isPassed },
+  ]
+  return firstReleased(closed, before, then) ?? firstCopied(closed, before, then)
+}
+
+/** Where it stands in lists is nothing anybody decides about. */
+function asked({ extra: _, priority: __, labels: ___, ...rest }: TaskDefinition): object {
+  return rest
+}
+
+const passedIn =
+  ({ statuses }: Standing) =>
+  (id: TaskName): boolean =>
+    SATISFIES.has(statuses.get(id) ?? 'pending')
+
+/** Rejected is not passed. */
+const closedIn = ({ order }: Graph, standing: Standing): readonly TaskDefinition[] => {
+  const isPassed = passedIn(standing)
+  return order.filter(({ id, action }) => action.type === 'gate' && !isPassed(id))
+}
+
+interface Graph {
+  readonly order: readonly TaskDefinition[]
+  readonly byName: ReadonlyMap<TaskName, TaskDefinition>
+  readonly dormant: ReadonlySet<TaskName>
+  /** Whose outcomes lead here. */
+  readonly sources: ReadonlyMap<TaskName, readonly TaskName[]>
+  /** Who waits for it, or is led to by it. */
+  readonly followers: ReadonlyMap<TaskName, readonly TaskName[]>
+}
+
+function graphOf(definition: PlanDefinition): Graph {
+  const order = allTasks(definition)
+  const states = new Map<TaskName, TaskState>(order.map((task, ordinal) => [task.id, newTask(task, ordinal)]))
+  const sources = new Map<TaskName, TaskName[]>()
+  const followers = new Map<TaskName, TaskName[]>()
+  for (const task of order) {
+    for (const need of new Set(task.needs)) {
+      linkNeed({ tasks: states }, states.get(task.id)!, need)
+      put(followers, need, task.id)
+    }
+    for (const target of new Set(outcomeTargets(task))) {
+      put(sources, target, task.id)
+      put(followers, task.id, target)
+    }
+  }
+  const dormant = findDormant({ order: [...states.values()], tasks: states })
+  return { order, byName: new Map(order.map(task => [task.id, task])), dormant, sources, followers }
+}
+
+function put(map: Map<TaskName, TaskName[]>, key: TaskName, value: TaskName): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}
+
+interface Passing {
+  readonly graph: Graph
+  readonly isPassed: (id: TaskName) => boolean
+}
+
+/** So many gates are looked at in one walk, a bit for each: a plan may be nothing but gates. */
+const BITS = 30
+
+function firstReleased(gates: readonly TaskDefinition[], before: Passing, after: Passing): Release | null {
+  for (let at = 0; at < gates.length; at += BITS) {
+    const some = gates.slice(at, at + BITS)
+    const [was, is] = [freeOf(some, before), freeOf(some, after)]
+    for (const [task, free] of is) {
+      const freed = free & ~(was.get(task) ?? -1)
+      const gate = freed === 0 ? undefined : some.find((_, bit) => (freed & (1 << bit)) !== 0)
+      if (gate !== undefined && !after.isPassed(task)) return { type: 'released', gate: gate.id, task }
+    }
+  }
+  return null
+}
+
+/** Only what is word for word the same can be told; see SECURITY.md. What is there twice already, once before no gate, is no news. */
+function firstCopied(gates: readonly TaskDefinition[], before: Passing, after: Passing): Release | null {
+  const known = before.graph.byName
+  const news = after.graph.order.filter(task => isActing(task) && does(task) !== does(known.get(task.id)))
+  if (news.length === 0) return null
+  for (let at = 0; at < gates.length; at += BITS) {
+    const some = gates.slice(at, at + BITS)
+    const [was, is] = [freeOf(some, before), freeOf(some, after)]
+    const held = new Map<string, number>()
+    for (const task of before.graph.order.filter(isActing))
+      held.set(does(task), (held.get(does(task)) ?? -1) & ~was.get(task.id)!)
+    for (const task of news) {
+      const freed = (held.get(does(task)) ?? 0) & is.get(task.id)!
+      const gate = some.find((_, bit) => (freed & (1 << bit)) !== 0)
+      if (gate !== undefined) return { type: 'copied', gate: gate.id, task: task.id }
+    }
+  }
+  return null
+}
+
+const does = (task: TaskDefinition | undefined): string => (task === undefined ? '' : JSON.stringify(task.action))
+
+/** Of each task, a bit for each gate without which it can begin. The smallest answer: nobody in a circle frees each other. */
+function freeOf(gates: readonly TaskDefinition[], { graph, isPassed }: Passing): ReadonlyMap<TaskName, number> {
+  const all = (1 << gates.length) - 1
+  const own = new Map(gates.map(({ id }, bit) => [id, 1 << bit]))
+  const free = new Map<TaskName, number>(graph.order.map(({ id }) => [id, 0]))
+  const queue = graph.order.map(({ id }) => id)
+  const queued = new Set(queue)
+  for (let at = 0; at < queue.length; at++) {
+    const id = queue[at]!
+    queued.delete(id)
+    const found = isPassed(id) ? all : begins(graph, graph.byName.get(id)!, free, all)
+    const now = found & ~(own.get(id) ?? 0)
+    if (now === free.get(id)) continue
+    free.set(id, now)
+    for (const next of graph.followers.get(id) ?? [])
+      if (free.has(next) && !queued.has(next)) {
+        queued.add(next)
+        queue.push(next)
+      }
+  }
+  return free
+}
+
+function begins(
+  { dormant, sources }: Graph,
+  { id, needs = [] }: TaskDefinition,
+  free: ReadonlyMap<TaskName, number>,
+  all: number,
+): number {
+  let bits = all
+  for (const need of needs) bits &= free.get(need) ?? all
+  // What compensates, or judges what is done, is led to by nobody, and held by no gate.
+  const from = sources.get(id)
+  if (!dormant.has(id) || from === undefined) return bits
+  let led = 0
+  for (const source of from) led |= free.get(source) ?? all
+  return bits & led
+}

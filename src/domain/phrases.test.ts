@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest'
+import { numberOf } from './phrases.ts'
+
+it('is singular for one only', () => {
+  expect([0, 1, 2].map(count => numberOf(count, 'task'))).toEqual(['0 tasks', '1 task', '2 tasks'])
+  expect([1, 2].map(count => numberOf(count, 'entry'))).toEqual(['1 entry', '2 entries'])
+  expect(numberOf(2, 'try')).toBe('2 tries')
+  expect(numberOf(3, 'delay')).toBe('3 delays')
+  expect([numberOf(1, 'is', 'are'), numberOf(2, 'is', 'are')]).toEqual(['1 is', '2 are'])
+})

@@ -1,0 +1,68 @@
+// "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
+
+// A length of time in the two units that matter: `90000` -> `1m 30s`.
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+]
+
+export function spoken(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)}ms`
+  const first = UNITS.findIndex(([, length]) => ms >= length)
+  const [unit, length] = UNITS[first]!
+  const smaller = UNITS[first + 1]
+  const rest = smaller === undefined ? 0 : Math.floor((ms % length) / smaller[1])
+  return `${Math.floor(ms / length)}${unit}${rest === 0 || smaller === undefined ? '' : ` ${rest}${smaller[0]}`}`
+}
+
+// A number with its noun: `1 task`, `2 tasks`, `1 entry`, `3 entries`.
+
+export function numberOf(count: number, noun: string, many: string = pluralOf(noun)): string {
+  return `${count} ${count === 1 ? noun : many}`
+}
+
+const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`)
+
+export function suggest(word: string, known: Iterable<string>): string | null {
+  let best: string | null = null
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1
+  let looked = 0
+  const wanted = word.toLowerCase()
+  for (const candidate of known) {
+    if (++looked > 5_000) break
+    if (Math.abs(candidate.length - word.length) >= bestDistance) continue
+    const offered = candidate.toLowerCase()
+    // Nearer than one letter is only the word itself.
+    if (bestDistance === 1 && offered !== wanted) continue
+    const distance = editDistance(wanted, offered, bestDistance)
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Levenshtein with neighbouring letters swapped counting once; stops early above `max`. */
+function editDistance(a: string, b: string, max: number): number {
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    let least = i
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, before[j - 2]! + 1)
+      next.push(cost)
+      least = Math.min(least, cost)
+    }
+    if (least > max) return max + 1
+    before = row
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import { decision, edit, external, gate, Journal, name, plan, task } from '../../testing/index.ts'
+import { type Action, EFFECT_CLASSES, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
+import { compensationEffect } from '../rollback/compensation.ts'
+import { effectOf, mayRunAgain, scopeOf } from './effect.ts'
+
+const effect = (one: TaskDefinition, options: Omit<PlanDefinition, 'name' | 'tasks'> = {}) =>
+  effectOf(plan('p', one, options), one)
+
+it('effect classes have safe defaults', () => {
+  expect({
+    'run, nothing declared': effect(task('a')),
+    'run, scope only': effect(task('a', { write: ['x'] })),
+    'run, no network only': effect(task('a', { network: [] })),
+    'run, scope and no network': effect(task('a', { write: ['x'], network: [] })),
+    'run, scope and no network by policy': effect(task('a'), { policy: { write: ['x'], network: [] } }),
+    'run, network of its own': effect(task('a', { network: ['https://a'] }), { policy: { write: ['x'], network: [] } }),
+    edit: effect(edit('a', 'f')),
+    decide: effect(decision('a')),
+    gate: effect(gate('a')),
+    external: effect(external('a')),
+    declared: effect(task('a', { effect: 'idempotent' })),
+  }).toEqual({
+    'run, nothing declared': 'unsafe',
+    'run, scope only': 'unsafe',
+    'run, no network only': 'unsafe',
+    'run, scope and no network': 'workspace',
+    'run, scope and no network by policy': 'workspace',
+    'run, network of its own': 'unsafe',
+    edit: 'workspace',
+    decide: 'pure',
+    gate: 'pure',
+    external: 'model',
+    declared: 'idempotent',
+  })
+})
+
+it('of the actions of a later release, only those that reach outside are unsafe', () => {
+  const later = LATER_ACTIONS.map(type => [type, effect(task('a', { action: { type, spec: null } as Action }))])
+  expect(Object.fromEntries(later)).toEqual({
+    http: 'unsafe',
+    db: 'unsafe',
+    model: 'model',
+    agent: 'model',
+    research: 'unsafe',
+  })
+})
+
+it('only unsafe may not be made again after an unknown outcome', () => {
+  expect(EFFECT_CLASSES.filter(one => !mayRunAgain(one))).toEqual(['unsafe'])
+})
+
+it('an edit writes what it names, both ends of a move included; a declared scope comes first, the policy last', () => {
+  const moving = task('a', {
+    action: {
+      type: 'edit',
+      edits: [
+        { type: 'move', file: 'x', to: 'y' },
+        { type: 'delete', file: 'x' },
+      ],
+    },
+  })
+  const policy = { policy: { write: ['src/**'] } }
+  expect(scopeOf(plan('p', moving, policy), moving)).toEqual(['x', 'y'])
+  expect(scopeOf(plan('p', moving, policy), task('a', { write: ['z'] }))).toEqual(['z'])
+  expect(scopeOf(plan('p', moving, policy), task('a'))).toEqual(['src/**'])
+  expect(scopeOf(plan('p', moving), task('a'))).toBeNull()
+})
+
+it('a checkpoint only looks, and a commit bears the key of its task', () => {
+  expect(effect(task('a', { action: { type: 'checkpoint' } }))).toBe('pure')
+  expect(effect(task('a', { action: { type: 'git', git: { do: 'commit', message: 'x' } } }))).toBe('idempotent')
+})
+
+it('a compensation that edits may be made again, one by a task as often as that task, any other may not', () => {
+  const { state } = new Journal().create(
+    plan(
+      'p',
+      task('edits', { compensate: { type: 'edit', edits: [] } }),
+      task('runs', { compensate: { type: 'run', command: { argv: ['x'] } } }),
+      task('asks', { compensate: { type: 'task', task: name('undo') } }),
+      task('undo', { effect: 'idempotent' }),
+    ),
+  )
+  expect(['edits', 'runs', 'asks'].map(one => compensationEffect(state, name(one)))).toEqual([
+    'workspace',
+    'unsafe',
+    'idempotent',
+  ])
+})

@@ -1,0 +1,124 @@
+// Effect classes: what may be done after an outcome nobody knows. The defaults are those of ARCHITECTURE.md; a plan may
+// declare another class, and then answers for it.
+
+import type { Action, EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
+
+// Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
+// of one is a prefix, by whole path components, of the other's. Case is folded, because some disks fold it.
+
+export function scopesOverlap(a: readonly string[], b: readonly string[]): boolean {
+  return a.some(one => b.some(other => patternsOverlap(one, other)))
+}
+
+function patternsOverlap(a: string, b: string): boolean {
+  const left = literalOf(a)
+  const right = literalOf(b)
+  const [short, long] = left.length <= right.length ? [left, right] : [right, left]
+  return short.every((part, at) => part === long[at])
+}
+
+/** The components before the first one with a wildcard, folded. */
+export function literalOf(pattern: string): readonly string[] {
+  const parts = pattern
+    .normalize('NFC')
+    .toUpperCase()
+    .toLowerCase()
+    .split('/')
+    .filter(part => part !== '' && part !== '.')
+  const wild = parts.findIndex(part => /[*?[{]/.test(part))
+  return wild < 0 ? parts : parts.slice(0, wild)
+}
+
+export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
+  if (task.effect !== undefined) return task.effect
+  return defaultEffect(task.action, scopeOf(plan, task), task.network ?? plan.policy?.network)
+}
+
+/** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
+export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
+  if (task.write !== undefined) return task.write
+  if (task.action.type === 'edit') return editedFiles(task.action)
+  return plan.policy?.write ?? null
+}
+
+/** Are its files captured before it runs, so that they can be set back? */
+export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boolean {
+  return !worksApart(plan) && keepsToScope(plan, task)
+}
+
+/** Does it write in the workspace, and only what it declares? */
+export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
+  const { type } = task.action
+  if (type !== 'run' && type !== 'edit') return false
+  return effectOf(plan, task) === 'workspace' && (scopeOf(plan, task)?.length ?? 0) > 0
+}
+
+/** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
+export const worksApart = ({ git }: PlanDefinition): boolean => git?.worktree === 'task'
+
+/** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
+export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
+  if (task.action.type !== 'run' && task.action.type !== 'edit') return []
+  return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
+}
+
+/** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
+export function mayRunAgain(effect: EffectClass): boolean {
+  return effect !== 'unsafe'
+}
+
+/** Are all files looked at before and after it, because nobody knows what it writes? */
+export function isWatched(
+  state: { readonly definition: PlanDefinition; readonly files: 'seen' | 'declared' },
+  task: TaskDefinition,
+): boolean {
+  if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
+  if (worksApart(state.definition)) return false
+  const { type } = task.action
+  if (type !== 'run' && type !== 'external') return false
+  return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
+}
+
+function defaultEffect(
+  action: Action,
+  scope: readonly string[] | null,
+  network: readonly string[] | undefined,
+): EffectClass {
+  switch (action.type) {
+    case 'edit':
+      return 'workspace'
+    case 'run':
+      return scope !== null && network?.length === 0 ? 'workspace' : 'unsafe'
+    case 'decide':
+    case 'gate':
+    case 'verify':
+    case 'checkpoint':
+    case 'subplan':
+    case 'group':
+    case 'items':
+      return 'pure'
+    // An agent whose claim lapsed has left no attempt of ours behind; another may claim.
+    case 'external':
+    case 'model':
+    case 'agent':
+      return 'model'
+    // Each commit bears the key of its task, so one that was made is found and not made again.
+    case 'git':
+      return 'idempotent'
+    case 'http':
+    case 'db':
+    case 'research':
+      return 'unsafe'
+    default:
+      return action satisfies never
+  }
+}
+
+function editedFiles(action: Extract<Action, { type: 'edit' }>): readonly string[] {
+  const files = new Set<string>()
+  for (const edit of action.edits) {
+    files.add(edit.file)
+    if (edit.type === 'move') files.add(edit.to)
+  }
+  return [...files]
+}

@@ -1,0 +1,435 @@
+// From the tasks as written to the tasks that are carried out. A task with a subplan, a `matrix` or a `for_each` becomes a
+// group: it keeps its name and its place in the graph, waits for its children, and gathers what they left.
+//
+//   build (subplan: lint, test needs lint)    ->  build ← build/lint, build/test       build/test needs build/lint
+//   test (matrix: os 2, node 2)               ->  test  ← test/1 … test/4              row by row, the first axis slowest
+//   fix (for_each: tasks.scan.outputs.files)  ->  fix   ← fix/items, then fix/1 …      fix/items finds out how many
+//
+// Children without `needs` take over those of their group. An outcome edge that leads to a group leads to the children
+// that begin it, so that a group that is gone back to is worked through again. A child that only compensates another task
+// is nobody's work: no group waits for it, and it waits for nothing.
+//
+// A child of a subplan takes from its group what it does not say itself: `optional priority milestone write read network
+// effects cwd timeout timebox retry visits`; `env` is merged; `when` is joined by `&&`; `preconditions` go to the children that begin the
+// group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
+// group, because it is taken once, when all are done.
+
+import type { TaskName } from '../id.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { ITEMS_MAX, TASKS_MAX } from '../limits.ts'
+import type {
+  Action,
+  Bound,
+  FailureMode,
+  GitAction,
+  Matrix,
+  PlanDefinition,
+  RecoveryRule,
+  TaskDefinition,
+} from '../plan.ts'
+
+// A remedy: a task that a rule of `recover` leads to, as an alternate or to repair something. It stands among the others and
+// sleeps until then, whatever it needs, unless the task it helps comes after it anyway. What it must keep: remedy-faults.ts.
+
+/** The task that a rule leads to, when it leads to one. */
+export const remedyIn = (rule: RecoveryRule): TaskName | null =>
+  rule.do.type === 'alternate' || rule.do.type === 'repair' ? rule.do.task : null
+
+export function remediesOf({ recover }: TaskDefinition): readonly TaskName[] {
+  if (recover === undefined) return NONE
+  return recover.map(remedyIn).filter(name => name !== null)
+}
+
+const NONE: readonly TaskName[] = []
+
+/** The same rules under other names. Tasks that a rule would add are changed by `added`; they stay as they are without. */
+export function withRemedies(
+  rules: readonly RecoveryRule[],
+  named: (name: TaskName) => TaskName,
+  added: (tasks: readonly TaskDefinition[]) => readonly TaskDefinition[] = tasks => tasks,
+): readonly RecoveryRule[] {
+  return rules.map(rule => {
+    const { do: way } = rule
+    if (way.type === 'alternate' || way.type === 'repair') return { ...rule, do: { ...way, task: named(way.task) } }
+    return way.type === 'replan' && way.add !== undefined ? { ...rule, do: { ...way, add: added(way.add) } } : rule
+  })
+}
+
+// A task that compensates another one: `compensate: { task: undo-push }`. It stands among the others and sleeps; only the
+// engine wakes it, when what the other did is to be undone. The rules it must keep: compensator-faults.ts.
+
+/** The task that undoes what this one did, when a task of the plan does. */
+export function compensatorOf({ compensate }: TaskDefinition): TaskName | null {
+  return compensate?.type === 'task' ? compensate.task : null
+}
+
+/** The tasks of a list, expanded, that only compensate others. */
+export function compensatorsAmong(tasks: Iterable<TaskDefinition>): ReadonlySet<TaskName> {
+  const found = new Set<TaskName>()
+  for (const task of tasks) {
+    const by = compensatorOf(task)
+    if (by !== null) found.add(by)
+  }
+  return found
+}
+
+// What a git task does. Before git and checkpoint tasks were carried out, anything could stand there as `spec`; such a plan
+// could be stored, never started. Whoever looks at a stored action asks here, so that it is shown and compared, not tripped over.
+
+/** Null for an action that is none of git, or says nothing that can be carried out. */
+export function gitOf(action: Action): GitAction | null {
+  return action.type === 'git' && specOf(action) === null ? action.git : null
+}
+
+/** The task whose branch it merges. */
+export function mergedBy(action: Action): TaskName | null {
+  const git = gitOf(action)
+  return git?.do === 'merge' ? git.task : null
+}
+
+/** The same action, merging the branch of another task. */
+export function mergeOf(action: Action, task: TaskName): Action {
+  const git = gitOf(action)
+  return git?.do === 'merge' && git.task !== task ? { type: 'git', git: { ...git, task } } : action
+}
+
+/** What an action of the old kind said; null for all others. */
+export function specOf(action: Action): Json | null {
+  return 'spec' in action ? ((action as { readonly spec: Json }).spec ?? null) : null
+}
+
+// The rows of a task that stands for several: one for each item of its list, or for each combination of its matrix.
+
+/** One row for each child: row by row, the first axis slowest. */
+function rowsOf(task: TaskDefinition): readonly Bound[] {
+  if (task.forEach !== undefined) return (task.forEach.items ?? []).map((item, index) => ({ item, index }))
+  const matrix = task.matrix ?? {}
+  const count = Math.min(combinations(matrix), ITEMS_MAX + 1)
+  return Array.from({ length: count }, (_, index) => ({ index, matrix: combination(matrix, index) }))
+}
+
+function combination(matrix: Matrix, index: number): JsonObject {
+  const values: [string, Json][] = []
+  let left = index
+  for (const [axis, list] of Object.entries(matrix).reverse()) {
+    values.push([axis, list[left % list.length]!])
+    left = Math.floor(left / list.length)
+  }
+  return Object.fromEntries(values.reverse())
+}
+
+/** What tells one child from the other, for people. */
+function titled(task: TaskDefinition, row: Bound): { readonly title?: string } {
+  const values: readonly (readonly [string, Json | undefined])[] = Object.entries(row.matrix ?? { '': row.item })
+  const words = values.flatMap(([axis, value]) => {
+    if (typeof value === 'string') return [value]
+    return typeof value === 'number' || typeof value === 'boolean' ? [`${axis} ${value}`.trim()] : []
+  })
+  const label = words.join(', ').replaceAll(/\s+/g, ' ').slice(0, 60)
+  if (label === '') return {}
+  return { title: task.title === undefined ? label : `${task.title} (${label})` }
+}
+
+/** How many combinations a matrix has; a product of its axes that does not overflow. */
+export const combinations = (matrix: Matrix): number =>
+  Object.values(matrix).reduce((product, values) => Math.min(product * values.length, Number.MAX_SAFE_INTEGER), 1)
+
+/** The flat list of tasks that a plan's state is built from. A plan without structure is its own list. */
+export function expandTasks(definition: PlanDefinition): readonly TaskDefinition[] {
+  if (!definition.tasks.some(isStructured)) return definition.tasks
+  const top: Scope = { prefix: '', outer: null }
+  const flat: Flat = { tasks: [], scopes: [], bare: new Set(), remedies: new Set() }
+  for (const task of definition.tasks) {
+    if ((task.needs?.length ?? 0) === 0) flat.bare.add(task.id)
+    place(flat, task, task.id, task.needs, top)
+  }
+  const byName = new Map(flat.tasks.map(task => [task.id, task]))
+  const sleeping = new Set<TaskName>()
+  const routed = flat.tasks.map((task, at) => lead(task, flat.scopes[at]!, byName, flat, sleeping))
+  const led = routed.map(task =>
+    sleeping.has(task.id) && task.needs !== undefined ? { ...task, sleeps: true as const } : task,
+  )
+  const referring = led.map((task, at) => refer(task, flat.scopes[at]!, byName))
+  return apart(referring, compensatorsAmong(referring))
+}
+
+/** Is it written as one task and carried out as several? */
+export const isStructured = (task: TaskDefinition): boolean => task.action.type === 'subplan' || isMultiplied(task)
+
+export const isMultiplied = (task: TaskDefinition): boolean => task.forEach !== undefined || task.matrix !== undefined
+
+/** Where short names are looked up: among the siblings, then among those of every group around them. */
+export interface Scope {
+  readonly prefix: string
+  readonly outer: Scope | null
+}
+
+/** The full name of a task that an outcome edge names; null when there is none. */
+export function resolveTarget(name: TaskName, scope: Scope, has: (name: TaskName) => boolean): TaskName | null {
+  for (let at: Scope | null = scope; at !== null; at = at.outer) {
+    const full = `${at.prefix}${name}` as TaskName
+    if (has(full)) return full
+  }
+  return null
+}
+
+// ── placing ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Flat {
+  readonly tasks: TaskDefinition[]
+  /** Of each task, where its outcome edges look up names. */
+  readonly scopes: Scope[]
+  /** Tasks without needs of their own. */
+  readonly bare: Set<TaskName>
+  /** Names, as written, of remedies of tasks that are not known yet: each sleeps, whatever it needs. */
+  readonly remedies: Set<TaskName>
+}
+
+type Names = readonly TaskName[] | undefined
+
+function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, scope: Scope): void {
+  // Whoever did not ask `checkGraph` first still gets an answer, and soon.
+  if (flat.tasks.length > TASKS_MAX) return
+  if (!isMultiplied(task)) return placeOne(flat, task, full, needs, scope)
+  const { forEach, matrix: _, ...whole } = task
+  const rows = rowsOf(task)
+  const children = rows.map((_, at) => `${full}/${at + 1}` as TaskName)
+  const finder = forEach?.in === undefined ? null : (`${full}/items` as TaskName)
+  const awaited = finder === null ? children : [finder, ...children]
+  const leads = rows.length === 0 ? [...targetsOf(task), ...undoersOf(task)] : []
+  if (rows.length === 0) for (const name of remediesWithin(task)) flat.remedies.add(name)
+  const join = { ...joinOfMany(task), ...(leads.length === 0 ? {} : { leads }) }
+  push(flat, { ...join, id: full, action: { type: 'group', children } }, orElse(awaited, needs), scope)
+  if (finder !== null) push(flat, finderOf(task, finder, full), needs, scope)
+  else if (flat.bare.has(full)) for (const child of children) flat.bare.add(child)
+  const instance = { ...whole, ...edgesOfOne(task) }
+  for (const [at, row] of rows.entries()) {
+    const child = { ...instance, ...titled(task, row), bound: { ...task.bound, ...row } }
+    placeOne(flat, child, children[at]!, finder === null ? needs : [finder], scope)
+  }
+}
+
+/** Everything the children of a task may lead to, those of its subplan included. */
+function targetsOf(task: TaskDefinition): readonly TaskName[] {
+  const modes = (task.failureModes ?? []).flatMap(mode => mode.recover ?? [])
+  const own = [...Object.values(task.on ?? {}).flat(), ...modes, ...remediesOf(task)]
+  return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(targetsOf)] : own
+}
+
+function remediesWithin(task: TaskDefinition): readonly TaskName[] {
+  const own = remediesOf(task)
+  return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(remediesWithin)] : own
+}
+
+/** Everybody outside it who compensates one of its children. */
+function undoersOf(task: TaskDefinition): readonly TaskName[] {
+  const by = compensatorOf(task)
+  const own = by === null ? [] : [by]
+  if (task.action.type !== 'subplan') return own
+  const inside = new Set(task.action.tasks.map(({ id }) => id))
+  return [...own, ...task.action.tasks.flatMap(undoersOf).filter(name => !inside.has(name))]
+}
+
+function placeOne(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, scope: Scope): void {
+  const { action } = task
+  if (action.type !== 'subplan') return push(flat, { ...task, id: full }, needs, scope)
+  const inner: Scope = { prefix: `${full}/`, outer: scope }
+  const children = action.tasks.map(child => `${full}/${child.id}` as TaskName)
+  push(flat, { ...joinOfSteps(task), id: full, action: { type: 'group', children } }, orElse(children, needs), scope)
+  for (const [at, child] of action.tasks.entries()) {
+    const begins = (child.needs?.length ?? 0) === 0
+    const own = begins ? needs : child.needs!.map(name => `${full}/${name}` as TaskName)
+    if (begins) flat.bare.add(children[at]!)
+    place(flat, inherit(child, task, begins), children[at]!, own, inner)
+  }
+}
+
+function push(flat: Flat, task: TaskDefinition, needs: Names, scope: Scope): void {
+  const { needs: _, ...rest } = task
+  flat.tasks.push(needs === undefined ? rest : { ...rest, needs })
+  flat.scopes.push(scope)
+}
+
+const orElse = (names: readonly TaskName[], otherwise: Names): Names => (names.length === 0 ? otherwise : names)
+
+// ── who says what ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+function joinOfSteps(task: TaskDefinition): TaskDefinition {
+  const {
+    when: _when,
+    preconditions: _before,
+    write: _write,
+    read: _read,
+    network: _network,
+    effects: _effects,
+    ...join
+  } = task
+  return join
+}
+
+/** The group of a `matrix` or `for_each`: what is said about one of its tasks is said by the children. */
+function joinOfMany(task: TaskDefinition): Omit<TaskDefinition, 'id' | 'action'> {
+  const { title, description, kind, rationale, optional, priority, visits, labels, owner, milestone, deadline } = task
+  const success = task.on !== undefined && Object.hasOwn(task.on, 'success') ? task.on.success : undefined
+  const join = {
+    title,
+    description,
+    kind,
+    rationale,
+    optional,
+    priority,
+    visits,
+    labels,
+    owner,
+    milestone,
+    deadline,
+    on: success === undefined || picksItsWay(task) ? undefined : { success },
+    bound: task.bound,
+  }
+  return Object.fromEntries(Object.entries(join).filter(([, value]) => value !== undefined))
+}
+
+function edgesOfOne(task: TaskDefinition): Pick<TaskDefinition, 'on'> {
+  if (task.on === undefined || picksItsWay(task)) return {}
+  const { success: _, ...on } = task.on
+  return { on }
+}
+
+/** A decision has an edge for every answer; without them it would fail. */
+const picksItsWay = ({ action }: TaskDefinition): boolean => action.type === 'decide'
+
+/**
+ * The condition of the group is asked before its items, unless it speaks of them. Not to find them is a failure of the group's
+ * work like any other, so it leads where a failing child would; but nobody else could find them instead.
+ */
+function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinition {
+  const { when, optional, priority, milestone, retry, visits, bound, recover } = task
+  const asked = when === undefined || /\b(?:item|index)\b/.test(when) ? {} : { when }
+  return {
+    id,
+    title: `Items of ${task.title ?? of}`,
+    action: { type: 'items', in: task.forEach?.in ?? '[]', of },
+    ...asked,
+    ...edgesOfOne(task),
+    ...(optional === undefined ? {} : { optional }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(milestone === undefined ? {} : { milestone }),
+    ...(retry === undefined ? {} : { retry }),
+    ...(visits === undefined ? {} : { visits }),
+    ...(recover === undefined ? {} : { recover: recover.filter(rule => remedyIn(rule) === null) }),
+    ...(bound === undefined ? {} : { bound }),
+  }
+}
+
+const INHERITED = [
+  'optional',
+  'priority',
+  'milestone',
+  'write',
+  'read',
+  'network',
+  'cwd',
+  'timeoutMs',
+  'timeboxMs',
+  'retry',
+  'effects',
+  'visits',
+] as const satisfies readonly (keyof TaskDefinition)[]
+
+function inherit(child: TaskDefinition, group: TaskDefinition, begins: boolean): TaskDefinition {
+  const given: { -readonly [K in keyof TaskDefinition]?: TaskDefinition[K] } = {}
+  for (const key of INHERITED)
+    if (child[key] === undefined && group[key] !== undefined) Object.assign(given, { [key]: group[key] })
+  if (group.env !== undefined) given.env = { ...group.env, ...child.env }
+  if (group.when !== undefined)
+    given.when = child.when === undefined ? group.when : `(${group.when}) && (${child.when})`
+  if (begins && group.preconditions !== undefined)
+    given.preconditions = [...group.preconditions, ...(child.preconditions ?? [])]
+  if (group.bound !== undefined) given.bound = group.bound
+  return { ...child, ...given }
+}
+
+// ── outcome edges ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+type ByName = ReadonlyMap<TaskName, TaskDefinition>
+
+/** Full names for where its outcomes lead. Notes whom they wake: whoever has no needs of its own sleeps until then. */
+function lead(
+  task: TaskDefinition,
+  scope: Scope,
+  byName: ByName,
+  { bare, remedies }: Flat,
+  sleeping: Set<TaskName>,
+): TaskDefinition {
+  const { on, failureModes, leads, recover } = task
+  const leadsOn = on !== undefined || leads !== undefined || recover !== undefined
+  if (!leadsOn && !failureModes?.some(mode => mode.recover !== undefined)) return task
+  const full = (name: TaskName): TaskName => resolveTarget(name, scope, one => byName.has(one)) ?? name
+  const led = (names: readonly TaskName[]): readonly TaskName[] => {
+    const targets = names.flatMap(name => {
+      const target = full(name)
+      const first = beginnings(target, byName)
+      if (bare.has(target) || remedies.has(name)) for (const one of first) sleeping.add(one)
+      return first
+    })
+    return [...new Set(targets)]
+  }
+  // A rule keeps the name of a group, because it waits for all of it; the children that begin the group sleep until then.
+  const helping = remediesOf(task).map(full)
+  const begun = helping.flatMap(name => beginnings(name, byName))
+  for (const one of begun) sleeping.add(one)
+  const leading = [...led(leads ?? []), ...begun.filter(one => !helping.includes(one))]
+  const recovering = (mode: FailureMode): FailureMode =>
+    mode.recover === undefined ? mode : { ...mode, recover: led(mode.recover) }
+  return {
+    ...task,
+    ...(on === undefined
+      ? {}
+      : { on: Object.fromEntries(Object.entries(on).map(([outcome, names]) => [outcome, led(names)])) }),
+    ...(failureModes === undefined ? {} : { failureModes: failureModes.map(recovering) }),
+    ...(recover === undefined ? {} : { recover: withRemedies(recover, full) }),
+    ...(leads === undefined && leading.length === 0 ? {} : { leads: leading }),
+  }
+}
+
+/** The task itself, or the children that begin a group: those that need none of the others. */
+function beginnings(name: TaskName, byName: ByName): readonly TaskName[] {
+  const task = byName.get(name)
+  if (task?.action.type !== 'group') return [name]
+  const among = new Set<TaskName>(task.needs)
+  const first = [...among].filter(
+    child => child.startsWith(`${name}/`) && !byName.get(child)?.needs?.some(need => among.has(need)),
+  )
+  return first.length === 0 ? [name] : first.flatMap(child => beginnings(child, byName))
+}
+
+// ── other references ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Full names for the task that compensates it and for the branch it merges. */
+function refer(task: TaskDefinition, scope: Scope, byName: ByName): TaskDefinition {
+  const by = compensatorOf(task)
+  const merged = mergedBy(task.action)
+  if (by === null && merged === null) return task
+  const full = (name: TaskName): TaskName => resolveTarget(name, scope, one => byName.has(one)) ?? name
+  return {
+    ...task,
+    ...(merged === null ? {} : { action: mergeOf(task.action, full(merged)) }),
+    ...(by === null ? {} : { compensate: { type: 'task', task: full(by) } }),
+  }
+}
+
+/** What compensates others sleeps for itself: groups do not wait for it, and it does not wait for what they need. */
+function apart(tasks: readonly TaskDefinition[], undoers: ReadonlySet<TaskName>): readonly TaskDefinition[] {
+  if (undoers.size === 0) return tasks
+  const inherited = new Map<TaskName, readonly TaskName[]>()
+  for (const { id, needs } of tasks) if (undoers.has(id)) inherited.set(id, needs ?? [])
+  return tasks.map(task => {
+    const { needs, ...rest } = task
+    if (undoers.has(task.id)) return rest
+    if (task.action.type !== 'group' || needs === undefined || !needs.some(name => undoers.has(name))) return task
+    const others = needs.filter(name => !undoers.has(name))
+    const waits = others.length > 0 ? others : needs.flatMap(name => inherited.get(name) ?? [])
+    const children = task.action.children.filter(name => !undoers.has(name))
+    return { ...rest, action: { type: 'group', children }, ...(waits.length === 0 ? {} : { needs: waits }) }
+  })
+}

@@ -1,0 +1,100 @@
+// A form and the answers to it: every answer of the type that was asked for, nothing that was not.
+
+import type { Json, JsonObject } from '../json.ts'
+import type { Field } from '../plan.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+
+export type Filled =
+  | { readonly ok: true; readonly answers: JsonObject }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** The answers a form asks for, each of its type; what is not said takes its default. */
+export function fillIn(form: readonly Field[], answers: JsonObject): Filled {
+  const no = (message: string, hint: string): Filled => ({ ok: false, refusal: refuse('invalid', message, hint) })
+  const strange = Object.keys(answers).find(name => !form.some(field => field.name === name))
+  if (strange !== undefined)
+    return no(`nobody asked for '${strange}'`, `asked for: ${form.map(({ name }) => name).join(', ')}`)
+  const filled: Record<string, Json> = {}
+  for (const field of form) {
+    const given = Object.hasOwn(answers, field.name) ? answers[field.name] : field.default
+    if (given === undefined || given === null || given === '') {
+      if (field.optional === true) continue
+      return no(`'${field.name}' is not answered`, hintOf(field))
+    }
+    const fault = faultOf(field, given)
+    if (fault !== null) return no(`'${field.name}' ${fault}`, hintOf(field))
+    filled[field.name] = given
+  }
+  return { ok: true, answers: filled }
+}
+
+function faultOf(field: Field, given: Json): string | null {
+  switch (field.type) {
+    case 'boolean':
+      return typeof given === 'boolean' ? null : 'must be true or false'
+    case 'number':
+      if (typeof given !== 'number' || !Number.isFinite(given)) return 'must be a number'
+      if (field.min !== undefined && given < field.min) return `must be at least ${field.min}`
+      return field.max !== undefined && given > field.max ? `must be at most ${field.max}` : null
+    case 'choice':
+      return typeof given === 'string' && field.choices?.includes(given) === true ? null : 'is none of the choices'
+    case 'list':
+      return Array.isArray(given) && given.every(item => typeof item === 'string') ? null : 'must be a list of texts'
+    case 'text':
+      if (typeof given !== 'string') return 'must be a text'
+      if (given.length > TEXT_MAX) return `is longer than ${TEXT_MAX} characters`
+      if (field.pattern === undefined) return null
+      if (given.length > MATCHED_MAX) return `is longer than ${MATCHED_MAX} characters`
+      return matches(field.pattern, given) ? null : `does not match ${field.pattern}`
+    default:
+      return field.type satisfies never
+  }
+}
+
+/** Refused are forms nobody could answer; null when it can be. */
+export function formFault(form: readonly Field[]): string | null {
+  if (form.length === 0) return 'a form needs a field'
+  for (const [at, { name, type, choices = [], pattern, default: usual }] of form.entries()) {
+    if (!isFieldName(name)) return `'${name}' is no name for a field`
+    if (form.findIndex(field => field.name === name) < at) return `two fields are called '${name}'`
+    if (type === 'choice' && choices.length === 0) return `'${name}' has nothing to choose from`
+    if (pattern !== undefined && !isPattern(pattern)) return `the pattern of '${name}' cannot be used`
+    if (usual === undefined) continue
+    const fault = faultOf(form[at]!, usual)
+    if (fault !== null) return `the default of '${name}' ${fault}`
+  }
+  return null
+}
+
+export const isFieldName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)
+
+/**
+ * A pattern that any text is matched against in a moment: nothing that repeats stands inside something that repeats, and nothing refers
+ * back. Answers are judged while the store is locked, so a slow one would hold up everybody.
+ */
+export function isPattern(pattern: string): boolean {
+  if (pattern.length > PATTERN_MAX || /\\[1-9k]|\(\?(?!:)/.test(pattern)) return false
+  const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')
+  if (/[()|]/.test(bare) && /\)[*+?{]/.test(bare)) return false
+  if ((bare.match(/[*+{]/g) ?? []).length > REPEATS_MAX) return false
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The whole text, or it does not match. */
+const matches = (pattern: string, text: string): boolean =>
+  isPattern(pattern) && new RegExp(`^(?:${pattern})$`, 'u').test(text)
+
+const TEXT_MAX = 10_000
+const MATCHED_MAX = 200
+const PATTERN_MAX = 200
+const REPEATS_MAX = 3
+
+function hintOf({ type, choices, label }: Field): string {
+  const what = type === 'choice' ? `one of ${(choices ?? []).join(', ')}` : `a ${type}`
+  return label === undefined ? `give ${what}` : `${label}: give ${what}`
+}

@@ -1,0 +1,449 @@
+// Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
+// path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
+
+import type { TaskName } from '../id.ts'
+import { suggest } from '../phrases.ts'
+import type { PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
+import { tasksHint, tasksMax } from '../recovery/breaker.ts'
+import { scopesOverlap } from './effect.ts'
+import {
+  compensatorOf,
+  expandTasks,
+  gitOf,
+  isMultiplied,
+  mergedBy,
+  remediesOf,
+  remedyIn,
+  resolveTarget,
+  type Scope,
+} from './expand.ts'
+import { structureFaults, type Written, writtenTasks } from './structure.ts'
+
+// What may not be said in `recover`: a remedy that is the task itself or comes after it would wait for ever, and tasks that a
+// rule adds must fit into the plan.
+
+type ByName = ReadonlyMap<TaskName, TaskDefinition>
+
+/** That a remedy exists is asked with the other references. */
+function remedyFaults(
+  tasks: readonly Written[],
+  byName: ByName,
+  known: (name: TaskName) => boolean,
+): readonly GraphFault[] {
+  return tasks.flatMap(one => (one.task.recover ?? []).flatMap((rule, at) => [...ofRule(one, rule, at)]))
+
+  function* ofRule({ name, scope }: Written, rule: RecoveryRule, at: number): Generator<GraphFault> {
+    const named = remedyIn(rule)
+    const full = named === null ? null : resolveTarget(named, scope, known)
+    if (full !== null) yield* ofRemedy(name, full, rule.do.type as 'alternate' | 'repair', at)
+    const added = rule.do.type === 'replan' ? (rule.do.add ?? []) : []
+    const fresh = new Set(added.map(({ id }) => id))
+    for (const [index, { id, needs = [] }] of added.entries()) {
+      const place = [at, 'replan', 'add', index]
+      // One that is there already, perhaps added by this very rule before, is numbered when it is added.
+      if (added.findIndex(one => one.id === id) < index)
+        yield {
+          ...remedyFault(name, [...place, 'id'], `task '${name}' would add '${id}' twice`),
+          hint: 'give it an id of its own',
+        }
+      const missing = needs.find(need => !fresh.has(need) && !known(need))
+      if (missing !== undefined)
+        yield {
+          ...remedyFault(
+            name,
+            [...place, 'needs'],
+            `'${id}', which '${name}' would add, needs '${missing}', which does not exist`,
+          ),
+          code: 'unknown-reference',
+          hint: 'name a task of this plan, or one that is added with it',
+        }
+    }
+  }
+
+  function* ofRemedy(task: TaskName, remedy: TaskName, key: 'alternate' | 'repair', at: number): Generator<GraphFault> {
+    const verb = key === 'alternate' ? 'take the place of' : 'repair'
+    if (remedy === task || comesAfter(remedy, task, byName))
+      yield {
+        ...remedyFault(
+          task,
+          [at, key],
+          remedy === task
+            ? `task '${task}' would ${key === 'alternate' ? 'take its own place' : 'repair itself'}`
+            : `'${remedy}' would ${verb} '${task}', but needs it`,
+        ),
+        hint:
+          remedy === task
+            ? "name another task; to try again, write 'retry:'"
+            : `remove what it needs of '${task}': it is woken when that has failed`,
+      }
+  }
+}
+
+/** Does it wait for the other, directly or through others? Walks up, each task once. */
+function comesAfter(name: TaskName, other: TaskName, byName: ByName): boolean {
+  const seen = new Set<TaskName>([name])
+  for (const one of seen) {
+    for (const need of byName.get(one)?.needs ?? []) {
+      if (need === other) return true
+      seen.add(need)
+    }
+  }
+  return false
+}
+
+function remedyFault(task: TaskName, at: readonly (string | number)[], message: string): GraphFault {
+  return { code: 'structure', message, task, key: 'recover', at }
+}
+
+// What may not be said of a task that compensates another one. It sleeps until what the other did is to be undone, so nothing
+// may order it: it needs nobody, nobody needs it, no outcome leads to it or away from it.
+
+/** What is wrong with tasks that compensate others. That they exist is asked with the other references. */
+function compensatorFaults(tasks: readonly Written[], known: (name: TaskName) => boolean): readonly GraphFault[] {
+  /** Who compensates whom, by full names. */
+  const compensated = new Map<TaskName, TaskName>()
+  for (const { task, name, scope } of tasks) {
+    const by = compensatorOf(task)
+    const found = by === null ? null : resolveTarget(by, scope, known)
+    if (found !== null) compensated.set(found, name)
+  }
+  if (compensated.size === 0) return []
+  const faults: GraphFault[] = []
+  for (const one of tasks) {
+    const whom = compensated.get(one.name)
+    if (whom !== undefined) faults.push(...ownFaults(one, whom))
+    faults.push(...leadFaults(one))
+  }
+  return faults
+
+  /** Whoever waits for it or leads to it. */
+  function* leadFaults({ task, name, scope }: Written): Generator<GraphFault> {
+    for (const need of task.needs ?? []) {
+      const whom = compensated.get(`${scope.prefix}${need}` as TaskName)
+      if (whom !== undefined)
+        yield {
+          ...fault(name, 'needs', `task '${name}' needs '${need}', which sleeps until '${whom}' is to be undone`),
+          hint: `remove it from 'needs', or let another task compensate '${whom}'`,
+        }
+    }
+    const led = [
+      ...Object.values(task.on ?? {}).map(names => ['on', names] as const),
+      ...(task.failureModes ?? []).map(mode => ['failure_modes', mode.recover ?? []] as const),
+      ['recover', remediesOf(task)] as const,
+    ]
+    for (const [key, names] of led) {
+      for (const target of names) {
+        const full = resolveTarget(target, scope, known)
+        const whom = full === null ? undefined : compensated.get(full)
+        if (whom !== undefined)
+          yield {
+            ...fault(
+              name,
+              key,
+              `an outcome of '${name}' leads to '${target}', which sleeps until '${whom}' is to be undone`,
+            ),
+            hint: `lead to another task, or let another one compensate '${whom}'`,
+          }
+      }
+    }
+  }
+}
+
+function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFault> {
+  const { action, needs, on, failureModes, compensate } = task
+  if (name === whom) {
+    yield {
+      ...fault(name, 'compensate', `task '${name}' would compensate itself`),
+      hint: "name another task, or say what undoes it: 'run:' or 'edit:'",
+    }
+    return
+  }
+  const who = `'${name}' compensates '${whom}'`
+  if (isMultiplied(task) || action.type === 'subplan') {
+    const key = task.matrix !== undefined ? 'matrix' : task.forEach !== undefined ? 'for_each' : 'subplan'
+    yield {
+      ...fault(name, key, `${who} and is several tasks itself`),
+      hint: 'let one task do it, with run, edit or git',
+    }
+  } else if (action.type !== 'run' && action.type !== 'edit' && gitOf(action) === null)
+    yield {
+      ...fault(name, 'id', `${who} and has the action '${action.type}'`),
+      hint: 'give it run, edit or git: nobody is asked while something is undone',
+    }
+  if ((needs?.length ?? 0) > 0)
+    yield {
+      ...fault(name, 'needs', `${who} and needs others`),
+      hint: `remove its 'needs': it is woken when '${whom}' is to be undone`,
+    }
+  const leads = on !== undefined ? 'on' : remediesOf(task).length > 0 ? 'recover' : 'failure_modes'
+  if (leads !== 'failure_modes' || failureModes?.some(mode => mode.recover !== undefined))
+    yield {
+      ...fault(name, leads, `${who} and leads on to others`),
+      hint: 'remove its outcome edges: nothing follows when something is undone',
+    }
+  if (compensate !== undefined)
+    yield { ...fault(name, 'compensate', `${who} and has a 'compensate' of its own`), hint: 'remove one of them' }
+}
+
+function fault(task: TaskName, key: GraphFault['key'] & string, message: string): GraphFault {
+  return { code: 'structure', message, task, key }
+}
+
+export interface GraphFault {
+  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
+  readonly message: string
+  readonly hint?: string
+  readonly task?: TaskName
+  /** The key of the task that is at fault, for finding its place in the document. */
+  readonly key?: FaultKey
+  /** Where below that key. */
+  readonly at?: readonly (string | number)[]
+  /** The tasks of a cycle, the first repeated at the end. */
+  readonly path?: readonly TaskName[]
+}
+
+type FaultKey =
+  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
+  | ('compensate' | 'git' | 'recover')
+
+/** The name of the task made from the plan's `done` list. */
+export const DONE_TASK = 'done' as TaskName
+
+/** Looking for the nearest name is dear; nobody reads the hint of the hundredth fault. */
+const SUGGESTIONS_MAX = 20
+
+export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
+  if (definition.tasks.length === 0) {
+    return [
+      {
+        code: 'empty',
+        message: 'the plan has no tasks',
+        hint: 'add at least one task: an empty plan is never complete',
+      },
+    ]
+  }
+  const max = tasksMax(definition)
+  if (definition.tasks.length > max) {
+    return [
+      {
+        code: 'limit',
+        message: `the plan has ${definition.tasks.length} tasks, more than ${max}`,
+        hint: tasksHint(definition),
+      },
+    ]
+  }
+  const misshapen = structureFaults(definition)
+  if (misshapen.length > 0) return misshapen
+  const faults: GraphFault[] = []
+  const flat = expandTasks(definition)
+  const byName = new Map<TaskName, TaskDefinition>(flat.map(task => [task.id, task]))
+  const written = flat === definition.tasks ? null : [...writtenTasks(definition)]
+  // Below a list that is empty so far nothing is expanded, and yet everything there has a name.
+  const below = new Set(written?.map(({ name }) => name))
+  const known = (name: TaskName) => byName.has(name) || below.has(name)
+  let [compensates, recovers] = [false, false]
+  checkNames()
+  for (const one of written ?? []) checkStranger(one)
+  for (const one of written ?? writtenTasks(definition)) checkReferences(one)
+  if (definition.policy?.write !== undefined)
+    for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
+  if (compensates) faults.push(...compensatorFaults(written ?? [...writtenTasks(definition)], known))
+  if (recovers) faults.push(...remedyFaults(written ?? [...writtenTasks(definition)], byName, known))
+  const cycle = findCycle(flat, byName)
+  if (cycle !== null) {
+    faults.push({
+      code: 'cycle',
+      message: `tasks need each other in a circle: ${cycle.join(' → ')}`,
+      hint: 'remove one of these `needs`; to go back on an outcome, use `on:`',
+      task: cycle[0]!,
+      key: 'needs',
+      path: cycle,
+    })
+  }
+  return faults
+
+  function checkNames(): void {
+    const seen = new Set<TaskName>()
+    const told = new Set<TaskName>()
+    for (const { id } of flat) checkName(id)
+    for (const name of namesBelow()) checkName(name)
+
+    function checkName(name: TaskName): void {
+      if (seen.has(name) && !(told.has(name) && written !== null)) {
+        told.add(name)
+        faults.push({
+          code: 'duplicate',
+          message: `two tasks are called '${name}'`,
+          hint: 'give one of them another id',
+          task: name,
+          key: 'id',
+        })
+      }
+      seen.add(name)
+      if (name === DONE_TASK && (definition.done?.length ?? 0) > 0) {
+        faults.push({
+          code: 'duplicate',
+          message: "a task is called 'done', which is the task made from the plan's `done` list",
+          hint: 'rename the task',
+          task: name,
+          key: 'id',
+        })
+      }
+    }
+  }
+
+  /** Only children of a group stand below its name. */
+  function checkStranger({ task, name }: Written): void {
+    const end = task.id.lastIndexOf('/')
+    const group = end < 0 ? undefined : byName.get(name.slice(0, name.lastIndexOf('/')) as TaskName)
+    if (group?.action.type !== 'group') return
+    faults.push({
+      code: 'structure',
+      message: `'${name}' is called like a child of '${group.id}', and is none`,
+      hint: 'give it an id of its own',
+      task: name,
+      key: 'id',
+    })
+  }
+
+  function namesBelow(): readonly TaskName[] {
+    return written === null ? [] : written.flatMap(({ name }) => (byName.has(name) ? [] : [name]))
+  }
+
+  function checkReferences({ task, name, scope, siblings }: Written): void {
+    for (const [at, need] of task.needs === undefined ? NONE : task.needs.entries()) {
+      if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings, [at])
+    }
+    // A plan may have 20,000 tasks, and is checked while it is committed: nothing is made for keys that are not there.
+    for (const [outcome, targets] of task.on === undefined ? NONE : Object.entries(task.on))
+      for (const [at, target] of targets.entries())
+        if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings, [outcome, at])
+    for (const [mode, { recover }] of task.failureModes === undefined ? NONE : task.failureModes.entries())
+      for (const [at, target] of recover === undefined ? NONE : recover.entries())
+        if (resolveTarget(target, scope, known) === null)
+          unknown(name, 'failure_modes', target, siblings, [mode, 'recover', at])
+    for (const [at, rule] of task.recover === undefined ? NONE : task.recover.entries()) {
+      recovers = true
+      const target = remedyIn(rule)
+      if (target !== null && resolveTarget(target, scope, known) === null)
+        unknown(name, 'recover', target, siblings, [at, rule.do.type])
+    }
+    const by = compensatorOf(task)
+    if (by !== null) compensates = true
+    if (by !== null && resolveTarget(by, scope, known) === null) unknown(name, 'compensate', by, siblings)
+    const merged = mergedBy(task.action)
+    if (merged !== null) checkMerged(name, merged, scope, siblings)
+  }
+
+  /** The branch of one task is merged; the children of a group have one each. */
+  function checkMerged(task: TaskName, name: TaskName, scope: Scope, siblings: readonly TaskDefinition[]): void {
+    const full = resolveTarget(name, scope, known)
+    if (full === null) return unknown(task, 'git', name, siblings)
+    const type = byName.get(full)?.action.type
+    if (full !== task && type !== 'group') return
+    faults.push({
+      code: 'structure',
+      message:
+        full === task ? `task '${task}' merges itself` : `task '${task}' merges '${name}', which is several tasks`,
+      hint: full === task ? 'name the task whose branch it merges' : 'merge each of them, beside it in its subplan',
+      task,
+      key: 'git',
+    })
+  }
+
+  function checkScope(task: TaskDefinition, name: TaskName): void {
+    const allowed = definition.policy?.write
+    const beyond = allowed === undefined ? undefined : task.write?.find(pattern => !scopesOverlap([pattern], allowed))
+    if (beyond === undefined) return
+    faults.push({
+      code: 'policy',
+      message: `task '${name}' wants to write '${beyond}', which the plan's policy.write does not allow`,
+      hint: 'a task may narrow the policy, never widen it',
+      task: name,
+      key: 'write',
+    })
+  }
+
+  function unknown(
+    task: TaskName,
+    key: keyof typeof VERBS,
+    name: TaskName,
+    siblings: readonly TaskDefinition[],
+    at?: GraphFault['at'],
+  ): void {
+    const near =
+      faults.length < SUGGESTIONS_MAX
+        ? suggest(
+            name,
+            siblings.map(sibling => sibling.id),
+          )
+        : null
+    const outside = key === 'needs' && siblings !== definition.tasks && byName.has(name)
+    faults.push({
+      code: 'unknown-reference',
+      message: `task '${task}' ${VERBS[key]} '${name}', which does not exist${siblings === definition.tasks ? '' : ' beside it'}`,
+      hint: outside
+        ? `let the task around it need '${name}'`
+        : near === null
+          ? 'name a task of this plan'
+          : `did you mean '${near}'?`,
+      task,
+      key,
+      ...(at === undefined ? {} : { at }),
+    })
+  }
+}
+
+const NONE: readonly never[] = []
+
+const VERBS = {
+  needs: 'needs',
+  on: 'routes to',
+  failure_modes: 'recovers by',
+  recover: 'recovers by',
+  compensate: 'is compensated by',
+  git: 'merges',
+} as const
+
+/** Kahn's algorithm; what is left over holds a cycle, found by walking `needs` inside it. */
+function findCycle(tasks: readonly TaskDefinition[], byName: ReadonlyMap<TaskName, TaskDefinition>): TaskName[] | null {
+  const unmet = new Map<TaskName, number>()
+  const dependants = new Map<TaskName, TaskName[]>()
+  for (const task of byName.values()) {
+    if (task.needs === undefined || task.needs.length === 0) {
+      unmet.set(task.id, 0)
+      continue
+    }
+    const needs = new Set(task.needs.filter(need => byName.has(need)))
+    unmet.set(task.id, needs.size)
+    for (const need of needs) {
+      const list = dependants.get(need)
+      if (list === undefined) dependants.set(need, [task.id])
+      else list.push(task.id)
+    }
+  }
+  const free = tasks.filter(task => unmet.get(task.id) === 0).map(task => task.id)
+  while (free.length > 0) {
+    const name = free.pop()!
+    if (!unmet.delete(name)) continue
+    for (const dependant of dependants.get(name) ?? []) {
+      const left = (unmet.get(dependant) ?? 0) - 1
+      unmet.set(dependant, left)
+      if (left === 0) free.push(dependant)
+    }
+  }
+  const start = tasks.find(task => unmet.has(task.id))
+  if (start === undefined) return null
+  const seen = new Map<TaskName, number>()
+  const path: TaskName[] = []
+  for (let name = start.id; ; ) {
+    const at = seen.get(name)
+    if (at !== undefined) {
+      const circle = path.slice(at).reverse()
+      return [...circle, circle[0]!]
+    }
+    seen.set(name, path.length)
+    path.push(name)
+    name = byName.get(name)!.needs!.find(need => unmet.has(need))!
+  }
+}

@@ -1,0 +1,120 @@
+// Whoever was to help has ended: then the failed task is done, has its next visit, or the next rule is tried. Looked at from the
+// events of one command, so that it does not matter how the helper ended: by itself, by hand, or by a revision that removed it.
+
+import { type Feedback, tasksOf } from '../event.ts'
+import type { Result } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import { exhausted, reopen } from '../rules/routing.ts'
+import { afterFailure, afterSuccess, whyNotDone } from '../rules/settle.ts'
+import type { TaskState } from '../state/state.ts'
+import { PLAN_ENDED } from '../status.ts'
+import { loopsUsedUp } from './breaker.ts'
+import { abort, brokenOf } from './follow-recovery.ts'
+
+/** Goes on with every task whose helper has ended in this command. Each round uses up a rule or ends a recovery, so this ends. */
+export function carryOn(draft: Draft): void {
+  const { state, events } = draft
+  // Whoever is helped has failed: most plans are let through by this.
+  if (state.rules < 3 || state.counts.failed === 0) return
+  for (let at = 0; at < events.length; at++) {
+    if (state.compensating !== null || state.rollback !== null || PLAN_ENDED.has(state.status)) return
+    for (const task of touchedBy(draft, at)) look(draft, task)
+  }
+}
+
+/** The recovering tasks that an event may have moved. */
+function touchedBy({ state, events }: Draft, at: number): readonly TaskState[] {
+  const event = events[at]!
+  if (event.type === 'plan.revised' || event.type === 'rollback.finished' || event.type === 'rollback.stopped')
+    return state.order.filter(isHelped)
+  const found: TaskState[] = []
+  for (const name of tasksOf(event)) {
+    const task = state.tasks.get(name)
+    if (task === undefined) continue
+    if (isHelped(task)) found.push(task)
+    for (const led of task.routedBy) {
+      const source = state.tasks.get(led)
+      if (source !== undefined && source.recovering?.by === name && isHelped(source)) found.push(source)
+    }
+  }
+  return found
+}
+
+/** It failed, and another task is to help. */
+export const isHelped = ({ status, recovering, definition }: TaskState): boolean =>
+  status === 'failed' && recovering !== null && recovering.by !== definition.id
+
+function look(draft: Draft, task: TaskState): void {
+  if (!isHelped(task)) return
+  const { by, rule } = task.recovering!
+  const helper = draft.state.tasks.get(by)
+  if (helper === undefined) return tryNext(draft, task, `'${by}' is not in the plan any more`)
+  switch (helper.status) {
+    case 'completed':
+      return helped(draft, task, helper, rule)
+    case 'failed':
+      // Somebody may be helping the helper.
+      if (helper.recovering === null) tryNext(draft, task, `'${by}' failed: ${helper.reason ?? ''}`)
+      return
+    case 'blocked':
+    case 'skipped':
+    case 'abandoned':
+    case 'cancelled':
+      return tryNext(draft, task, `'${by}' was ${helper.status}: ${helper.reason ?? ''}`)
+    case 'pending':
+      if (helper.dormant) tryNext(draft, task, `'${by}' is not led to any more`)
+      return
+    case 'ready':
+    case 'running':
+    case 'waiting':
+      return
+    default:
+      helper.status satisfies never
+  }
+}
+
+/** What the helper left counts: as the work of the task, or as what its next visit begins with. */
+function helped(draft: Draft, task: TaskState, helper: TaskState, rule: number): void {
+  const { id, recover = [] } = task.definition
+  const by = helper.definition.id
+  const { result } = helper
+  const type = recover[rule]?.do.type
+  if (type === 'alternate') {
+    const fault = whyNotDone(draft, task, result)
+    if (fault !== null) return tryNext(draft, task, `'${by}' is done, but ${fault.failure.message}`)
+    emit(draft, { type: 'task.substituted', task: id, by })
+    return afterSuccess(draft, task)
+  }
+  if (type !== 'repair') return tryNext(draft, task, 'its rule is not in the plan any more')
+  if (result?.status === 'succeeded' && result.outcome === GIVE_UP) return tryNext(draft, task, `'${by}' gives up`)
+  const over = exhausted(task, [task])
+  if (over !== null) return tryNext(draft, task, `'${id}' has had all of its ${over.visits} visits`)
+  const cap = loopsUsedUp(draft.state)
+  if (cap !== null) return abort(draft, cap, undefined, id)
+  const feedback: Feedback = { from: by, by, text: saidBy(result) }
+  reopen(draft, brokenOf(draft.state, task), `${by}: repaired`, feedback)
+}
+
+/** The outcome by which a critic says that no repair will help. */
+export const GIVE_UP = 'give-up'
+
+function tryNext(draft: Draft, task: TaskState, why: string): void {
+  const mode = task.result?.status === 'failed' ? task.result.mode : undefined
+  afterFailure(draft, task, ['failure'], mode, why)
+}
+
+const TEXT_MAX = 4_000
+
+/** The words of whoever repaired: what it says outright, else everything it left. */
+function saidBy(result: Result | null): string {
+  const outputs = result?.outputs ?? {}
+  const said = ['feedback', 'text', 'summary'].map(name => outputs[name]).find(value => typeof value === 'string')
+  const outcome = result?.status === 'succeeded' ? result.outcome : undefined
+  const text =
+    typeof said === 'string'
+      ? said
+      : Object.keys(outputs).length > 0
+        ? JSON.stringify(outputs)
+        : (outcome ?? 'repaired')
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
+}

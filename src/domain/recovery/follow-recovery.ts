@@ -1,0 +1,206 @@
+// After a failure: follows what `recovery.ts` chooses, and journals the choice with its reason. While another task does the work or
+// mends something, the failed one stays failed and is `recovering`; whoever needs it waits, and is freed when it is done.
+
+import type { TaskName } from '../id.ts'
+import type { Recovery } from '../plan.ts'
+import { remedyIn } from '../plan-rules/expand.ts'
+import type { Failure } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import { block, unblock } from '../rules/readiness.ts'
+import { type edges, exhausted, NEEDS_OPEN, reopen, route, wouldReopen } from '../rules/routing.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { beginningsOf, groupOf, openNeeds, worksOf } from '../state/task-index.ts'
+import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
+import { type Chosen, choose, describe } from './choose-recovery.ts'
+import { retryOf } from './retry.ts'
+
+/**
+ * Tries again or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
+ * `why`: what became of the last rule.
+ */
+export function takeUp(draft: Draft, task: TaskState, from: 'attempt' | 'else', why?: string): string | null {
+  const { state, now } = draft
+  const { id, timeboxMs } = task.definition
+  const failure = failureOf(state, task)
+  const mode = task.result?.status === 'failed' ? task.result.mode : undefined
+  const chosen = choose({
+    task,
+    failure,
+    mode,
+    retry: retryOf(state.definition, task.definition),
+    seed: `${state.id}/${id}/${task.visit}`,
+    leftMs: timeboxMs === undefined ? null : (task.visitAt ?? now) + timeboxMs - now,
+    attempted: from === 'attempt',
+    since: why,
+    obstacle: recovery => obstacleOf(draft, task, recovery),
+  })
+  if (chosen.choice !== 'retry' && chosen.timebox) callAboutTime(draft, task)
+  if (chosen.choice === null) return chosen.reason
+  follow(draft, task, failure, chosen)
+  return null
+}
+
+function follow(draft: Draft, task: TaskState, failure: Failure, chosen: Exclude<Chosen, { choice: null }>): void {
+  const { state } = draft
+  const { id } = task.definition
+  const { choice, reason, rule } = chosen
+  const helper = chosen.choice === 'retry' ? null : remedyIn({ do: chosen.recovery })
+  // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
+  if (choice === 'retry' && openNeeds(state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
+  // Nothing is announced that may not begin: the plan has had all of its attempts.
+  const cap = choice === 'retry' ? attemptsUsedUp(state) : null
+  if (cap !== null) return abort(draft, cap, undefined, id)
+  emit(draft, {
+    type: 'recovery.chosen',
+    task: id,
+    visit: task.visit,
+    choice,
+    reason,
+    ...(rule === undefined ? {} : { rule }),
+    ...(helper === null ? {} : { to: [helper] }),
+  })
+  if (chosen.choice === 'retry') {
+    emit(draft, { type: 'retry.scheduled', task: id, at: draft.now + chosen.waitMs })
+    free(draft, task)
+    return
+  }
+  const { recovery } = chosen
+  switch (recovery.type) {
+    case 'alternate':
+    case 'repair': {
+      const target = state.tasks.get(recovery.task)!
+      route(draft, task, recovery.type, ledTo(state, target))
+      if (task.status === 'failed') block(draft, task)
+      return
+    }
+    case 'replan':
+    case 'ask': {
+      const to = recovery.type === 'ask' ? recovery.to : undefined
+      const type = recovery.type === 'ask' ? 'recovery' : 'replan'
+      const asks = { type, failure, ...(to === undefined ? {} : { to }) } as const
+      emit(draft, { type: 'gate.opened', task: id, asks, hash: state.hash })
+      free(draft, task)
+      return
+    }
+    case 'abort':
+      abort(draft, `task '${id}' failed: ${task.reason ?? failure.message}`, recovery.with, id)
+      return
+    default:
+      recovery satisfies never
+  }
+}
+
+/** It blocks nobody any more; whoever waited for it goes on waiting. */
+function free(draft: Draft, task: TaskState): void {
+  unblock(draft, task.dependants)
+}
+
+/** Why a rule that fits cannot be followed now; null when it can. */
+function obstacleOf(draft: Draft, task: TaskState, recovery: Recovery): string | null {
+  const name = remedyIn({ do: recovery })
+  if (name === null) return null
+  const { state } = draft
+  const target = state.tasks.get(name)
+  if (target === undefined) return `'${name}' is not in the plan`
+  if (target === task) return 'it would help itself'
+  // A task that waits for its group cannot be helped by it.
+  for (let at = groupOf(state, task); at !== null; at = groupOf(state, at)) if (at === target) return 'it is part of it'
+  if (target.recovering?.by === task.definition.id) return `'${name}' waits for it in turn`
+  const to = ledTo(state, target)
+  const over = exhausted(task, to) ?? (recovery.type === 'repair' ? exhausted(task, [task]) : null)
+  if (over !== null) return `'${over.target}' has had all of its ${over.visits} visits`
+  return to.some(wouldReopen) || recovery.type === 'repair' ? loopsUsedUp(state) : null
+}
+
+/** With a group, its first tasks are led to; the group itself is known by it to whoever waits for it. */
+function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
+  const first = beginningsOf(state, target)
+  return first.length === 1 && first[0] === target ? first : [...first, target]
+}
+
+/** No rule is left: an outcome edge is taken, or nobody who needs it goes on. */
+export function tellEnd(
+  draft: Draft,
+  task: TaskState,
+  left: string,
+  taken: ReturnType<typeof edges>,
+  over: ReturnType<typeof exhausted>,
+): void {
+  const said = { type: 'recovery.chosen', task: task.definition.id, visit: task.visit } as const
+  if (taken === null) return emit(draft, { ...said, choice: 'block', reason: left })
+  const edge = `'${taken.outcome}' leads to`
+  if (over !== null) {
+    const why = `${edge} '${over.target}', which has had all of its ${over.visits} visits`
+    return emit(draft, { ...said, choice: 'block', reason: `${left}; ${why}` })
+  }
+  const to = taken.to.map(({ definition }) => definition.id)
+  emit(draft, { ...said, choice: 'route', reason: `${left}; ${edge} ${to.join(', ') || 'nothing more'}`, to })
+}
+
+/** The tasks of a failed task that must be done again: itself, or those of a group that did not come through. */
+export function brokenOf(state: PlanState, task: TaskState): readonly TaskState[] {
+  const broken = worksOf(state, task).filter(({ status }) => ['failed', 'abandoned', 'cancelled'].includes(status))
+  return broken.length === 0 ? [task] : broken
+}
+
+/** The plan ends as failed: what has not begun is cancelled, what runs is ended by whoever drives it. */
+export function abort(
+  draft: Draft,
+  reason: string,
+  how: 'compensate' | 'keep' | 'rollback' | undefined,
+  task?: TaskName,
+): void {
+  const { state } = draft
+  if (state.compensating !== null) return
+  emit(draft, {
+    type: 'plan.aborted',
+    reason,
+    with: how ?? state.definition.policy?.onFailure ?? 'compensate',
+    ...(task === undefined ? {} : { task }),
+  })
+  for (const other of state.order) {
+    if (other.status === 'running' && other.claim !== null)
+      emit(draft, { type: 'task.abandoned', task: other.definition.id, reason: 'the plan was given up' })
+  }
+}
+
+/** What went wrong, of a task that has failed: by an attempt, by one of its tasks, or by the word of a person. */
+export function failureOf(state: PlanState, task: TaskState): Failure {
+  // What an earlier visit left is not about this one, unless a rollback put it there.
+  const isOfThis = task.failures > 0 || task.attempt === 0
+  if (isOfThis && task.result?.status === 'failed') return task.result.failure
+  const said = { message: task.reason ?? 'it failed', retryable: false } as const
+  if (task.lost > 0) return { class: 'unknown', code: 'lost', ...said }
+  const child = task.definition.action.type === 'group' ? brokenOf(state, task)[0] : undefined
+  if (child !== undefined && child !== task && child.result?.status === 'failed')
+    return { ...child.result.failure, ...said }
+  return { class: 'logic', code: task.definition.action.type === 'gate' ? 'rejected' : 'said', ...said }
+}
+
+/** In the words in which every reason begins. */
+export const whatFailed = (state: PlanState, task: TaskState): string =>
+  describe(failureOf(state, task), task.result?.status === 'failed' ? task.result.mode : undefined)
+
+function callAboutTime(draft: Draft, task: TaskState): void {
+  if (task.escalated.includes('timebox')) return
+  const to = draft.state.definition.policy?.escalate?.to
+  emit(draft, {
+    type: 'task.escalated',
+    task: task.definition.id,
+    why: 'timebox',
+    ...(to === undefined ? {} : { to }),
+  })
+}
+
+/** An attempt that needed capabilities has ended: their breakers open, stay as they are, or close. */
+export function reckon(draft: Draft, { definition: { capabilities = [] } }: TaskState, ended: 'well' | 'badly'): void {
+  const { state, now } = draft
+  if (state.rules < 3 || capabilities.length === 0) return
+  const { failures: max, cooldownMs } = breakerOf(state.definition)
+  for (const { capability, failures, until } of state.breakers) {
+    if (!capabilities.includes(capability)) continue
+    if (ended === 'well' && until !== null) emit(draft, { type: 'breaker.closed', capability })
+    else if (ended === 'badly' && failures >= max && (until === null || until <= now))
+      emit(draft, { type: 'breaker.opened', capability, until: now + cooldownMs, failures })
+  }
+}

@@ -1,0 +1,29 @@
+// When to try again. The delay doubles from `min` to `max` with jitter drawn from a seed, so that the same attempt of the
+// same task always waits the same time and replay never needs luck.
+
+import { BACKOFF_DEFAULT_MS } from '../limits.ts'
+import type { PlanDefinition, Retry, TaskDefinition } from '../plan.ts'
+
+export function retryOf(plan: PlanDefinition, task: TaskDefinition): Retry {
+  return task.retry ?? plan.defaults?.retry ?? { attempts: 1, backoffMs: BACKOFF_DEFAULT_MS }
+}
+
+/** Milliseconds to wait after the `failures`-th failed attempt: between half and the whole of the exponential step. */
+export function backoffMs(retry: Retry, failures: number, seed: string): number {
+  const { min, max } = retry.backoffMs
+  const step = Math.min(max, min * 2 ** Math.min(failures - 1, 40))
+  const jittered = step / 2 + (step / 2) * luck(`${seed}/${failures}`)
+  return Math.round(Math.min(max, Math.max(min, jittered)))
+}
+
+/** A number in [0, 1) from text: FNV-1a, then one round of mixing. */
+function luck(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) {
+    hash ^= text.charCodeAt(at)
+    hash = Math.imul(hash, 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39)
+  return ((hash ^ (hash >>> 15)) >>> 0) / 4294967296
+}

@@ -1,0 +1,302 @@
+// What a change of a definition means: which tasks came, went or were renamed, and for every other task what was re-scoped,
+// re-budgeted, re-routed or re-worded. Pure and total; equal definitions have an empty diff, and every key that differs is
+// in it, or is explained by a task that was renamed. Keys and values are those of the definition (durations in milliseconds).
+
+import type { TaskName } from '../id.ts'
+import { type Json, same, stableText } from '../json.ts'
+import type { ActionType, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { compensatorOf, mergedBy, mergeOf, withRemedies } from '../plan-rules/expand.ts'
+
+// What sort of change a changed key is, and a whole diff in one line.
+
+/**
+ * scope: what may be touched. budget: how long, how often, how dear. route: what comes before and after. action: what is done.
+ * criteria: what must hold. data: what goes in and out. wording: what only people read.
+ */
+type ChangeKind = (typeof CHANGE_KINDS)[number]
+
+/** In the order in which changes are told: what matters most comes first. */
+const CHANGE_KINDS = ['action', 'scope', 'criteria', 'route', 'budget', 'data', 'wording', 'other'] as const
+
+/** How people call a change of this kind, in front of the names of tasks. */
+export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
+  action: 'other action',
+  scope: 're-scoped',
+  criteria: 'other criteria',
+  route: 're-routed',
+  budget: 're-budgeted',
+  data: 'other data',
+  wording: 're-worded',
+  other: 'otherwise changed',
+}
+
+const TASK_KEYS = keys({
+  action: 'action instruction probe compensate env cwd',
+  scope: 'write read network effect effects capabilities',
+  criteria: 'accept expect preconditions postconditions',
+  route: 'needs on failureModes recover visits when optional forEach matrix',
+  budget: 'budget timeoutMs timeboxMs retry priority estimateMs deadline',
+  data: 'inputs outputs',
+  wording: 'title description kind rationale assumptions risks rollback owner assignee labels milestone',
+})
+
+const PLAN_KEYS = keys({
+  action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
+  scope: 'policy policy.write policy.network policy.gates policy.roles',
+  criteria: 'done',
+  route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
+  budget: 'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry',
+  data: 'session hypotheses memory artifacts',
+  wording: 'name title goal owner stakeholders labels',
+})
+
+const kindOfTaskKey = (key: string): ChangeKind => TASK_KEYS.get(key) ?? 'other'
+const kindOfPlanKey = (key: string): ChangeKind => PLAN_KEYS.get(key) ?? 'other'
+const rank = (kind: ChangeKind): number => CHANGE_KINDS.indexOf(kind)
+
+/** One line for a list of revisions; `no change` when there is none. */
+export function summarise(diff: SemanticDiff): string {
+  const told = [
+    phrase(
+      'added',
+      diff.added.map(({ task }) => task),
+    ),
+    phrase(
+      'removed',
+      diff.removed.map(({ task }) => task),
+    ),
+    phrase(
+      'renamed',
+      diff.renamed.map(({ from, to }) => `${from} → ${to}`),
+    ),
+    ...CHANGE_KINDS.map(kind =>
+      phrase(
+        KIND_WORDS[kind],
+        diff.changed.filter(({ changes }) => changes.some(change => change.kind === kind)).map(({ task }) => task),
+      ),
+    ),
+    diff.reordered.length === 0 ? '' : 'reordered',
+    phrase(
+      'plan',
+      diff.plan.map(({ key }) => key),
+    ),
+  ].filter(text => text !== '')
+  return told.length === 0 ? 'no change' : told.join('; ')
+}
+
+const NAMES_SHOWN_MAX = 3
+
+function phrase(word: string, names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const shown = names.slice(0, names.length > NAMES_SHOWN_MAX + 1 ? NAMES_SHOWN_MAX : names.length)
+  const left = names.length - shown.length
+  return `${word} ${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`
+}
+
+function keys(words: { readonly [K in ChangeKind]?: string }): ReadonlyMap<string, ChangeKind> {
+  const found = new Map<string, ChangeKind>()
+  for (const kind of CHANGE_KINDS) for (const key of words[kind]?.split(' ') ?? []) found.set(key, kind)
+  return found
+}
+
+export interface SemanticDiff {
+  /** Keys of the plan itself; those of `policy`, `defaults` and `git` one by one, e.g. `policy.write`. */
+  readonly plan: readonly KeyChange[]
+  readonly removed: readonly NamedTask[]
+  readonly added: readonly NamedTask[]
+  /** The same content under another id. To the run it is another task. */
+  readonly renamed: readonly { readonly from: TaskName; readonly to: TaskName }[]
+  /** Tasks in both, by their later names; one of a subplan is called `<task>/<child>`. */
+  readonly changed: readonly TaskChange[]
+  /** Where the tasks in both stand in another order: null for the plan, else the task whose subplan it is. */
+  readonly reordered: readonly (TaskName | null)[]
+}
+
+export interface NamedTask {
+  readonly task: TaskName
+  readonly action: ActionType
+  readonly title?: string
+}
+
+interface TaskChange {
+  readonly task: TaskName
+  readonly changes: readonly KeyChange[]
+}
+
+/** A key that differs. `before` is absent when it was not said, `after` when it no longer is. */
+export interface KeyChange {
+  readonly kind: ChangeKind
+  readonly key: string
+  readonly before?: Json
+  readonly after?: Json
+}
+
+export function semanticDiff(before: PlanDefinition, after: PlanDefinition): SemanticDiff {
+  const found: Found = { removed: [], added: [], renamed: [], changed: [], reordered: [] }
+  compareTasks(found, before.tasks, after.tasks, null, null)
+  return { plan: changesOf(headOf(before), headOf(after), kindOfPlanKey), ...found }
+}
+
+export function isEmpty(diff: SemanticDiff): boolean {
+  return Object.values(diff).every((part: readonly unknown[]) => part.length === 0)
+}
+
+type Found = {
+  -readonly [K in Exclude<keyof SemanticDiff, 'plan'>]: SemanticDiff[K][number][]
+}
+
+function compareTasks(
+  found: Found,
+  before: readonly TaskDefinition[],
+  after: readonly TaskDefinition[],
+  parentBefore: TaskName | null,
+  parentAfter: TaskName | null,
+): void {
+  const old = new Map(before.map(task => [task.id, task]))
+  const now = new Map(after.map(task => [task.id, task]))
+  const gone = [...old.values()].filter(task => !now.has(task.id))
+  const come = [...now.values()].filter(task => !old.has(task.id))
+  const renames = renamesAmong(gone, come)
+  const origins = new Map([...renames].map(([from, to]) => [to, from]))
+  for (const task of gone) if (!renames.has(task.id)) found.removed.push(named(task, parentBefore))
+  for (const task of come) if (!origins.has(task.id)) found.added.push(named(task, parentAfter))
+  for (const [from, to] of renames) found.renamed.push({ from: path(parentBefore, from), to: path(parentAfter, to) })
+
+  for (const task of now.values()) {
+    const was = old.get(origins.get(task.id) ?? task.id)
+    if (was === undefined || (renames.size === 0 && JSON.stringify(was) === JSON.stringify(task))) continue
+    const name = path(parentAfter, task.id)
+    const followed = renames.size === 0 ? was : withReferences(was, renames)
+    const changes = changesOf(parts(followed, task), parts(task, followed), kindOfTaskKey)
+    if (changes.length > 0) found.changed.push({ task: name, changes })
+    if (was.action.type === 'subplan' && task.action.type === 'subplan')
+      compareTasks(found, was.action.tasks, task.action.tasks, path(parentBefore, was.id), name)
+  }
+
+  const kept = [...now.keys()].map(id => origins.get(id) ?? id).filter(id => old.has(id))
+  const stood = [...old.keys()].filter(id => now.has(id) || renames.has(id))
+  if (stood.some((id, at) => id !== kept[at])) found.reordered.push(parentAfter)
+}
+
+/**
+ * Tasks that went and tasks that came with the same content, ids and the names they refer to aside. Two that are alike, or one
+ * that says nothing to recognise it by, are no renaming.
+ */
+function renamesAmong(
+  gone: readonly TaskDefinition[],
+  come: readonly TaskDefinition[],
+): ReadonlyMap<TaskName, TaskName> {
+  const renames = new Map<TaskName, TaskName>()
+  if (gone.length === 0 || come.length === 0) return renames
+  const byContent = groups(come)
+  for (const [content, [from, ...others]] of groups(gone)) {
+    const [to, ...rivals] = byContent.get(content) ?? []
+    if (from !== undefined && to !== undefined && others.length === 0 && rivals.length === 0) renames.set(from, to)
+  }
+  return renames
+}
+
+function groups(tasks: readonly TaskDefinition[]): ReadonlyMap<string, readonly TaskName[]> {
+  const found = new Map<string, TaskName[]>()
+  for (const task of tasks) {
+    const { id, needs: _needs, on: _on, failureModes, ...rest } = withReferences(task, NAMELESS)
+    if (task.action.type === 'external' && Object.keys(rest).length === 1) continue
+    const content = stableText([rest, failureModes?.map(({ recover: _, ...mode }) => mode)])
+    const list = found.get(content)
+    if (list === undefined) found.set(content, [id])
+    else list.push(id)
+  }
+  return found
+}
+
+/** Whatever is referred to bears one name, so that no name tells two tasks apart. */
+const NAMELESS: Pick<ReadonlyMap<TaskName, TaskName>, 'get'> = { get: () => 'x' as TaskName }
+
+/** The task as it would read if only the names it refers to had changed. */
+function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>): TaskDefinition {
+  const named = (names: readonly TaskName[]): readonly TaskName[] => names.map(name => renames.get(name) ?? name)
+  const [by, merged] = [compensatorOf(task), mergedBy(task.action)]
+  return {
+    ...task,
+    ...(by === null ? {} : { compensate: { type: 'task', task: renames.get(by) ?? by } }),
+    ...(merged === null ? {} : { action: mergeOf(task.action, renames.get(merged) ?? merged) }),
+    ...(task.needs === undefined ? {} : { needs: named(task.needs) }),
+    ...(task.on === undefined
+      ? {}
+      : { on: Object.fromEntries(Object.entries(task.on).map(([outcome, to]) => [outcome, named(to)])) }),
+    ...(task.recover === undefined
+      ? {}
+      : {
+          recover: withRemedies(
+            task.recover,
+            name => renames.get(name) ?? name,
+            tasks => followed(tasks, renames),
+          ),
+        }),
+    ...(task.failureModes === undefined
+      ? {}
+      : {
+          failureModes: task.failureModes.map(mode =>
+            mode.recover === undefined ? mode : { ...mode, recover: named(mode.recover) },
+          ),
+        }),
+  }
+}
+
+/** Tasks that a rule would add bring names of their own, which nobody renamed. */
+function followed(
+  tasks: readonly TaskDefinition[],
+  renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>,
+): readonly TaskDefinition[] {
+  const own = new Set(tasks.map(({ id }) => id))
+  return tasks.map(task => withReferences(task, { get: name => (own.has(name) ? name : renames.get(name)) }))
+}
+
+type Parts = ReadonlyMap<string, unknown>
+
+/** The keys to compare. The tasks of a subplan are compared one by one, when both sides have one. */
+function parts(task: TaskDefinition, other: TaskDefinition): Parts {
+  const { id: _, action, ...rest } = task
+  const bothSubplans = action.type === 'subplan' && other.action.type === 'subplan'
+  return new Map<string, unknown>([...Object.entries(rest), ...(bothSubplans ? [] : [['action', action] as const])])
+}
+
+function headOf(plan: PlanDefinition): Parts {
+  const { tasks: _, policy, defaults, git, ...rest } = plan
+  return new Map<string, unknown>([
+    ...Object.entries(rest),
+    ...opened('policy', policy),
+    ...opened('defaults', defaults),
+    ...opened('git', git),
+  ])
+}
+
+/** The members of a map as keys of their own; an empty map is still something that was said. */
+function opened(key: string, value: object | undefined): readonly (readonly [string, unknown])[] {
+  if (value === undefined) return []
+  const members = Object.entries(value).filter(([, item]) => item !== undefined)
+  return members.length === 0 ? [[key, {}]] : members.map(([name, item]) => [`${key}.${name}`, item] as const)
+}
+
+function changesOf(before: Parts, after: Parts, kindOf: (key: string) => ChangeKind): readonly KeyChange[] {
+  const changes: KeyChange[] = []
+  for (const key of new Set([...before.keys(), ...after.keys()])) {
+    const [was, is] = [before.get(key), after.get(key)]
+    if (was === undefined ? is === undefined : is !== undefined && same(was, is)) continue
+    changes.push({
+      kind: kindOf(key),
+      key,
+      ...(was === undefined ? {} : { before: was as Json }),
+      ...(is === undefined ? {} : { after: is as Json }),
+    })
+  }
+  return changes.sort((a, b) => rank(a.kind) - rank(b.kind) || (a.key < b.key ? -1 : 1))
+}
+
+function named(task: TaskDefinition, parent: TaskName | null): NamedTask {
+  const { id, action, title } = task
+  return { task: path(parent, id), action: action.type, ...(title === undefined ? {} : { title }) }
+}
+
+const path = (parent: TaskName | null, id: TaskName): TaskName =>
+  parent === null ? id : (`${parent}/${id}` as TaskName)

@@ -1,0 +1,51 @@
+// Checkpoints with a name of their own: by hand, by a checkpoint task, and by policy before a task. The position after each task
+// needs none: the journal holds it, see domain/checkpoints.ts.
+
+import type { CommandOf } from '../command.ts'
+import { type CheckpointName, checkpointName } from '../id.ts'
+import { effectOf } from '../plan-rules/effect.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { Standing } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+
+export function takeCheckpoint(draft: Draft, command: CommandOf<'checkpoint'>): Refusal | undefined {
+  if (draft.state.status === 'draft')
+    return refuse(
+      'illegal-transition',
+      'cannot take a checkpoint: the plan was not started',
+      'start it first: planfold run',
+    )
+  emit(draft, { type: 'checkpoint.taken', name: command.name, why: command.why ?? 'asked', standing: command.standing })
+  return undefined
+}
+
+/** Which checkpoint is due before this task begins its visit, by the plan's policy; null when none is. */
+export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' | null {
+  if (state.rules === 1 || state.files !== 'seen' || task.attempt > 0 || !isWork(task)) return null
+  const { every, before = 'risky' } = state.definition.policy?.checkpoints ?? {}
+  const { definition } = task
+  if (before === 'risky' && (definition.risks?.length ?? 0) > 0) return 'risky'
+  if (before === 'unsafe' && effectOf(state.definition, definition) === 'unsafe') return 'risky'
+  return every !== undefined && every > 0 && state.sinceCheckpoint >= every ? 'every' : null
+}
+
+export function takenBefore(draft: Draft, task: TaskState, standing: Standing | undefined): void {
+  const why = standing === undefined ? null : dueBefore(draft.state, task)
+  if (standing === undefined || why === null) return
+  const name = checkpointName(`before-${task.definition.id}` as TaskState['definition']['id'], draft.now)
+  emit(draft, { type: 'checkpoint.taken', name, why, task: task.definition.id, standing })
+}
+
+/** A checkpoint task is done: what it saw becomes the checkpoint of its name. */
+export function takenBy(draft: Draft, { definition }: TaskState, standing: Standing | undefined): void {
+  if (standing === undefined || definition.action.type !== 'checkpoint') return
+  const name = (definition.action.name ?? checkpointName(definition.id, draft.now)) as CheckpointName
+  emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing })
+}
+
+/** What changes nothing by itself needs no checkpoint before it. */
+function isWork({ definition }: TaskState): boolean {
+  const { type } = definition.action
+  return type === 'run' || type === 'edit' || type === 'external' || type === 'git'
+}

@@ -1,0 +1,55 @@
+// How a compensation ended, and what then: tried again while that may help, else it has its own outcome and the next one follows.
+
+import type { TaskName } from '../id.ts'
+import type { EffectClass } from '../plan.ts'
+import { effectOf } from '../plan-rules/effect.ts'
+import { backoffMs, retryOf } from '../recovery/retry.ts'
+import type { Result } from '../result.ts'
+import { type Draft, emit } from '../rules/decision.ts'
+import type { PlanState } from '../state/state.ts'
+import { stopRollback } from './rollback-rules.ts'
+
+const SHORT_AGAIN_MS = 1_000
+
+export function compensated(draft: Draft, name: TaskName, result: Result): void {
+  const { state } = draft
+  const task = state.tasks.get(name)
+  // It could not begin for want of something on our side: it has not failed, and follows when there is room again.
+  if (result.status === 'failed' && result.failure.shortage !== undefined) {
+    emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + SHORT_AGAIN_MS })
+    return
+  }
+  if (result.status === 'failed' && task !== undefined && state.rules > 1 && result.failure.retryable) {
+    const retry = retryOf(state.definition, compensator(state, name) ?? task.definition)
+    const failures = state.compensationFailures + 1
+    if (failures < retry.attempts) {
+      const wait = backoffMs(retry, failures, `${state.id}/${name}/compensation`)
+      emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + wait })
+      return
+    }
+  }
+  emit(draft, { type: 'compensation.finished', task: name, result })
+  if (result.status !== 'failed' || state.rollback === null || state.rollback.force === true) return
+  stopRollback(draft, {
+    changes: null,
+    paths: 0,
+    failure: {
+      ...result.failure,
+      message: `the compensation of '${name}' failed: ${result.failure.message}`,
+      hint: 'undo by hand what it did and roll back with --force, or mend it and roll back again',
+    },
+  })
+}
+
+/** The task that carries it out, when a task of the plan does. */
+function compensator(state: PlanState, name: TaskName) {
+  const action = state.tasks.get(name)?.definition.compensate
+  return action?.type === 'task' ? state.tasks.get(action.task)?.definition : undefined
+}
+
+/** A compensation by an action declares nothing: a command may have reached anywhere. */
+export function compensationEffect(state: PlanState, name: TaskName): EffectClass {
+  const by = compensator(state, name)
+  if (by !== undefined) return effectOf(state.definition, by)
+  return state.tasks.get(name)?.definition.compensate?.type === 'edit' ? 'workspace' : 'unsafe'
+}

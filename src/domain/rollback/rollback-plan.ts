@@ -1,0 +1,216 @@
+// What going to an entry means: the plan as it stood then beside the plan as it stands now, and what happened in between. Pure;
+// the answer travels in the command, so that `decide` needs no past.
+
+import type { Reset, Rollback } from '../command.ts'
+import type { Event } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+import { same } from '../json.ts'
+import { DONE_TASK } from '../plan-rules/graph-rules.ts'
+import { evolve } from '../state/evolve.ts'
+import { isBefore } from '../state/evolve-gate.ts'
+import { newState } from '../state/fold.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { findDormant, groupOf, transitiveDependants, worksOf } from '../state/task-index.ts'
+import { ENDED } from '../status.ts'
+
+/** What the command says about tasks. */
+export type Meaning = Pick<Rollback, 'resets' | 'compensate' | 'ends'>
+
+interface Told {
+  readonly version: number
+  readonly now: Millis
+  readonly events: readonly Event[]
+}
+
+/** Each task as it stood after entry `to`. `entries` is the whole journal, and `now` its fold. */
+export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): Meaning {
+  const { then, effects } = lookBack(entries, to)
+  const undone = undoneSince(then, now, effects)
+  const resets = resetsTo(then, now, undone)
+  const isReset = new Set(resets.map(({ task }) => task))
+  const { status, reason } = then
+  return {
+    resets,
+    compensate: effects.stand.filter(name => isReset.has(name) && effects.completed.has(name) && isUndoable(now, name)),
+    ...(status === 'completed' || status === 'failed' || status === 'cancelled'
+      ? { ends: { status, reason: reason ?? '' } }
+      : {}),
+  }
+}
+
+/** Only these tasks and what came after them: all that have begun are open again, whenever they were done. */
+export function meaningFor(entries: Iterable<Told>, now: PlanState, names: readonly TaskName[]): Meaning {
+  const { effects } = lookBack(entries, 0)
+  const roots = names.flatMap(name => {
+    const task = now.tasks.get(name)
+    return task === undefined ? [] : [task, ...worksOf(now, task)]
+  })
+  const all = new Set([...roots, ...transitiveDependants(roots)])
+  const gone = new Set(Array.from(all, ({ definition }) => definition.id))
+  const judged = isJudged(now) && [...all].some(hasMoved) ? (now.tasks.get(DONE_TASK) ?? null) : null
+  const resets = now.order.flatMap((task): readonly Reset[] => {
+    if (task === judged) return [open(DONE_TASK, { dormant: true }, now)]
+    if (!all.has(task) || !hasMoved(task)) return []
+    const led = task.routedBy.filter(name => !gone.has(name))
+    return [open(task.definition.id, { ...task, routedBy: led }, now)]
+  })
+  const isReset = new Set(resets.map(({ task }) => task))
+  return { resets, compensate: effects.stand.filter(name => isReset.has(name) && isUndoable(now, name)) }
+}
+
+/** What declared compensations are about: which effects have come into the world, and which are still there. */
+interface Effects {
+  /** Completed after the entry. */
+  readonly completed: ReadonlySet<TaskName>
+  /** Compensated after the entry. */
+  readonly compensated: ReadonlySet<TaskName>
+  /** Completed at any time and not compensated since, last completed first. */
+  readonly stand: readonly TaskName[]
+}
+
+function lookBack(entries: Iterable<Told>, to: number): { readonly then: PlanState; readonly effects: Effects } {
+  const then = newState()
+  const asked = new Map<TaskName, TaskState['gate']>()
+  const stand = new Set<TaskName>()
+  const completed = new Set<TaskName>()
+  const compensated = new Set<TaskName>()
+  for (const { version, now, events } of entries) {
+    for (const event of events) {
+      if (version <= to) evolve(then, event, now)
+      if (event.type === 'gate.opened') asked.set(event.task, { asks: event.asks, since: now, hash: null })
+      if (event.type === 'compensation.finished' && event.result.status === 'succeeded') {
+        stand.delete(event.task)
+        if (version > to) compensated.add(event.task)
+      }
+      const done = completedBy(event, asked)
+      if (done === null) continue
+      stand.delete(done)
+      stand.add(done)
+      if (version > to) completed.add(done)
+    }
+    if (version <= to) then.version = version
+  }
+  return { then, effects: { completed, compensated, stand: [...stand].reverse() } }
+}
+
+/** The task an event completes, as `evolve` would have it. */
+function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate']>): TaskName | null {
+  if (event.type === 'attempt.succeeded')
+    return event.result.verdicts?.some(({ holds }) => holds === null) === true ? null : event.task
+  if (event.type !== 'gate.decided') return null
+  const isYes = event.verdict === 'done' || event.verdict === 'approved'
+  return isYes && !isBefore(asked.get(event.task) ?? null) ? event.task : null
+}
+
+/**
+ * Whatever these had done then is not there any more, or will not be: they were compensated since, or completed once more, and
+ * nobody can undo the second time without the first. A group is not done without all of its tasks.
+ */
+function undoneSince(then: PlanState, now: PlanState, { completed, compensated, stand }: Effects): Set<TaskName> {
+  const undone = new Set<TaskName>()
+  const again = stand.filter(name => completed.has(name) && isUndoable(now, name))
+  // What had been compensated by then and was done again since had, at that entry, not been done either.
+  for (const name of [...compensated, ...then.compensated, ...again]) {
+    const was = then.tasks.get(name)
+    let task = now.tasks.get(name) ?? null
+    if (was?.status !== 'completed' || (was.visit === task?.visit && !compensated.has(name))) continue
+    for (; task !== null; task = groupOf(now, task)) undone.add(task.definition.id)
+  }
+  // Where work is taken up again, the definition of done is judged again.
+  if (undone.size > 0 && isJudged(then)) undone.add(DONE_TASK)
+  return undone
+}
+
+/** How each task that has moved since stands afterwards. */
+export function resetsTo(then: PlanState, now: PlanState, undone: ReadonlySet<TaskName> = new Set()): readonly Reset[] {
+  const dormant = findDormant(now)
+  const slept = then.revision === now.revision ? dormant : findDormant(then)
+  const resets = now.order.flatMap((task): readonly Reset[] => {
+    const { id } = task.definition
+    const was = then.tasks.get(id)
+    if (was === undefined) return hasMoved(task) ? [{ ...open(id, { dormant: dormant.has(id) }, now), visits: 1 }] : []
+    // Somebody has said meanwhile what became of it; that is not asked twice.
+    if (isParked(was) && ENDED.has(task.status) && !undone.has(id)) return []
+    if (isSame(was, task) && task.status !== 'running' && !undone.has(id)) return []
+    const visits = was.visit - was.goneBack
+    if (ENDED.has(was.status) && !undone.has(id)) return [{ ...open(id, was, now), ...ended(was), visits }]
+    if (undone.has(id) && task.definition.action.type === 'verify')
+      return [{ ...open(id, { dormant: true }, now), visits }]
+    // A revision since may have made it one that sleeps, or woken it.
+    const sleeps = dormant.has(id) === slept.has(id) ? was.dormant : dormant.has(id) && was.routedBy.length === 0
+    return [{ ...open(id, { ...was, dormant: sleeps }, now), visits }]
+  })
+  // What declares a compensation is put back in the order in which it was completed, so that it is undone last first.
+  const place = new Map(then.completedOrder.map((name, at) => [name, at]))
+  const placeOf = ({ task, status }: Reset): number => (status === 'completed' ? (place.get(task) ?? -1) : -1)
+  return resets.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+/** Nothing has happened to it since. Visits and attempts only rise, so that equal ones are the same ones. */
+const isSame = (a: TaskState, b: TaskState): boolean =>
+  a.visit === b.visit &&
+  a.status === b.status &&
+  a.attempt === b.attempt &&
+  a.handled === b.handled &&
+  same(a.recovering, b.recovering) &&
+  a.dormant === b.dormant &&
+  same(a.routedBy, b.routedBy) &&
+  (a.gate === b.gate || (a.gate?.since === b.gate?.since && same(a.gate?.asks, b.gate?.asks))) &&
+  same(a.prepared, b.prepared)
+
+const isParked = (task: TaskState): boolean => task.gate?.asks.type === 'unknown-outcome'
+
+const hasMoved = (task: TaskState): boolean =>
+  task.visit > 1 || task.attempt > 0 || (task.status !== 'pending' && task.status !== 'blocked')
+
+/** Has the judging of the definition of done begun? */
+function isJudged({ tasks }: PlanState): boolean {
+  const done = tasks.get(DONE_TASK)
+  return done?.definition.action.type === 'verify' && hasMoved(done) && !(done.status === 'pending' && done.dormant)
+}
+
+const isUndoable = (state: PlanState, name: TaskName): boolean =>
+  state.tasks.get(name)?.definition.compensate !== undefined
+
+function open(
+  task: TaskName,
+  was: { readonly dormant: boolean } & Partial<
+    Pick<TaskState, 'routedBy' | 'result' | 'recoveries' | 'recovering' | 'status'>
+  >,
+  now: PlanState,
+): Reset {
+  const led = (was.routedBy ?? []).filter(name => now.tasks.has(name))
+  return {
+    task,
+    status: 'pending',
+    ...(was.result == null ? {} : { result: was.result }),
+    ...(was.dormant ? { dormant: true as const } : {}),
+    ...(led.length === 0 ? {} : { routedBy: led }),
+    ...usesOf(was),
+  }
+}
+
+/** How often each rule had been used. One that was being followed when the task is opened again is not used up by that. */
+function usesOf({
+  recoveries = [],
+  recovering = null,
+  status = 'pending',
+}: Partial<Pick<TaskState, 'recoveries' | 'recovering' | 'status'>>): Pick<Reset, 'recoveries'> {
+  const isOver = recovering === null || status === 'failed'
+  const uses = isOver ? recoveries : recoveries.map((uses, at) => (at === recovering.rule ? uses - 1 : uses))
+  return uses.some(each => each > 0) ? { recoveries: uses } : {}
+}
+
+function ended({
+  status,
+  reason,
+  handled,
+  recovering,
+}: TaskState): Pick<Reset, 'status' | 'reason' | 'handled' | 'recovering'> {
+  return {
+    status: status as Reset['status'],
+    ...(reason === null ? {} : { reason }),
+    ...(handled ? { handled } : {}),
+    ...(recovering === null ? {} : { recovering }),
+  }
+}

@@ -1,0 +1,184 @@
+// Going back to where the plan stood, and forward again. What it means for each task was worked out from the journal and is told
+// by the command; here it is checked, and carried out as events: the order, what became of it, each task in a visit of its own.
+//
+//   rollback.started ──► what runs is ended ──► compensations, last first ──► files and refs ──► rollback.finished ──► paused
+//                                                    └─ one fails ────────────────┴─ they cannot ──► rollback.stopped ──► paused
+//
+// A plan that had ended and is left as it was, or goes to where it had ended, ends again instead.
+
+import type { CommandOf, RollbackOutcome, RolledBack } from '../command.ts'
+import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import { brokenOf } from '../recovery/follow-recovery.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { Failure } from '../result.ts'
+import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { illegal } from '../rules/lifecycle.ts'
+import { blockHeld, refresh } from '../rules/readiness.ts'
+import { lose, settleLate } from '../rules/settle.ts'
+import type { PlanState, RollbackUnderWay, TaskState } from '../state/state.ts'
+import { openNeeds, runningInOrder } from '../state/task-index.ts'
+import { ENDED, PLAN_ENDED } from '../status.ts'
+
+export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal | undefined {
+  const { state } = draft
+  if (state.status === 'draft') return illegal(state, 'roll back', 'nothing has been done yet')
+  if (state.compensating !== null) return illegal(state, 'roll back', 'its tasks are being compensated')
+  const refusal = refuseUnknown(draft, command) ?? (command.kind === 'adopt' ? refuseWorking(state) : undefined)
+  if (refusal !== undefined) return refusal
+  const unsafe = runningInOrder(state).find(task => !mayRunAgain(effectOf(state.definition, task.definition)))
+  if (unsafe !== undefined && command.force !== true)
+    return refuse(
+      'not-ready',
+      `'${unsafe.definition.id}' is running and cannot be ended without losing track of what it did`,
+      'wait for it or pause the plan first; --force ends it all the same',
+    )
+  const ended = PLAN_ENDED.has(state.status)
+  const { type: _, ...asked } = command
+  emit(draft, { type: 'rollback.started', ...asked })
+  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(state, command) })
+  const reset = new Set(asked.resets.map(({ task }) => task))
+  for (const task of state.order)
+    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(state, command), 'by us')
+  return undefined
+}
+
+/** Nobody may work in the files while the work of a fork is brought in: it would count as theirs. */
+function refuseWorking(state: PlanState): Refusal | undefined {
+  const busy = state.order.find(task => task.status === 'running' || task.claim !== null)
+  if (busy === undefined) return undefined
+  const name = state.definition.name
+  return refuse(
+    'not-ready',
+    `'${busy.definition.id}' of '${name}' is working in the files that the fork would change`,
+    `wait for it, or pause the plan first: planfold pause ${name}`,
+  )
+}
+
+function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
+  const { state } = draft
+  if (to < 1 || to > state.version)
+    return refuse('not-found', `the plan has no entry ${to}`, 'see `planfold checkpoints list`')
+  for (const name of [...resets.map(({ task }) => task), ...compensate])
+    if (!state.tasks.has(name)) return unknownTask(draft, name)
+  const bare = compensate.find(name => state.tasks.get(name)?.definition.compensate === undefined)
+  return bare === undefined ? undefined : refuse('invalid', `'${bare}' does not declare how it is compensated`)
+}
+
+/** Told of another rollback, or before all that runs has ended and all compensations are done, it changes nothing. */
+export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void {
+  const { failure, conflicts: _, ...done } = outcome
+  const { state } = draft
+  const under = state.rollback
+  if (under?.id !== id || !isClear(state)) return
+  if (failure !== undefined) {
+    stopRollback(draft, { ...outcome, failure })
+    return
+  }
+  emit(draft, { type: 'rollback.finished', ...done })
+  if (under.because === 'failure') return endFailed(draft, under, setBackWords(outcome))
+  if (under.kind === 'adopt') return standAsBefore(draft, under)
+  stand(draft, under)
+  const ends = isAtRest(state) ? (under.ends ?? null) : null
+  if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
+  else if (under.resets.length > 0 || !endAgain(draft, under))
+    emit(draft, { type: 'plan.paused', reason: nameOf(draft.state, under) })
+}
+
+/** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
+export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
+  const under = draft.state.rollback
+  if (under === null) return
+  emit(draft, { type: 'rollback.stopped', ...outcome })
+  if (under.because === 'failure')
+    return endFailed(draft, under, `its files were not set back: ${outcome.failure.message}`)
+  if (under.kind === 'adopt') return standAsBefore(draft, under)
+  stand(draft, { ...under, resets: [], filesOnly: undefined })
+  if (!endAgain(draft, under))
+    emit(draft, { type: 'plan.paused', reason: `the rollback was stopped: ${outcome.failure.message}` })
+}
+
+/** An adoption changes files only: the plan is paused, has ended or goes on as it did before. */
+function standAsBefore(draft: Draft, under: RollbackUnderWay): void {
+  stand(draft, under)
+  const { status, reason } = under.was
+  if (endAgain(draft, under) || status !== 'paused') return
+  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(draft.state, under) })
+}
+
+/** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
+function endFailed(draft: Draft, { reason }: RollbackUnderWay, what: string): void {
+  emit(draft, { type: 'plan.finished', status: 'failed', reason: reason === undefined ? what : `${reason}; ${what}` })
+}
+
+function setBackWords({ paths, left = [] }: RollbackOutcome): string {
+  if (paths === 0 && left.length === 0) return 'its files are as they were before its first task'
+  const but = left.length === 0 ? '' : `, but for ${left.length === 1 ? `'${left[0]!.path}'` : `${left.length} paths`}`
+  return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
+}
+
+type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'undoes' | 'tasks'>
+
+type Stands = Named &
+  Pick<RollbackUnderWay, 'resets' | 'ended'> & {
+    readonly filesOnly?: true | undefined
+  }
+
+/** Whoever may go on goes on, whoever may not does not, and what ended meanwhile has its consequences. */
+function stand(draft: Draft, under: Stands): void {
+  const { state } = draft
+  const reset = new Set(under.resets.map(({ task }) => task))
+  const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
+  if (stray.length > 0)
+    emit(draft, {
+      type: 'task.reopened',
+      tasks: stray.map(({ definition }) => definition.id),
+      reason: nameOf(draft.state, under),
+    })
+  for (const name of under.ended) {
+    const task = state.tasks.get(name)
+    if (task !== undefined && !reset.has(name)) settleLate(draft, task)
+  }
+  refresh(draft, state.order)
+  blockHeld(draft, state.order)
+}
+
+/** It had come so far, and what it needs is open again; or its next attempt would bring back the files of a time that is gone. */
+function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 'filesOnly'>): boolean {
+  if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
+  if (openNeeds(state, task).unmet === 0 || isAskedAbout(state, task)) return false
+  if (task.status === 'ready') return true
+  return (
+    task.status === 'waiting' &&
+    task.gate?.asks.type !== 'unknown-outcome' &&
+    mayRunAgain(effectOf(state.definition, task.definition))
+  )
+}
+
+/** A group that waits for a person because its tasks failed needs these, and is where it was. */
+function isAskedAbout(state: PlanState, task: TaskState): boolean {
+  const asks = task.gate?.asks.type
+  return (asks === 'recovery' || asks === 'replan') && brokenOf(state, task)[0] !== task
+}
+
+const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'
+
+/** Before a rollback touches anything, all that runs has ended and all compensations are done. */
+export const isClear = ({ running, compensation, compensating }: PlanState): boolean =>
+  running.size === 0 && compensation === null && (compensating ?? []).length === 0
+
+/** Nothing is left to be done, by anybody. */
+const isAtRest = (state: PlanState): boolean =>
+  state.order.every(task => !isOpen(task) || (task.dormant && task.definition.action.type === 'verify'))
+
+function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): boolean {
+  if (status !== 'completed' && status !== 'failed' && status !== 'cancelled') return false
+  emit(draft, { type: 'plan.finished', status, reason: reason ?? '' })
+  return true
+}
+
+function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, undoes, tasks }: Named): string {
+  if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
+  if (kind === 'rollback' && tasks !== undefined && rules > 3) return `what ${tasks.join(', ')} wrote was taken back`
+  if (undoes !== undefined) return `the adoption of ${undoes} was undone`
+  return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
+}

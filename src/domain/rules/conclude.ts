@@ -1,0 +1,137 @@
+// Has the plan come to rest? When nothing is ready, running or waiting, tasks that were never routed to are skipped, then
+// the definition of done is judged, then the plan ends. A failed required task never ends `completed`.
+
+import { remediesOf } from '../plan-rules/expand.ts'
+import { DONE_TASK } from '../plan-rules/graph-rules.ts'
+import { carryOn } from '../recovery/after-remedy.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { groupOf } from '../state/task-index.ts'
+import { BLOCKS, SATISFIES } from '../status.ts'
+import { type Draft, emit } from './decision.ts'
+import { passOver, readyUp } from './readiness.ts'
+
+/** `by`: who said that the plan is complete; what was open has been passed over in their name. */
+export function conclude(draft: Draft, { by }: { readonly by?: string } = {}): void {
+  const { state } = draft
+  // Each round ends the plan or moves at least one task on, so this ends.
+  for (;;) {
+    carryOn(draft)
+    if (state.status !== 'active' || !isQuiet(state)) return
+    // What was written is committed first; a rollback ends by itself.
+    if (state.rollback !== null || state.uncommitted.length > 0) return
+    if (state.compensating !== null) {
+      if (state.compensating.length > 0 || state.compensation !== null) return
+      finish(draft, state.ending ?? 'cancelled', state.reason ?? 'cancelled', state.rollsBack)
+      return
+    }
+    if (skipUnrouted(draft)) continue
+    const failed =
+      state.counts.failed + state.counts.blocked + state.counts.abandoned + state.counts.cancelled > 0
+        ? worst(state)
+        : null
+    if (failed !== null) {
+      if (compensates(state)) {
+        emit(draft, { type: 'plan.compensating', reason: whyFailed(failed) })
+        continue
+      }
+      finish(draft, 'failed', whyFailed(failed), state.rules > 2 && state.definition.policy?.onFailure === 'rollback')
+      return
+    }
+    const done = state.tasks.get(DONE_TASK)
+    if (done?.status === 'pending' && done.definition.action.type === 'verify') {
+      emit(draft, { type: 'task.routed', task: DONE_TASK, outcome: 'done', to: [DONE_TASK] })
+      readyUp(draft, [done])
+      return
+    }
+    emit(draft, { type: 'plan.finished', status: 'completed', reason: whyCompleted(state, by) })
+    return
+  }
+}
+
+/**
+ * A plan that failed and says so takes all files back before it ends. That is begun in the entry that decides it, so that no crash
+ * can come in between; the rollback ends the plan.
+ */
+function finish(draft: Draft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
+  const { state } = draft
+  if (status !== 'failed' || !back || state.startedEntry === 0) {
+    emit(draft, { type: 'plan.finished', status, reason })
+    return
+  }
+  emit(draft, {
+    type: 'rollback.started',
+    id: `failure-${state.version + 1}`,
+    at: draft.now,
+    kind: 'rollback',
+    to: state.startedEntry,
+    resets: [],
+    compensate: [],
+    filesOnly: true,
+    reason,
+    because: 'failure',
+  })
+}
+
+/** A plan that fails undoes what declared how, unless it says that all shall stay. */
+function compensates({ rules, definition, completedOrder, tasks }: PlanState): boolean {
+  if (rules === 1 || definition.policy?.onFailure === 'keep') return false
+  return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
+}
+
+/** While cancelling, only what still runs is waited for. */
+function isQuiet({ counts, compensating }: PlanState): boolean {
+  return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
+}
+
+/** Skips what is dormant, first inside groups, which others may wait for. True when anything moved. */
+function skipUnrouted(draft: Draft): boolean {
+  const { state } = draft
+  if (state.counts.pending === 0) return false
+  const dormant = state.order.filter(
+    task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify',
+  )
+  const inside = dormant.filter(task => groupOf(state, task) !== null)
+  passOver(draft, inside.length > 0 ? inside : dormant)
+  return dormant.length > 0
+}
+
+/** The required task that keeps the plan from completing: a failure before what it blocks. */
+export function worst(state: PlanState): TaskState | null {
+  let blocked: TaskState | null = null
+  for (const task of state.order) {
+    if (task.definition.optional === true || !BLOCKS.has(task.status) || isHandled(state, task)) continue
+    if (task.status !== 'blocked') return task
+    blocked ??= task
+  }
+  return blocked
+}
+
+/** Its failure was taken up, or that of a group around it; or the work was done in another way. */
+export function isHandled(state: PlanState, task: TaskState): boolean {
+  for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
+    if (at.handled) return true
+    if (state.rules > 2 && ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at))) return true
+  }
+  return false
+}
+
+/** It was there only to help others, and they have come through without it. */
+function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
+  if (routedBy.length === 0) return false
+  return routedBy.every(name => {
+    const helped = state.tasks.get(name)
+    if (helped === undefined || !remediesOf(helped.definition).includes(id)) return false
+    return SATISFIES.has(helped.status) || helped.definition.optional === true || helped.handled
+  })
+}
+
+function whyCompleted({ counts }: PlanState, by: string | undefined): string {
+  if (by === undefined) return 'every required task is completed'
+  return `completed by ${by}: ${counts.completed} completed, ${counts.skipped} skipped`
+}
+
+function whyFailed(task: TaskState): string {
+  const { id } = task.definition
+  if (task.status === 'blocked') return `task '${id}' is ${task.reason ?? 'blocked'}`
+  return `task '${id}' ${task.status}: ${task.reason ?? ''}`.replace(/: $/, '')
+}

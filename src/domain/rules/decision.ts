@@ -1,0 +1,30 @@
+// A decision being made: events are applied as they are emitted, so every rule below sees the state as it then is.
+
+import type { Event } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+import { suggest } from '../phrases.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import { evolve } from '../state/evolve.ts'
+import type { PlanState } from '../state/state.ts'
+
+// A name nobody knows: refused with the nearest that somebody does.
+
+export function unknownTask(draft: Draft, name: TaskName): Refusal {
+  const near = suggest(name, draft.state.tasks.keys())
+  return refuse(
+    'not-found',
+    `the plan has no task '${name}'`,
+    near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
+  )
+}
+
+export interface Draft {
+  readonly state: PlanState
+  readonly now: Millis
+  readonly events: Event[]
+}
+
+export function emit(draft: Draft, event: Event): void {
+  draft.events.push(event)
+  evolve(draft.state, event, draft.now)
+}

@@ -1,0 +1,230 @@
+// The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
+
+import type { CommandOf } from '../command.ts'
+import type { ImportedTask } from '../event.ts'
+import type { TaskName } from '../id.ts'
+import { suggest } from '../phrases.ts'
+import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
+import { worksApart } from '../plan-rules/effect.ts'
+import { expandTasks, gitOf } from '../plan-rules/expand.ts'
+import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+
+import { type Shortage, shortageReason } from '../shortage.ts'
+import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
+import { runningInOrder } from '../state/task-index.ts'
+import { PLAN_ENDED } from '../status.ts'
+import { conclude } from './conclude.ts'
+import { type Draft, emit } from './decision.ts'
+import { blockHeld, readyUp } from './readiness.ts'
+
+export function create(draft: Draft, command: CommandOf<'create'>): Refusal | undefined {
+  if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
+  // Tasks may come later: an empty draft cannot be started.
+  const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
+  if (refusal !== undefined) return refusal
+  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt, start } = command
+  const imported = importedTasks(definition, command.imported ?? [])
+  if ('code' in imported) return imported
+  emit(draft, {
+    type: 'plan.created',
+    plan,
+    definition,
+    hash,
+    ...(origin === undefined ? {} : { origin }),
+    ...(session === undefined ? {} : { session }),
+    ...(goal === undefined ? {} : { goal }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(source === undefined ? {} : { source }),
+    ...(place === undefined ? {} : { place }),
+    ...(forkedAt === undefined ? {} : { forkedAt }),
+    ...(start === undefined ? {} : { start }),
+  })
+  if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
+  return undefined
+}
+
+/** What had ended, with the children of a group that nothing else is said about. */
+function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]): readonly ImportedTask[] | Refusal {
+  if (said.length === 0) return []
+  const known = new Map(expandTasks(definition).map(task => [task.id, task]))
+  const all = new Map<TaskName, ImportedTask>()
+  for (const one of said) {
+    if (!known.has(one.task)) {
+      const near = suggest(one.task, known.keys())
+      const hint = near === null ? 'name a task of the plan' : `did you mean '${near}'?`
+      return refuse('unknown-reference', `the status of '${one.task}' is given, and the plan has no such task`, hint)
+    }
+    if (all.has(one.task))
+      return refuse('duplicate', `the status of '${one.task}' is given twice`, 'give each task one status')
+    all.set(one.task, one)
+  }
+  for (const { task, status } of all.values()) {
+    const action = known.get(task)?.action
+    if (action?.type !== 'group' || status === 'pending') continue
+    // A map that grows while it is walked: the children of children come later.
+    for (const child of known.get(task)?.needs ?? [])
+      if (child.startsWith(`${task}/`) && !all.has(child)) all.set(child, { task: child, status })
+  }
+  return [...all.values()]
+}
+
+export function start(draft: Draft, command: CommandOf<'start'>): Refusal | undefined {
+  const { state } = draft
+  if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
+  if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'start it again')
+  const refusal =
+    state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)
+  if (refusal !== undefined) return refusal
+  const { type: _, ...said } = command
+  emit(draft, { type: 'plan.started', ...said })
+  readyUp(draft, state.order)
+  // Tasks that were brought along failed or abandoned.
+  blockHeld(draft, state.order)
+  conclude(draft)
+  return undefined
+}
+
+export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
+  const force = command.force === true
+  const { cause } = command
+  // Paused for want of something, it goes on by itself; who pauses it wants it to stay.
+  const isToStay = draft.state.shortage !== null && cause === undefined
+  if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
+  const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
+  if (!isOpen || draft.state.compensating !== null)
+    return illegal(draft.state, 'pause', 'only an active plan can be paused')
+  const said = { ...(force ? { force } : {}), ...(cause === undefined ? {} : { cause }) }
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
+  return undefined
+}
+
+/** The engine lacks what it takes to go on. What is being undone, or has ended, is left to whoever drives it. */
+export function pauseForShortage(draft: Draft, cause: Shortage): void {
+  const { status, compensating, rollback } = draft.state
+  if (status === 'active' && compensating === null && rollback === null)
+    emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
+}
+
+export function resume(draft: Draft): Refusal | undefined {
+  if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
+  if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
+  emit(draft, { type: 'plan.resumed' })
+  conclude(draft)
+  return undefined
+}
+
+/** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
+export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | undefined {
+  const { state } = draft
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan has ended')
+  const force = command.force === true
+  if (state.compensating === null || (force && (state.compensating.length > 0 || state.rollback !== null))) {
+    emit(draft, { type: 'plan.cancelled', reason: command.reason ?? 'cancelled', force })
+  }
+  if (force) {
+    for (const task of runningInOrder(state)) {
+      emit(draft, {
+        type: 'attempt.lost',
+        task: task.definition.id,
+        visit: task.visit,
+        attempt: task.attempt,
+        reason: 'plan cancelled by force',
+        byUs: true,
+        ...goneBackIn(draft.state, task),
+      })
+    }
+    for (const task of state.order) {
+      if (task.status === 'running')
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled by force' })
+    }
+    emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
+  } else {
+    for (const task of state.order) {
+      if (task.status === 'running' && task.claim !== null)
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled' })
+    }
+    conclude(draft)
+  }
+  return undefined
+}
+
+export function archive(draft: Draft): Refusal | undefined {
+  const { state } = draft
+  if (state.archived) return undefined
+  if (state.status !== 'draft' && !PLAN_ENDED.has(state.status))
+    return illegal(state, 'archive', 'a plan that is still open cannot be archived')
+  emit(draft, { type: 'plan.archived' })
+  return undefined
+}
+
+export function illegal(state: PlanState, verb: string, message: string): Refusal {
+  const allowed: Record<PlanState['status'], readonly string[]> = {
+    draft: ['run', 'cancel', 'prune --archive'],
+    active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['cancel --force'],
+    paused: ['resume', 'cancel', 'revise'],
+    completed: ['retry', 'prune --archive'],
+    failed: ['run', 'retry', 'skip', 'prune --archive'],
+    cancelled: ['prune --archive'],
+  }
+  return refuse(
+    'illegal-transition',
+    `cannot ${verb}: ${message} (it is ${state.status})`,
+    `from here you can: ${allowed[state.status].join(', ')}`,
+    allowed[state.status],
+  )
+}
+
+export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
+  const fault = checkGraph(definition)[0]
+  if (fault === undefined) return undefined
+  const codes: Record<GraphFault['code'], Refusal['code']> = {
+    empty: 'invalid',
+    limit: 'limit',
+    duplicate: 'duplicate',
+    'unknown-reference': 'unknown-reference',
+    cycle: 'cycle',
+    policy: 'not-allowed',
+    structure: 'invalid',
+  }
+  return refuse(codes[fault.code], fault.message, fault.hint)
+}
+
+/** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
+export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
+  const apart = worksApart(definition)
+  const claimed = apart ? externalIn(definition.tasks) : undefined
+  if (claimed !== undefined)
+    return refuse(
+      'not-supported',
+      `task '${claimed.id}' is claimed by an agent, and with 'git: {worktree: task}' only the engine has a worktree to work in`,
+      "use 'worktree: plan': all tasks and agents then work in one worktree of the plan, apart from your files",
+    )
+  for (const task of expandTasks(definition)) {
+    const { type } = task.action
+    if (!apart && gitOf(task.action)?.do === 'merge')
+      return refuse(
+        'not-supported',
+        `task '${task.id}' merges the branch of a task, and no task has one`,
+        "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
+      )
+    if ((LATER_ACTIONS as readonly string[]).includes(type) || (type === 'git' && gitOf(task.action) === null)) {
+      return refuse(
+        'not-supported',
+        `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
+        'use run, edit, git, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
+      )
+    }
+  }
+  return undefined
+}
+
+/** Also one whose items are not known yet. */
+function externalIn(tasks: readonly TaskDefinition[]): TaskDefinition | undefined {
+  for (const task of tasks) {
+    const { action } = task
+    const found = action.type === 'subplan' ? externalIn(action.tasks) : action.type === 'external' ? task : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}

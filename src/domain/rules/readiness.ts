@@ -1,0 +1,143 @@
+// Who may go on now, and who may not: readiness, blocking and unblocking travel along `needs`. Each function emits one
+// event for all the tasks it touches and looks only at those.
+
+import type { TaskName } from '../id.ts'
+import type { TaskDefinition } from '../plan.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { groupOf, isUncleared, isUnjudged, NOTHING, openNeeds } from '../state/task-index.ts'
+import { BLOCKS, SATISFIES } from '../status.ts'
+import { type Draft, emit } from './decision.ts'
+
+/** After a task has ended: its dependants become ready, blocked or unblocked. */
+export function propagate(draft: Draft, task: TaskState): void {
+  if (SATISFIES.has(task.status)) {
+    const unblocked = unblock(draft, task.dependants)
+    readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
+    passOverIn(draft, task)
+  } else if (BLOCKS.has(task.status)) block(draft, task)
+}
+
+/** Makes ready whichever of the candidates has every need satisfied. A gate opens at once: it needs nobody to start it. */
+export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
+  const ready = new Set<TaskState>()
+  for (const task of candidates) {
+    if (task.status !== 'pending' || task.dormant) continue
+    const { unmet, blockers } = openNeeds(draft.state, task)
+    if (unmet === 0 && blockers === 0) ready.add(task)
+  }
+  if (ready.size === 0) return
+  emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
+  for (const task of ready) if (!isUnjudged(task) && !isUncleared(task)) openGate(draft, task)
+}
+
+export function openGate(draft: Draft, task: TaskState): void {
+  const { action } = task.definition
+  // From the third rules on its question is made first, see gate-opening.ts.
+  if (action.type !== 'gate' || task.status !== 'ready' || draft.state.rules > 2) return
+  emit(draft, {
+    type: 'gate.opened',
+    task: task.definition.id,
+    asks: { type: 'approval', show: action.show ?? [] },
+    hash: draft.state.hash,
+  })
+}
+
+/** Blocks every transitive dependant that has not begun, and only those. */
+export function block(draft: Draft, root: TaskState): void {
+  const reached = new Set<TaskState>([root])
+  const blocked: TaskName[] = []
+  for (const task of reached) {
+    for (const dependant of task.dependants) {
+      if (reached.has(dependant) || dependant.routedBy.includes(task.definition.id)) continue
+      if (dependant.status !== 'pending' && dependant.status !== 'ready') continue
+      reached.add(dependant)
+      blocked.push(dependant.definition.id)
+    }
+  }
+  if (blocked.length > 0) emit(draft, { type: 'task.blocked', tasks: blocked, by: root.definition.id })
+}
+
+/** Blocks those of the candidates that came back to a need which blocks, and all that need them. */
+export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void {
+  const { state } = draft
+  for (const task of candidates) {
+    if (task.status !== 'pending' || openNeeds(state, task).blockers === 0) continue
+    const needs = (task.definition.needs ?? []).map(name => state.tasks.get(name))
+    const by = needs.find(
+      need => need !== undefined && BLOCKS.has(need.status) && !task.routedBy.includes(need.definition.id),
+    )
+    if (by !== undefined) block(draft, by)
+  }
+}
+
+/** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
+export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly TaskState[] {
+  if (draft.state.counts.blocked === 0) return NOTHING
+  const freed = new Set<TaskState>()
+  for (const task of candidates) {
+    if (task.status === 'blocked' && openNeeds(draft.state, task).blockers === 0) freed.add(task)
+  }
+  const left = new Map<TaskState, number>()
+  for (const task of freed) {
+    for (const dependant of task.dependants) {
+      if (dependant.status !== 'blocked') continue
+      const blockers = (left.get(dependant) ?? openNeeds(draft.state, dependant).blockers) - 1
+      left.set(dependant, blockers)
+      if (blockers === 0) freed.add(dependant)
+    }
+  }
+  if (freed.size > 0) emit(draft, { type: 'task.unblocked', tasks: [...freed].map(task => task.definition.id) })
+  return [...freed]
+}
+
+/** After a revision every task is looked at once: new ones may be ready, old ones free. */
+export function refresh(draft: Draft, tasks: readonly TaskState[]): void {
+  unblock(draft, tasks)
+  readyUp(draft, tasks)
+}
+
+export const NEVER_ROUTED = 'no outcome led here'
+
+/** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
+export function passOver(draft: Draft, dormant: readonly TaskState[]): void {
+  const skipped = [...dormant]
+  for (let at = 0; at < skipped.length; at++) {
+    const task = skipped[at]!
+    emit(draft, { type: 'task.skipped', task: task.definition.id, reason: NEVER_ROUTED })
+    for (const dependant of task.dependants) {
+      if (dependant.status === 'pending' && followsOnlyUnrouted(draft.state, dependant)) skipped.push(dependant)
+    }
+  }
+  for (const task of skipped) propagate(draft, task)
+}
+
+function followsOnlyUnrouted(state: PlanState, task: TaskState): boolean {
+  const needs = task.definition.needs ?? []
+  return needs.length > 0 && needs.every(name => state.tasks.get(name)?.reason === NEVER_ROUTED)
+}
+
+/** A group whose other tasks are done does not wait, for those nothing has led to, until the whole plan is quiet. */
+function passOverIn(draft: Draft, task: TaskState): void {
+  const group = groupOf(draft.state, task)
+  if (group === null || group.status !== 'pending' || group.unmet === 0 || !hasSleepers(draft.state, group)) return
+  const dormant: TaskState[] = []
+  for (const name of group.definition.needs ?? []) {
+    const child = draft.state.tasks.get(name)
+    if (child === undefined || SATISFIES.has(child.status)) continue
+    if (child.status !== 'pending' || (child.dormant && openNeeds(draft.state, child).unmet > 0)) return
+    if (child.dormant) dormant.push(child)
+  }
+  if (dormant.length > 0) passOver(draft, dormant)
+}
+
+/** Most groups have none, and then the end of a child costs nothing more. Nobody falls asleep after the plan was defined. */
+const sleepers = new WeakMap<TaskDefinition, boolean>()
+
+function hasSleepers(state: PlanState, { definition }: TaskState): boolean {
+  let known = sleepers.get(definition)
+  if (known === undefined) {
+    known = definition.needs?.some(name => state.tasks.get(name)?.dormant === true) === true
+    sleepers.set(definition, known)
+  }
+  return known
+}

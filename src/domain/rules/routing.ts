@@ -1,0 +1,119 @@
+// Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
+// open their next visit. Every way round is bounded by the target's visit limit.
+
+import type { Feedback } from '../event.ts'
+import type { TaskName } from '../id.ts'
+import { VISITS_DEFAULT } from '../limits.ts'
+import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import { goneBackIn, type TaskState } from '../state/state.ts'
+import { transitiveDependants } from '../state/task-index.ts'
+import { ENDED } from '../status.ts'
+import { type Draft, emit } from './decision.ts'
+import { blockHeld, readyUp, unblock } from './readiness.ts'
+
+/** The tasks an outcome leads to; null when the task has no edge for it. */
+export function edges(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+): { outcome: string; to: readonly TaskState[] } | null {
+  const { on } = task.definition
+  if (on === undefined) return null
+  for (const outcome of outcomes) {
+    // An outcome is somebody's text: `constructor` must find no edge.
+    const targets = Object.hasOwn(on, outcome) ? on[outcome] : undefined
+    if (targets === undefined) continue
+    const to = [...new Set(targets)].map(name => draft.state.tasks.get(name)).filter(target => target !== undefined)
+    return { outcome, to }
+  }
+  return null
+}
+
+/** Where a failure of a known mode leads: by the edge of that name, else to the tasks that recover from it. */
+export function recovery(draft: Draft, task: TaskState, mode: string | undefined): ReturnType<typeof edges> {
+  const known = task.definition.failureModes?.find(one => one.name === mode)
+  if (mode === undefined || known === undefined) return null
+  const edge = edges(draft, task, [mode])
+  if (edge !== null) return edge
+  const to = [...new Set(known.recover)].map(name => draft.state.tasks.get(name)).filter(one => one !== undefined)
+  return to.length === 0 ? null : { outcome: mode, to }
+}
+
+/** Why a task that was let alone when its needs were opened again begins its next visit after all. */
+export const NEEDS_OPEN = 'what it needs was opened again'
+
+/** The first target that has had all its visits, if going there would be one too many. */
+export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
+  for (const target of to) {
+    if (!wouldReopen(target)) continue
+    const visits = source.definition.visits || target.definition.visits || VISITS_DEFAULT
+    // A visit that was skipped is not one it has had.
+    const had = (target.status === 'skipped' ? target.visit - 1 : target.visit) - target.goneBack
+    if (had >= visits) return { target: target.definition.id, visits }
+  }
+  return null
+}
+
+export function route(draft: Draft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
+  const back = to.filter(target => wouldReopen(target) && !isLetAlone(draft, target))
+  reopen(draft, back, `${source.definition.id}: ${outcome}`)
+  emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
+  unblock(draft, to)
+  readyUp(draft, to)
+}
+
+/**
+ * Opens the next visit of these tasks and of all that came after them; what is running there is given up first. Only what
+ * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it. `stays`: these as well.
+ */
+export function reopen(
+  draft: Draft,
+  roots: readonly TaskState[],
+  reason: string,
+  feedback?: Feedback,
+  stays: ReadonlySet<TaskName> = NONE,
+): void {
+  if (roots.length === 0) return
+  const after = transitiveDependants(roots)
+  const again = [
+    ...roots,
+    ...after.filter(
+      task =>
+        !isLetAlone(draft, task) &&
+        !stays.has(task.definition.id) &&
+        (wouldReopen(task) || task.status === 'running' || task.status === 'ready'),
+    ),
+  ]
+  for (const task of again) {
+    if (task.status !== 'running') continue
+    emit(draft, {
+      type: 'attempt.lost',
+      task: task.definition.id,
+      visit: task.visit,
+      attempt: task.attempt,
+      reason: `superseded: ${reason}`,
+      byUs: true,
+      ...goneBackIn(draft.state, task),
+    })
+  }
+  emit(draft, {
+    type: 'task.reopened',
+    tasks: again.map(task => task.definition.id),
+    reason,
+    ...(feedback === undefined ? {} : { feedback }),
+  })
+  unblock(draft, after)
+  blockHeld(draft, again)
+  readyUp(draft, [...roots, ...after])
+}
+
+const NONE: ReadonlySet<TaskName> = new Set()
+
+/** Under way or parked, and not to be run twice. */
+function isLetAlone({ state }: Draft, task: TaskState): boolean {
+  const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
+  return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
+}
+
+/** Leading here opens its next visit. */
+export const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'

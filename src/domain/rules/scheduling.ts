@@ -1,0 +1,313 @@
+// Which ready tasks may start now: highest priority first, within the plan's concurrency, never two whose write scopes
+// overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
+// place in the line, so that lesser ones cannot starve it.
+
+import { isAgreed, needsConsent } from '../gates/consent-rules.ts'
+import { type Asking, openPrepared } from '../gates/open-gate.ts'
+import type { Millis, TaskName } from '../id.ts'
+import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
+import type { PlanDefinition } from '../plan.ts'
+import { capturesFiles, heldScope, isWatched, scopesOverlap } from '../plan-rules/effect.ts'
+import { attemptsUsedUp, heldBack, isTriedIn } from '../recovery/breaker.ts'
+import { TIMEBOX } from '../recovery/choose-recovery.ts'
+import { needsReservation } from '../reservation.ts'
+import type { Failure, Prepared } from '../result.ts'
+import { dueBefore, takenBefore } from '../rollback/checkpoint-rules.ts'
+import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
+import { asksBeforeClaim, isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../state/task-index.ts'
+import { type Draft, emit } from './decision.ts'
+import { openGate, propagate } from './readiness.ts'
+import { settle } from './settle.ts'
+
+/** How far down the line to look past tasks that must wait for an overlapping one. */
+const LOOK_PAST_MAX = 64
+
+/** How far to look past tasks that a breaker or another plan holds back: there may be many, and others must not wait for it. */
+const LOOK_PAST_HELD_MAX = 1_024
+
+/** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
+export const inLine = (state: PlanState, now: Millis, held: Held = NOBODY_HELD): readonly TaskState[] =>
+  lineOf(state, now, held).line
+
+/** Tasks whose files another plan has reserved. */
+type Held = { has(task: TaskName): boolean }
+const NOBODY_HELD: Held = new Set()
+
+/** Those in line, and when the first that a breaker holds back may begin. */
+export function lineOf(
+  state: PlanState,
+  now: Millis,
+  passOver: Held = NOBODY_HELD,
+): { readonly line: readonly TaskState[]; readonly heldAt: Millis | null } {
+  let free = concurrencyOf(state.definition) - state.running.size
+  if (state.status !== 'active' || state.compensating !== null || free <= 0) return NOBODY_IN_LINE
+  if (state.ready.peek(isStartable) === undefined) return NOBODY_IN_LINE
+  let heldAt: Millis | null = null
+  let held = 0
+  const looked: TaskState[] = []
+  const line: TaskState[] = []
+  for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
+    const task = state.ready.pop(isStartable)
+    if (task === undefined) break
+    // It may stand there twice, and then one right behind the other.
+    if (looked.at(-1) === task) continue
+    looked.push(task)
+    if (passOver.has(task.definition.id)) {
+      if (++held >= LOOK_PAST_HELD_MAX) break
+      continue
+    }
+    const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
+    if (breaker !== null) {
+      // One whose time has come waits for whoever tries it, not for a time.
+      if (breaker.until > now) heldAt = Math.min(heldAt ?? breaker.until, breaker.until)
+      if (++held >= LOOK_PAST_HELD_MAX) break
+      continue
+    }
+    const scope = writeScope(state, task)
+    const inTheWay = (other: TaskState) => other !== task && scopesOverlap(scope, writeScope(state, other))
+    // What it commits, tags or merges is what was written before it.
+    const waits = task.definition.action.type === 'git' && state.uncommitted.length > 0
+    if (waits || (scope.length > 0 && [...state.running, ...state.holding, ...line].some(inTheWay))) {
+      past++
+      continue
+    }
+    line.push(task)
+    free--
+  }
+  for (const task of looked) state.ready.push(task)
+  return { line, heldAt }
+}
+
+const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
+
+/** Would somebody begin an attempt now, if nothing forbade it? */
+export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
+  state.status === 'active' &&
+  state.compensating === null &&
+  (state.claimable.peek(task => isClaimable(state, task)) !== undefined || inLine(state, now).length > 0)
+
+/** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
+export function concurrencyOf({ concurrency }: PlanDefinition): number {
+  return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
+}
+
+/** A task with a condition, preconditions, items to find, or a write scope to capture or restore is prepared before each attempt. */
+export function needsPreparing(state: PlanState, task: TaskState): boolean {
+  const { preconditions, action } = task.definition
+  return (
+    (action.type === 'gate' && state.rules > 2) ||
+    isUnjudged(task) ||
+    (preconditions?.length ?? 0) > 0 ||
+    action.type === 'items' ||
+    capturesScope(state, task) ||
+    needsLook(state, task) ||
+    dueBefore(state, task) !== null ||
+    needsConsent(state, task) ||
+    (state.rules > 3 && (action.type === 'run' || action.type === 'edit') && needsReservation(state, task))
+  )
+}
+
+export function capturesScope(state: PlanState, task: TaskState): boolean {
+  return capturesFiles(state.definition, task.definition)
+}
+
+/** Must all files be looked at before it begins this visit? An external task is looked at when it is claimed. */
+function needsLook(state: PlanState, task: TaskState): boolean {
+  if (task.definition.action.type === 'external' || !isWatched(state, task.definition)) return false
+  // Before a later attempt: what changed since the last one ended is not its work.
+  return task.attempt === 0 ? task.prepared?.before === undefined : task.prepared?.ended !== undefined
+}
+
+/** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
+export function startInLine(
+  draft: Draft,
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking>,
+  held: Held = NOBODY_HELD,
+): void {
+  openAsked(draft, prepared, asking)
+  startEach(draft, inLine(draft.state, draft.now, held), prepared, asking)
+}
+
+/** Opens the gates whose question is made. Nothing is carried out for it, so it happens also while the engine is stopping. */
+export function openAsked(
+  draft: Draft,
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking>,
+): void {
+  const { state } = draft
+  const claimable = state.rules > 3 ? [...prepared.keys()].filter(task => isApproved(state, task)) : NOTHING
+  if (state.asking.size === 0 && claimable.length === 0) return
+  startEach(draft, [...askable(state).filter(task => prepared.has(task)), ...claimable], prepared, asking)
+}
+
+/** Of an external task that somebody agreed to, what would be done is looked at again when it is claimed. */
+const isApproved = (state: PlanState, task: TaskState): boolean =>
+  task.consent !== null && asksBeforeClaim(state, task) && isClaimable(state, task)
+
+function startEach(
+  draft: Draft,
+  tasks: readonly TaskState[],
+  prepared: ReadonlyMap<TaskState, Prepared>,
+  asking: ReadonlyMap<TaskState, Asking>,
+): void {
+  const line = tasks.map(task => ({ task, visit: task.visit }))
+  for (const { task, visit } of line) {
+    // Whoever was before it in line may have failed and led back to where this one waits on others again.
+    const mayBegin = isStartable(task) || draft.state.asking.has(task) || isApproved(draft.state, task)
+    if (!mayBegin || task.visit !== visit || draft.state.compensating !== null) continue
+    // The next turn gives the plan up.
+    if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
+    const made = prepared.get(task) ?? null
+    const question = asking.get(task) ?? null
+    if (made === null ? !needsPreparing(draft.state, task) : isEnough(draft.state, task, made, question))
+      start(draft, task, made ?? {}, question)
+  }
+}
+
+/** So many gates are made ready at once. */
+const ASKING_MAX = 64
+
+/** The gates that are reached and have no question yet, in the order of the plan. */
+export function askable(state: PlanState): readonly TaskState[] {
+  if (state.asking.size === 0 || state.status !== 'active' || state.compensating !== null) return NOTHING
+  return [...state.asking].sort((a, b) => a.ordinal - b.ordinal).slice(0, ASKING_MAX)
+}
+
+/** Was everything prepared that must be, before this task may start or be known not to? */
+function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Asking | null): boolean {
+  if (made.failure !== undefined || made.when === false) return true
+  if (made.when === undefined && isUnjudged(task)) return false
+  if (made.edits !== undefined) return true
+  // What it finds is told with the plan that it becomes, see expanding.ts.
+  if (task.definition.action.type === 'items') return false
+  if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
+  if (asking !== null) return true
+  // A gate opens with the question that was made for it.
+  if (task.definition.action.type === 'gate' && state.rules > 2) return proseOf(task, made).length > 0
+  if (proseOf(task, made).length > 0) return true
+  // What it would do was looked at under this definition; while somebody is asked about it, its files are nobody's.
+  if (needsConsent(state, task)) return made.consent?.from === state.hash
+  return isCaptured(state, task, made)
+}
+
+/** Without the files as they were before, a crash could not be set right. */
+const isCaptured = (state: PlanState, task: TaskState, { preimage }: Prepared): boolean =>
+  preimage !== undefined || !capturesScope(state, task)
+
+/** The preconditions only a person can judge, and nobody has in this visit. */
+function proseOf(task: TaskState, made: Prepared): readonly string[] {
+  if (task.prepared?.approved === true) return []
+  return (made.preconditions ?? []).flatMap(({ criterion, holds }) => (holds === null ? [criterion] : []))
+}
+
+function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking | null): void {
+  const name = task.definition.id
+  if (prepared.when === false) {
+    emit(draft, {
+      type: 'task.skipped',
+      task: name,
+      reason: `its condition does not hold: ${task.definition.when ?? ''}`,
+    })
+    propagate(draft, task)
+    return
+  }
+  if (prepared.failure === undefined && isUnjudged(task)) {
+    emit(draft, { type: 'criterion.judged', task: name, criterion: task.definition.when ?? '', holds: true })
+  }
+  if (prepared.failure === undefined && !isClear(draft, task, prepared)) return
+  if (prepared.failure === undefined && prepared.edits !== undefined) {
+    const { shown, ...edits } = prepared.edits
+    emit(draft, { type: 'gate.opened', task: name, asks: { type: 'edits', ...edits }, hash: shown, shown })
+    return
+  }
+  if (prepared.failure === undefined && asking !== null) {
+    openPrepared(draft, task, asking)
+    return
+  }
+  if (prepared.failure === undefined && !isAgreed(draft, task, prepared)) return
+  if (prepared.failure === undefined && !isCaptured(draft.state, task, prepared)) return
+  if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
+  const { type } = task.definition.action
+  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
+    openGate(draft, task)
+    return
+  }
+  const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
+  const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
+  const gone = goneBackIn(draft.state, task)
+  const idle = draft.state.rules > 3 && prepared.failure !== undefined ? ({ begun: false } as const) : {}
+  // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
+  if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
+    emit(draft, { ...begun, ...gone, ...idle })
+  else
+    emit(draft, {
+      ...begun,
+      ...(preimage === undefined ? {} : { preimage }),
+      ...(before === undefined ? {} : { before }),
+      ...(unwatched === undefined ? {} : { unwatched }),
+      ...(inputHash === undefined ? {} : { inputHash }),
+      ...(reserves === undefined ? {} : { reserves }),
+      ...(edited === undefined ? {} : { edited }),
+      ...gone,
+      ...idle,
+    })
+  const { failure = outOfTime(draft, task), mode } = prepared
+  if (failure === undefined) return
+  const judged = draft.state.rules > 2 && prepared.failure !== undefined ? (prepared.preconditions ?? []) : []
+  const verdicts = judged.map(verdict => ({ ...verdict, stage: 'precondition' as const }))
+  settle(draft, task, {
+    status: 'failed',
+    failure,
+    ...(mode === undefined ? {} : { mode }),
+    ...(verdicts.length === 0 ? {} : { verdicts }),
+  })
+}
+
+/** Lost in a crash or waiting for long, it has used up the time of its visit: this attempt ends before it has begun. */
+function outOfTime(
+  { now }: Draft,
+  { definition: { timeboxMs }, visitAt, failures, lost }: TaskState,
+): Failure | undefined {
+  if (timeboxMs === undefined || visitAt === null || failures + lost === 0 || now - visitAt < timeboxMs)
+    return undefined
+  return {
+    class: 'transient',
+    message: `its timebox of ${timeboxMs / 1000} s is used up`,
+    hint: 'raise `timebox`, or try it again by hand: `planfold retry`',
+    retryable: false,
+    code: TIMEBOX,
+  }
+}
+
+/** Do the preconditions hold? Prose is never taken for true: a person is asked before the task begins. */
+function isClear(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+  const { id } = task.definition
+  const criteria = proseOf(task, prepared)
+  if (criteria.length > 0) {
+    emit(draft, {
+      type: 'gate.opened',
+      task: id,
+      asks: { type: 'verdict', criteria, before: true },
+      hash: draft.state.hash,
+    })
+    return false
+  }
+  if (!isUncleared(task)) return true
+  for (const { criterion, evidence } of prepared.preconditions ?? []) {
+    emit(draft, {
+      type: 'criterion.judged',
+      task: id,
+      criterion,
+      holds: true,
+      ...(evidence === undefined ? {} : { evidence }),
+      stage: 'precondition',
+    })
+  }
+  return true
+}
+
+function writeScope(state: PlanState, task: TaskState): readonly string[] {
+  const { definition } = task
+  return definition.action.type === 'external' ? (definition.write ?? []) : heldScope(state.definition, definition)
+}

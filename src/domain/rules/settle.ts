@@ -1,0 +1,223 @@
+// An attempt has ended: what then? Success completes the task and takes its outcome edge; failure is tried again, routed, or
+// final; an unknown outcome is decided by effect class. A settlement for an attempt that is no longer open is stale, and
+// changes nothing: late and duplicate completions are harmless.
+
+import type { Interrupted } from '../command.ts'
+import { askAnew, isUnagreed } from '../gates/consent-rules.ts'
+import type { Millis } from '../id.ts'
+import { LOST_MAX } from '../limits.ts'
+import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import { isTrouble, loopsUsedUp } from '../recovery/breaker.ts'
+import { abort, reckon, takeUp, tellEnd } from '../recovery/follow-recovery.ts'
+import { backoffMs, retryOf } from '../recovery/retry.ts'
+import type { Failed, Result, Succeeded } from '../result.ts'
+import { takenBy } from '../rollback/checkpoint-rules.ts'
+import { goneBackIn, type TaskState } from '../state/state.ts'
+import { groupOf, openNeeds } from '../state/task-index.ts'
+import { type Draft, emit } from './decision.ts'
+import { block, propagate } from './readiness.ts'
+import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
+
+export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
+  if (result.status === 'interrupted') loseByUs(draft, task, result)
+  else if (result.status === 'succeeded') succeed(draft, task, result)
+  else fail(draft, task, result)
+}
+
+function loseByUs(draft: Draft, task: TaskState, { reason, begun }: Interrupted): void {
+  if (begun !== false) return lose(draft, task, reason, 'by us')
+  // It did nothing, so whatever its effect class it may be tried again.
+  emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
+}
+
+/** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
+export function lose(
+  draft: Draft,
+  task: TaskState,
+  reason: string,
+  hand: 'by us' | 'by the world',
+  lastSign?: Millis,
+): void {
+  const startedAt = task.startedAt ?? draft.now
+  const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+  const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
+  emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
+  if (isEnding(draft)) return
+  const effect = effectOf(draft.state.definition, task.definition)
+  if (!mayRunAgain(effect)) {
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
+  } else if (task.lost >= LOST_MAX) {
+    const often = `${reason}; this is the ${task.lost}th time in this visit`
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason: often, effect, startedAt } })
+  }
+}
+
+function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
+  const unjudged = result.verdicts?.filter(verdict => verdict.holds === null) ?? []
+  const taken = edges(draft, task, outcomesOf(task, result))
+  if (taken === null && task.definition.action.type === 'decide') {
+    fail(draft, task, noEdge(result.outcome ?? 'success'))
+    return
+  }
+  const over = taken === null || isEnding(draft) ? null : exhausted(task, taken.to)
+  if (taken !== null && over !== null) {
+    fail(draft, task, tooOften(taken.outcome, over))
+    return
+  }
+  emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
+  reckon(draft, task, 'well')
+  takenBy(draft, task, result.checkpoint)
+  if (unjudged.length > 0) {
+    const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
+    emit(draft, { type: 'gate.opened', task: task.definition.id, asks, hash: draft.state.hash })
+  } else if (draft.state.rollback === null) afterSuccess(draft, task)
+}
+
+/** It ended while a rollback was under way, which said nothing else of it: now it has the consequences it always has. */
+export function settleLate(draft: Draft, task: TaskState): void {
+  const { status, result } = task
+  if (status === 'completed') afterSuccess(draft, task)
+  else if (status === 'failed' && result?.status === 'failed') goOnAfter(draft, task, result)
+}
+
+/** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
+const isEnding = ({ state }: Draft): boolean => state.compensating !== null && state.rollback === null
+
+/** A completed task takes its outcome edge, then lets its dependants go on. */
+export function afterSuccess(draft: Draft, task: TaskState): void {
+  const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
+  if (taken !== null && exhausted(task, taken.to) === null) {
+    if (isLoopTooMany(draft, task, taken.to)) return
+    route(draft, task, taken.outcome, taken.to)
+  }
+  if (task.status === 'completed') propagate(draft, task)
+}
+
+/** Going back once more than the whole plan may ends it. */
+function isLoopTooMany(draft: Draft, task: TaskState, to: readonly TaskState[]): boolean {
+  const cap = to.some(wouldReopen) ? loopsUsedUp(draft.state) : null
+  if (cap !== null) abort(draft, cap, undefined, task.definition.id)
+  return cap !== null
+}
+
+/** Why the work of another does not count as that of this task; null when it does. */
+export function whyNotDone(draft: Draft, task: TaskState, result: Result | null): Failed | null {
+  const outcomes = outcomesOf(task, result)
+  const taken = edges(draft, task, outcomes)
+  if (taken === null) return task.definition.action.type === 'decide' ? noEdge(outcomes[0] ?? '') : null
+  const over = exhausted(task, taken.to)
+  return over === null ? null : tooOften(taken.outcome, over)
+}
+
+/** The target that a success would lead back to once too often; null when the way is free. */
+export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof exhausted> {
+  const taken = edges(draft, task, outcomesOf(task, task.result))
+  return taken === null ? null : exhausted(task, taken.to)
+}
+
+function fail(draft: Draft, task: TaskState, result: Failed): void {
+  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(draft.state, task) })
+  if (draft.state.rollback === null) goOnAfter(draft, task, result)
+}
+
+function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
+  if (isUnagreed(result) && !isEnding(draft)) return askAnew(draft, task, result)
+  if (draft.state.rules > 2) {
+    const { class: kind } = result.failure
+    if (isTrouble(kind) || kind === 'logic') reckon(draft, task, isTrouble(kind) ? 'badly' : 'well')
+    const left = isEnding(draft) ? '' : takeUp(draft, task, 'attempt')
+    if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
+    return
+  }
+  const retry = retryOf(draft.state.definition, task.definition)
+  if (result.failure.retryable && task.failures < retry.attempts && !isEnding(draft)) {
+    // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
+    if (openNeeds(draft.state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
+    const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
+    emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
+  } else afterFailure(draft, task, ['failure'], result.mode)
+}
+
+/** A failure that is not tried again: a rule is followed, or it is for good. `why`: what became of the last rule. */
+export function afterFailure(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+  mode?: string,
+  why?: string,
+): void {
+  const { rules, compensating } = draft.state
+  const left = rules > 2 && compensating === null ? takeUp(draft, task, 'else', why) : ''
+  if (left !== null) giveUp(draft, task, outcomes, mode, left)
+}
+
+/** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
+function giveUp(
+  draft: Draft,
+  task: TaskState,
+  outcomes: readonly string[],
+  mode: string | undefined,
+  left: string,
+): void {
+  const { rules, compensating } = draft.state
+  const taken = compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
+  const over = taken === null ? null : exhausted(task, taken.to)
+  if (taken !== null && over === null && isLoopTooMany(draft, task, taken.to)) return
+  if (rules > 2 && compensating === null) tellEnd(draft, task, left, taken, over)
+  if (taken !== null && over === null) route(draft, task, taken.outcome, taken.to)
+  if (task.status !== 'failed') return
+  block(draft, task)
+  if (!task.handled) failGroup(draft, task)
+}
+
+/** A group that says where its failure leads fails with the first of its tasks that does. Any other is only blocked. */
+function failGroup(draft: Draft, task: TaskState): void {
+  const group = groupOf(draft.state, task)
+  if (group === null || draft.state.compensating !== null) return
+  const recovers = draft.state.rules > 2 && (group.definition.recover?.length ?? 0) > 0
+  if (!recovers && edges(draft, group, ['failure']) === null) return
+  if (group.status !== 'pending' && group.status !== 'ready' && group.status !== 'blocked') return
+  const reason = `'${task.definition.id}' failed: ${task.reason ?? ''}`
+  emit(draft, { type: 'task.failed', task: group.definition.id, by: task.definition.id, reason })
+  afterFailure(draft, group, ['failure'])
+}
+
+/** The names under which an outcome may have an edge, most exact first. */
+function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
+  const picked = result?.status === 'succeeded' ? (result.outcome ?? 'success') : 'success'
+  switch (task.definition.action.type) {
+    case 'decide':
+      return [picked, 'default']
+    case 'gate':
+      return picked === 'success' ? ['approved', 'success'] : [picked, 'default', 'success']
+    default:
+      return picked === 'success' ? ['success'] : [picked, 'success']
+  }
+}
+
+function noEdge(picked: string): Failed {
+  return {
+    status: 'failed',
+    failure: {
+      class: 'logic',
+      message: `decided '${picked}', but the task has no edge for it`,
+      hint: `add 'on: { ${picked}: <task> }', or 'on: { default: <task> }'`,
+      retryable: false,
+    },
+  }
+}
+
+function tooOften(outcome: string, over: { target: string; visits: number }): Failed {
+  return {
+    status: 'failed',
+    failure: {
+      class: 'logic',
+      message: `outcome '${outcome}' leads back to '${over.target}', which has had all of its ${over.visits} visits`,
+      hint: `look at why it does not converge, or raise 'visits'`,
+      retryable: false,
+    },
+  }
+}
+
+const attemptOf = (task: TaskState) => ({ task: task.definition.id, visit: task.visit, attempt: task.attempt }) as const

@@ -1,0 +1,128 @@
+// One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
+// is one entry. And `recover`: a new owner finds attempts that an old one left open.
+
+import type { CommandOf, Turn } from '../command.ts'
+import { raiseDue } from '../gates/gate-timeouts.ts'
+import type { Asking } from '../gates/open-gate.ts'
+import type { TaskName } from '../id.ts'
+import { mayRunAgain } from '../plan-rules/effect.ts'
+import { carryOn } from '../recovery/after-remedy.ts'
+import { attemptsUsedUp } from '../recovery/breaker.ts'
+import { abort } from '../recovery/follow-recovery.ts'
+import type { Prepared } from '../result.ts'
+import { expandFound } from '../revisions/expand-items.ts'
+import { proposeByRule } from '../revisions/proposals.ts'
+import { compensated, compensationEffect } from '../rollback/compensation.ts'
+import { finishRollback } from '../rollback/rollback-rules.ts'
+import type { TaskState } from '../state/state.ts'
+import { isTimed, runningInOrder } from '../state/task-index.ts'
+import { conclude } from './conclude.ts'
+import { type Draft, emit } from './decision.ts'
+import { pauseForShortage } from './lifecycle.ts'
+import { checkOutputs } from './reopen.ts'
+import { openAsked, startInLine, wantsAttempt } from './scheduling.ts'
+import { lose, settle } from './settle.ts'
+
+export function turn(draft: Draft, command: Turn): void {
+  const { state } = draft
+  for (const restored of command.restored ?? [])
+    if (state.tasks.has(restored.task)) emit(draft, { type: 'workspace.restored', ...restored })
+  if (state.rules > 2) for (const notice of command.notices ?? []) emit(draft, { type: 'notice.sent', ...notice })
+  for (const { task: name, visit, attempt, result } of command.settled ?? []) {
+    const task = state.tasks.get(name)
+    const open = task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt
+    if (task !== undefined && open) settle(draft, task, result)
+  }
+  for (const { task, result } of command.compensated ?? [])
+    if (state.compensation === task) compensated(draft, task, result)
+  for (const { task, visit, operations, failure } of command.committed ?? []) {
+    if (state.uncommitted.some(one => one.task === task && one.visit === visit))
+      emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
+  }
+  if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
+  carryOn(draft)
+  for (const proposed of command.proposed ?? []) proposeByRule(draft, proposed)
+  if (command.shortage !== undefined) pauseForShortage(draft, command.shortage)
+  readyDue(draft)
+  raiseDue(draft)
+  endWornOut(draft)
+  const held = new Set(command.held)
+  if (command.start !== false) {
+    expandFound(draft, command.expanded ?? [])
+    startInLine(draft, preparedFor(draft, command), askingFor(draft, command), held)
+    compensateNext(draft)
+  } else openAsked(draft, preparedFor(draft, command), askingFor(draft, command))
+  const before = draft.events.length
+  conclude(draft)
+  // Concluding may have made the last task ready.
+  if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE, held)
+}
+
+export function recover(draft: Draft, command: CommandOf<'recover'>): void {
+  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
+  const name = draft.state.compensation
+  if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
+    const failure = {
+      class: 'unknown',
+      message: `${command.reason}; nobody knows whether the compensation happened`,
+      hint: 'look, and undo by hand what is left',
+      retryable: false,
+    } as const
+    compensated(draft, name, { status: 'failed', failure })
+  }
+  if (command.lost !== undefined) checkOutputs(draft, command.lost)
+  conclude(draft)
+}
+
+/** A plan that has had all of its attempts and would begin another is given up. */
+function endWornOut(draft: Draft): void {
+  const cap = attemptsUsedUp(draft.state)
+  if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
+}
+
+function readyDue(draft: Draft): void {
+  // A set: two timers of one task may stand at the same time, when the wall clock did not move between two failures.
+  let due: Set<TaskName> | null = null
+  for (;;) {
+    const timer = draft.state.timers.peek(isTimed)
+    if (timer === undefined || timer.at > draft.now) break
+    draft.state.timers.pop(isTimed)
+    due ??= new Set()
+    due.add(timer.task.definition.id)
+  }
+  if (due !== null) emit(draft, { type: 'task.readied', tasks: [...due] })
+}
+
+/** Compensations run one by one, last completed first, and only when nothing else runs. */
+function compensateNext(draft: Draft): void {
+  const { state } = draft
+  if (state.compensating === null || state.compensation !== null || state.running.size > 0) return
+  if (state.compensationAt !== null && state.compensationAt > draft.now) return
+  const name = state.compensating.at(-1)
+  const action = name === undefined ? undefined : state.tasks.get(name)?.definition.compensate
+  if (name !== undefined && action !== undefined) emit(draft, { type: 'compensation.started', task: name, action })
+}
+
+function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepared> {
+  if (command.prepared === undefined) return NONE
+  const prepared = new Map<TaskState, Prepared>()
+  for (const { task: name, visit, prepared: made } of command.prepared) {
+    const task = draft.state.tasks.get(name)
+    if (task !== undefined && task.visit === visit) prepared.set(task, made)
+  }
+  return prepared
+}
+
+/** Nothing was prepared, which is so in most turns. */
+const NONE: ReadonlyMap<TaskState, never> = new Map<TaskState, never>()
+
+function askingFor({ state }: Draft, { gates }: Turn): ReadonlyMap<TaskState, Asking> {
+  if (gates === undefined) return NONE
+  const asking = new Map<TaskState, Asking>()
+  for (const { task: name, visit, from, question, voids } of gates) {
+    const task = state.tasks.get(name)
+    if (task?.visit === visit && from === state.hash)
+      asking.set(task, { question, ...(voids === undefined ? {} : { voids }) })
+  }
+  return asking
+}

@@ -1,0 +1,43 @@
+// A completed task whose effect is unsafe is not done a second time because somebody typed `retry`: whoever wants that says so. What
+// asks for approval before it begins does so in its new visit anyway, and what was compensated is not done twice.
+
+import { needsConsent } from '../gates/consent-rules.ts'
+import type { TaskName } from '../id.ts'
+import { effectOf } from '../plan-rules/effect.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { transitiveDependants } from '../state/task-index.ts'
+
+/** The word of the order that says so, and what a refusal lists as allowed. */
+export const REPEAT = 'repeat'
+
+const NAMED_MAX = 5
+
+/** Why these may not be tried again without a word about it; null when nothing unsafe would happen twice. */
+export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Refusal | null {
+  if (state.rules < 4) return null
+  const repeated = [...works, ...transitiveDependants(works)].filter(task => happensTwice(state, task))
+  const [first] = repeated
+  if (first === undefined) return null
+  const names = namedTasks(repeated.map(({ definition }) => definition.id))
+  const isOne = repeated.length === 1
+  return refuse(
+    'not-ready',
+    `${names} ${isOne ? 'is' : 'are'} completed and would be done a second time; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
+    `to do that on purpose: \`planfold retry ${state.definition.name} ${works[0]?.definition.id ?? ''} --${REPEAT}\``,
+    [REPEAT],
+  )
+}
+
+/** At most five are named. */
+export function namedTasks(tasks: readonly TaskName[]): string {
+  const names = tasks.slice(0, NAMED_MAX).map(name => `'${name}'`)
+  return `${names.join(', ')}${tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : ''}`
+}
+
+/** It has happened, its effect is unsafe, and nobody would be asked before it happens again. */
+export function happensTwice(state: PlanState, task: TaskState): boolean {
+  const { status, definition } = task
+  if (status !== 'completed' || effectOf(state.definition, definition) !== 'unsafe') return false
+  return !needsConsent(state, task) && !state.compensated.includes(definition.id)
+}

@@ -1,0 +1,52 @@
+// What happens when nothing happens: a gate that nobody answers runs out or calls somebody, and so does a task whose deadline
+// has passed. An alarm is derived from how its task stands, so a stored fold need not hold it; one that no longer fits is
+// dropped when it is met.
+
+import type { Millis } from '../id.ts'
+import { dueAt } from '../instant.ts'
+import type { Escalation } from '../plan.ts'
+import { ENDED } from '../status.ts'
+import type { Alarm, PlanState, TaskState } from './state.ts'
+
+/** Puts the alarms of a task where the loop will find them. */
+export function indexAlarms(state: PlanState, task: TaskState): void {
+  if (task.gate === null && task.definition.deadline === undefined) return
+  for (const alarm of alarmsOf(state, task)) state.alarms.push(alarm)
+}
+
+/** The first alarm that still fits, of a plan that is under way; undefined when none is to come. */
+export function nextAlarm(state: PlanState): Alarm | undefined {
+  if (state.status !== 'active' || state.compensating !== null || state.rollback !== null) return undefined
+  return state.alarms.peek(alarm =>
+    alarmsOf(state, alarm.task).some(({ at, why }) => at === alarm.at && why === alarm.why),
+  )
+}
+
+/** Can something become true without any work: a question be made, an alarm be raised? */
+export function isNeglected(state: PlanState, now: Millis): boolean {
+  if (state.status !== 'active' || state.compensating !== null) return false
+  return state.asking.size > 0 || (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= now
+}
+
+function alarmsOf(state: PlanState, task: TaskState): readonly Alarm[] {
+  const { gate, escalated, status, definition } = task
+  // A revision may have taken it away.
+  if (state.rules < 3 || ENDED.has(status) || state.tasks.get(definition.id) !== task) return []
+  const alarms: Alarm[] = []
+  const add = (at: Millis | null, why: Alarm['why']): void => {
+    if (at !== null && !escalated.includes(why)) alarms.push({ at, task, why })
+  }
+  if (gate !== null) {
+    add(gate.expiresAt ?? null, 'expired')
+    const escalation = escalationOf(state, task)
+    if (escalation !== undefined) add(gate.since + escalation.afterMs, 'waiting')
+  }
+  if (definition.deadline !== undefined) add(dueAt(definition.deadline), 'deadline')
+  return alarms
+}
+
+/** Whom to call when nobody answers, and after how long. */
+export function escalationOf({ definition }: PlanState, task: TaskState): Escalation | undefined {
+  const { action } = task.definition
+  return (action.type === 'gate' ? action.escalate : undefined) ?? definition.policy?.escalate
+}

@@ -1,0 +1,210 @@
+// The state as a value that can be kept: a stored fold holds everything but the definition, and only what differs from a
+// task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes. Only the definition of a
+// draft that is not sealed is in it, because no single entry of the journal holds that.
+
+import type { PlanId, Sha256, TaskName } from '../id.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { isUnsealed, type PlanState, type TaskState } from './state.ts'
+
+import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink, UNANNOTATED } from './task-index.ts'
+
+export function newState(): PlanState {
+  return {
+    id: '' as PlanId,
+    status: 'draft',
+    definition: { name: '' as PlanDefinition['name'], tasks: [] },
+    revision: 0,
+    hash: '' as Sha256,
+    origin: null,
+    session: null,
+    goal: null,
+    agent: null,
+    annotations: UNANNOTATED,
+    dialect: null,
+    version: 0,
+    createdAt: 0,
+    updatedAt: 0,
+    startedAt: null,
+    endedAt: null,
+    reason: null,
+    archived: false,
+    tasks: new Map(),
+    order: [],
+    nextOrdinal: 1,
+    completedOrder: [],
+    compensating: null,
+    compensation: null,
+    compensationFailures: 0,
+    compensationAt: null,
+    ending: null,
+    compensated: [],
+    unsureCompensated: [],
+    rollback: null,
+    uncommitted: [],
+    sinceCheckpoint: 0,
+    rules: 1,
+    files: 'declared',
+    place: null,
+    attempts: 0,
+    loops: 0,
+    breakers: [],
+    questions: [],
+    proposals: [],
+    halted: false,
+    shortage: null,
+    rounds: 0,
+    rollsBack: false,
+    setBack: false,
+    restored: [],
+    lostOutputs: [],
+    startedEntry: 0,
+    stampedEntry: 0,
+    counts: newCounts(),
+    ready: newReadyHeap(),
+    claimable: newReadyHeap(),
+    running: new Set(),
+    holding: new Set(),
+    timers: newTimerHeap(),
+    asking: new Set(),
+    alarms: newTimerHeap(),
+  }
+}
+
+const PLAN_KEYS = [
+  'id',
+  'status',
+  'revision',
+  'hash',
+  'origin',
+  'session',
+  'goal',
+  'version',
+  'createdAt',
+  'updatedAt',
+  'startedAt',
+  'endedAt',
+  'reason',
+  'archived',
+  'nextOrdinal',
+  'completedOrder',
+  'compensating',
+  'compensation',
+] as const satisfies readonly (keyof PlanState)[]
+
+/** Came later: absent, they are as in a new plan. */
+const LATER_KEYS = [
+  'dialect',
+  'compensationFailures',
+  'compensationAt',
+  'ending',
+  'compensated',
+  'unsureCompensated',
+  'rollback',
+  'uncommitted',
+  'sinceCheckpoint',
+  'rules',
+  'files',
+  'place',
+  'attempts',
+  'loops',
+  'breakers',
+  'questions',
+  'proposals',
+  'halted',
+  'rounds',
+  'rollsBack',
+  'setBack',
+  'startedEntry',
+  'stampedEntry',
+  'agent',
+  'annotations',
+  'restored',
+  'shortage',
+  'lostOutputs',
+] as const satisfies readonly (keyof PlanState)[]
+
+const BLANK = newState()
+
+/** In the order in which a packed task lists them; new keys go to the end. */
+const TASK_KEYS = [
+  'status',
+  'visit',
+  'attempt',
+  'failures',
+  'lost',
+  'readiedAt',
+  'startedAt',
+  'endedAt',
+  'retryAt',
+  'claim',
+  'prepared',
+  'result',
+  'reason',
+  'gate',
+  'handled',
+  'dormant',
+  'routedBy',
+  'goneBack',
+  'consent',
+  'feedback',
+  'recovering',
+  'recoveries',
+  'visitAt',
+  'escalated',
+  'addedAt',
+  'annotations',
+  'evaluations',
+  'refused',
+] as const satisfies readonly (keyof TaskState)[]
+
+const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }
+
+/** Everything but a definition that stands in the journal, as JSON. */
+export function packFold(state: PlanState): JsonObject {
+  const packed: Record<string, Json> = {}
+  for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
+  for (const key of LATER_KEYS) {
+    const value = state[key]
+    if (Array.isArray(value) ? value.length > 0 : value !== BLANK[key]) packed[key] = own(value as unknown as Json)
+  }
+  if (isUnsealed(state)) packed.definition = ownList(state.definition) as unknown as Json
+  const fresh = newTask(state.order[0]?.definition ?? NO_TASK, 0, state.createdAt)
+  packed.tasks = state.order.map(task => {
+    const differs: Record<string, Json> = { ordinal: task.ordinal }
+    for (const key of TASK_KEYS) if (task[key] !== fresh[key]) differs[key] = task[key] as unknown as Json
+    return differs
+  })
+  return packed
+}
+
+/** `written` reads the definition that stands in the journal; that of a draft that is not sealed is in the fold. */
+export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => PlanDefinition)): PlanState {
+  const state = newState()
+  const { tasks, definition: unsealed, ...plan } = packed
+  const definition =
+    unsealed !== undefined
+      ? ownList(unsealed as unknown as PlanDefinition)
+      : typeof written === 'function'
+        ? written()
+        : written
+  for (const [key, value] of Object.entries(plan)) Object.assign(state, { [key]: own(value) })
+  state.definition = definition
+  const kept = tasks as readonly (JsonObject & { readonly ordinal: number })[]
+  state.order = allTasks(definition).map((written, at) => {
+    const differs = kept[at]!
+    const task = newTask(written, differs.ordinal, state.createdAt)
+    // Key by key: with ten thousand tasks, copies of objects are what resuming would wait for.
+    for (const key in differs) (task as unknown as Record<string, unknown>)[key] = differs[key]
+    return task
+  })
+  for (const task of state.order) state.tasks.set(task.definition.id, task)
+  relink(state)
+  return state
+}
+
+/** A list of its own: a state goes on changing, and two states opened from one fold share nothing that changes. */
+const own = (value: Json): Json => (Array.isArray(value) ? [...value] : value)
+
+/** While it is not sealed, its list grows in place. */
+const ownList = (definition: PlanDefinition): PlanDefinition => ({ ...definition, tasks: [...definition.tasks] })

@@ -1,0 +1,332 @@
+// The graph of TaskStates and its bookkeeping. `setStatus` is the only place where a status changes: it keeps the counters
+// of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
+// and never on the size of the plan.
+
+import type { Millis, TaskName } from '../id.ts'
+import type { JsonObject } from '../json.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { compensatorOf, expandTasks, remediesOf } from '../plan-rules/expand.ts'
+import { DONE_TASK } from '../plan-rules/graph-rules.ts'
+import { gatedImpact } from '../plan-rules/impact.ts'
+import { BLOCKS, SATISFIES, TASK_STATUSES, type TaskStatus } from '../status.ts'
+import { indexAlarms } from './alarms.ts'
+import { Heap } from './heap.ts'
+import type { PlanState, TaskState, Timer } from './state.ts'
+
+export const newCounts = (): Record<TaskStatus, number> =>
+  Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
+
+/** Higher priority first, then the order of the document. */
+export const newReadyHeap = (): Heap<TaskState> =>
+  new Heap((a, b) => {
+    const left = a.definition.priority ?? 0
+    const right = b.definition.priority ?? 0
+    return left !== right ? left > right : a.ordinal < b.ordinal
+  })
+
+/** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
+export const newTimerHeap = <T extends Timer>(): Heap<T> =>
+  new Heap<T>((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
+
+/** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
+export const NOBODY: readonly TaskName[] = []
+
+/** Shared by all who have none, so that a stored fold need not say it. */
+export const NOTHING: readonly never[] = []
+
+/** Shared as well: nothing is kept beside it. */
+export const UNANNOTATED: JsonObject = {}
+
+export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Millis = 0): TaskState {
+  return {
+    definition,
+    ordinal,
+    addedAt,
+    status: 'pending',
+    visit: 1,
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    refused: 0,
+    readiedAt: null,
+    startedAt: null,
+    endedAt: null,
+    retryAt: null,
+    claim: null,
+    prepared: null,
+    result: null,
+    reason: null,
+    gate: null,
+    handled: false,
+    dormant: false,
+    routedBy: NOBODY,
+    goneBack: 0,
+    consent: null,
+    feedback: NOTHING,
+    recovering: null,
+    recoveries: NOTHING,
+    visitAt: null,
+    escalated: NOTHING,
+    annotations: UNANNOTATED,
+    evaluations: NOTHING,
+    unmet: 0,
+    blockers: 0,
+    dependants: NOTHING,
+  }
+}
+
+/** The definition's tasks, expanded, and the one made from `done` at the end. */
+export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] {
+  const tasks = expandTasks(definition)
+  if (definition.done === undefined || definition.done.length === 0) return tasks
+  const done: TaskDefinition = {
+    id: DONE_TASK,
+    title: 'Definition of done',
+    kind: 'validate',
+    action: { type: 'verify' },
+    accept: definition.done,
+  }
+  return [...tasks, done]
+}
+
+/** Links dependants, counts needs, and rebuilds every index from the statuses of the tasks. */
+export function relink(state: PlanState): void {
+  for (const task of state.order) {
+    task.dependants = NOTHING
+    task.unmet = 0
+    task.blockers = 0
+  }
+  for (const task of state.order) {
+    const { needs } = task.definition
+    if (needs === undefined) continue
+    // Each of them once. Most tasks need one other at most, and a list of one says nothing twice.
+    if (needs.length === 1) linkNeed(state, task, needs[0]!)
+    else for (const name of new Set(needs)) linkNeed(state, task, name)
+  }
+  for (const status of TASK_STATUSES) state.counts[status] = 0
+  state.ready.clear()
+  state.claimable.clear()
+  state.running.clear()
+  state.holding.clear()
+  state.timers.clear()
+  state.asking.clear()
+  state.alarms.clear()
+  for (const task of state.order) {
+    state.counts[task.status]++
+    place(state, task)
+  }
+}
+
+/** Counts one need of a task. Nobody is needed by most, or one: only who is needed by two has a list that grows. */
+export function linkNeed(state: Pick<PlanState, 'tasks'>, task: TaskState, name: TaskName): void {
+  const need = state.tasks.get(name)
+  if (need === undefined) return
+  if (need.dependants.length === 0) need.dependants = [task]
+  else (need.dependants as TaskState[]).push(task)
+  if (SATISFIES.has(need.status)) return
+  task.unmet++
+  if (BLOCKS.has(need.status)) task.blockers++
+}
+
+export function setStatus(state: PlanState, task: TaskState, status: TaskStatus): void {
+  const was = task.status
+  if (was === status) return
+  task.status = status
+  state.counts[was]--
+  state.counts[status]++
+  if (was === 'running') state.running.delete(task)
+  else if (was === 'ready') {
+    state.ready.stale(task)
+    state.claimable.stale(task)
+  }
+  index(state, task)
+  const unmet = Number(SATISFIES.has(was)) - Number(SATISFIES.has(status))
+  const blockers = Number(BLOCKS.has(status)) - Number(BLOCKS.has(was))
+  if (unmet === 0 && blockers === 0) return
+  for (const dependant of task.dependants) {
+    dependant.unmet += unmet
+    dependant.blockers += blockers
+  }
+}
+
+/** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
+export function index(state: PlanState, task: TaskState): void {
+  if (state.holding.size > 0 && !isHolding(state, task)) state.holding.delete(task)
+  if (state.asking.size > 0 && !isAsking(state, task)) state.asking.delete(task)
+  place(state, task)
+}
+
+/** The same for a task that is in no index yet. */
+function place(state: PlanState, task: TaskState): void {
+  if ((task.prepared !== null || task.claim !== null) && isHolding(state, task)) state.holding.add(task)
+  if (task.status === 'ready') {
+    if (task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
+    else if (isAsking(state, task)) state.asking.add(task)
+    else (isEngines(task) ? state.ready : state.claimable).push(task)
+  } else if (task.status === 'running' && task.claim === null) state.running.add(task)
+  indexAlarms(state, task)
+}
+
+/**
+ * Must its question be made first? That of a gate: its checks judged, what it would release looked at. That of an external task
+ * before which somebody must agree: what whoever claims it would do.
+ */
+function isAsking(state: PlanState, task: TaskState): boolean {
+  if (task.status !== 'ready' || task.retryAt !== null || state.rules < 3) return false
+  return task.definition.action.type === 'gate' || isUnapproved(state, task)
+}
+
+/** Must somebody agree before anybody may claim it? Asked once its condition and its preconditions are judged. */
+export const asksBeforeClaim = (state: PlanState, { definition }: TaskState): boolean =>
+  state.rules > 3 &&
+  definition.action.type === 'external' &&
+  gatedImpact(state.definition, definition, state.rules) !== null
+
+const isUnapproved = (state: PlanState, task: TaskState): boolean =>
+  task.consent === null && !isEngines(task) && asksBeforeClaim(state, task)
+
+export const isStartable = (task: TaskState): boolean =>
+  task.status === 'ready' && task.retryAt === null && isEngines(task)
+export const isClaimable = (state: PlanState, task: TaskState): boolean =>
+  task.status === 'ready' && task.retryAt === null && !isEngines(task) && !isUnapproved(state, task)
+export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
+
+/** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */
+function isEngines(task: TaskState): boolean {
+  return task.definition.action.type !== 'external' || isUnjudged(task) || isUncleared(task)
+}
+
+/** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
+export const isUnjudged = (task: TaskState): boolean =>
+  task.definition.when !== undefined && task.prepared?.when === undefined
+
+/** It has preconditions, and in this visit nobody has found yet that they hold. */
+export const isUncleared = (task: TaskState): boolean =>
+  (task.definition.preconditions?.length ?? 0) > 0 && task.prepared?.cleared !== true
+
+/** The group a task is a child of; null for a task that stands for itself. Names tell: `checkGraph` keeps others out. */
+export function groupOf(state: Pick<PlanState, 'tasks'>, task: TaskState): TaskState | null {
+  const end = task.definition.id.lastIndexOf('/')
+  const group = end < 0 ? undefined : state.tasks.get(task.definition.id.slice(0, end) as TaskName)
+  return group?.definition.action.type === 'group' ? group : null
+}
+
+/** The tasks that must run again when a task does: itself, or everything a group waits for. */
+export function worksOf(state: PlanState, task: TaskState): readonly TaskState[] {
+  if (task.definition.action.type !== 'group') return [task]
+  const own = (task.definition.needs ?? []).map(name => state.tasks.get(name)).filter(child => child !== undefined)
+  const children = own.filter(child => groupOf(state, child) === task)
+  return children.length === 0 ? [task] : children.flatMap(child => worksOf(state, child))
+}
+
+/** Where the work of a task begins: itself, or the children of a group that need none of the others. */
+export function beginningsOf(state: PlanState, task: TaskState): readonly TaskState[] {
+  if (task.definition.action.type !== 'group') return [task]
+  const own = (task.definition.needs ?? []).flatMap(name => state.tasks.get(name) ?? [])
+  const children = new Set(own.filter(child => groupOf(state, child) === task))
+  const first = [...children].filter(
+    child => !child.definition.needs?.some(name => children.has(state.tasks.get(name) as TaskState)),
+  )
+  return first.length === 0 ? [task] : first.flatMap(child => beginningsOf(state, child))
+}
+
+/** Where any outcome of a task may lead. */
+export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] {
+  const { on, failureModes, leads, recover } = definition
+  if (on === undefined && failureModes === undefined && leads === undefined && recover === undefined) return NOBODY
+  const recovering = (failureModes ?? []).flatMap(mode => mode.recover ?? [])
+  return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? []), ...remediesOf(definition)]
+}
+
+/** Its files were captured, an attempt of this visit has ended, and another may come; or somebody who claimed it works on what it declares. */
+function isHolding({ rules }: PlanState, task: TaskState): boolean {
+  const { definition, status, prepared, attempt, gate, claim } = task
+  if (rules > 3 && status === 'running' && claim !== null) return (definition.write?.length ?? 0) > 0
+  if (prepared?.preimage === undefined || attempt === 0) return false
+  return (
+    status === 'ready' ||
+    (status === 'waiting' && (gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits'))
+  )
+}
+
+/** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */
+export const runningInOrder = (state: PlanState): readonly TaskState[] =>
+  [...state.running].sort((a, b) => a.ordinal - b.ordinal)
+
+/** Needs not satisfied and needs that block, with the `needs` on tasks that led here waived. */
+export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {
+  let { unmet, blockers } = task
+  for (const name of task.routedBy) {
+    const source = task.definition.needs?.includes(name) === true ? state.tasks.get(name) : undefined
+    if (source !== undefined && !SATISFIES.has(source.status)) unmet--
+    if (source !== undefined && BLOCKS.has(source.status)) blockers--
+  }
+  return { unmet, blockers }
+}
+
+/** All tasks that need one of `roots`, directly or through others; the roots themselves are not among them. */
+export function transitiveDependants(roots: readonly TaskState[]): readonly TaskState[] {
+  const seen = new Set<TaskState>(roots)
+  const found: TaskState[] = []
+  const queue = [...roots]
+  for (let at = 0; at < queue.length; at++) {
+    for (const dependant of queue[at]!.dependants) {
+      if (seen.has(dependant)) continue
+      seen.add(dependant)
+      found.push(dependant)
+      queue.push(dependant)
+    }
+  }
+  return found
+}
+
+/**
+ * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them. A remedy
+ * sleeps even if it has `needs`: the trouble it is for may never come.
+ * The task made from `done` is dormant too, until everything else has ended; what compensates others never wakes by itself.
+ */
+export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): ReadonlySet<TaskName> {
+  const dormant = new Set<TaskName>()
+  const sources = new Map<TaskState, TaskState[]>()
+  for (const task of state.order) {
+    const remedies = remediesOf(task.definition)
+    for (const name of outcomeTargets(task.definition)) {
+      const target = state.tasks.get(name)
+      if (target === undefined || (hasOwnNeeds(target.definition) && !remedies.includes(name))) continue
+      const list = sources.get(target)
+      if (list === undefined) sources.set(target, [task])
+      else list.push(task)
+    }
+  }
+  for (const [target, from] of sources) {
+    const after = new Set<TaskState>([target, ...transitiveDependants([target])])
+    const strangers = from.filter(source => !after.has(source))
+    if (strangers.length === 0) continue
+    // Two tasks that route to each other: the one written first is where it begins.
+    const reached = strangers.every(source => source.ordinal > target.ordinal) ? reach(state, target) : null
+    if (reached === null || strangers.some(source => !reached.has(source))) dormant.add(target.definition.id)
+  }
+  for (const task of state.order) {
+    const by = compensatorOf(task.definition)
+    if (by !== null && state.tasks.has(by)) dormant.add(by)
+  }
+  const done = state.tasks.get(DONE_TASK)
+  if (done?.definition.action.type === 'verify') dormant.add(DONE_TASK)
+  return dormant
+}
+
+/** A task that begins a group needs what the group needs; that does not wake it. */
+const hasOwnNeeds = ({ needs, sleeps }: TaskDefinition): boolean => (needs?.length ?? 0) > 0 && sleeps !== true
+
+/** Everything that can come after a task, by `needs` or by outcome edges. */
+function reach(state: Pick<PlanState, 'tasks'>, from: TaskState): ReadonlySet<TaskState> {
+  const seen = new Set<TaskState>([from])
+  for (const task of seen) {
+    for (const dependant of task.dependants) seen.add(dependant)
+    for (const name of outcomeTargets(task.definition)) {
+      const target = state.tasks.get(name)
+      if (target !== undefined) seen.add(target)
+    }
+  }
+  return seen
+}

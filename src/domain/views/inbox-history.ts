@@ -1,0 +1,179 @@
+// What became of something that waited for a person once: found by folding a journal and asking, entry by entry, whether it was
+// there and whether it still is. Also: is a rollback that was stopped still waiting, as the last entries tell.
+
+import { type EditedPaths, type Event, type EventOf, tasksOf } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+import { evolve } from '../state/evolve.ts'
+import { newState } from '../state/fold.ts'
+import type { PlanState } from '../state/state.ts'
+import { askedOf, type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
+import { sentence } from './timeline.ts'
+
+// What waits for a person, in one sentence. What others wrote goes through `say`, which makes it safe for wherever it is read.
+
+export type Say = (text: string) => string
+
+export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, say: Say): string {
+  switch (asks.type) {
+    case 'approval':
+      return `${task} asks for approval`
+    case 'verdict':
+      return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
+    case 'unknown-outcome':
+      return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
+    case 'edits':
+      return `${task} waits: ${whoEdited(asks, say)} ${pathsIn(asks, say)}, which its next attempt would set back`
+    case 'consent':
+      return `${task} asks for approval before it begins: ${say(asks.why)}`
+    case 'decision':
+      return `${task} asks for a decision between ${asks.options.map(({ id }) => say(id)).join(', ')}`
+    case 'question':
+      return `${task} asks: ${say(asks.question)}`
+    case 'recovery':
+      return `${task} failed and asks what then: ${say(asks.failure.message)}`
+    case 'replan':
+      return `${task} failed and asks for another plan: ${say(asks.failure.message)}`
+    case 'agent-question':
+      return `${say(asks.by)}${task === null ? '' : `, at ${task},`} asks: ${say(asks.text)}`
+    case 'proposal':
+      return `${say(asks.by)} proposes a revision: ${say(asks.rationale)}`
+    case 'work':
+      return `${task} is to be done`
+    case 'rollback':
+      return `the ${asks.kind} to ${asks.checkpoint ?? `entry ${asks.to}`} was stopped: ${say(asks.message)}`
+    default:
+      return asks satisfies never
+  }
+}
+
+const PATHS_MAX = 5
+
+/** The first of the paths, and how many more there are. */
+function pathsIn({ paths, more = 0 }: EditedPaths, say: Say): string {
+  const shown = paths.slice(0, PATHS_MAX).map(say)
+  const rest = paths.length - shown.length + more
+  return `${shown.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
+}
+
+/** A person, or another plan that ran at the same time. */
+const whoEdited = ({ plans = [] }: EditedPaths, say: Say): string =>
+  plans.length === 0
+    ? 'a person, or a process that outlived its attempt, has worked on'
+    : `${plans.map(plan => `plan '${say(plan)}'`).join(', ')} may have written`
+
+interface Told {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+export interface Became {
+  readonly item: InboxItem
+  /** The entry that answered it or took it away; null while it waits. */
+  readonly by: { readonly version: number; readonly at: Millis; readonly actor: string; readonly text: string } | null
+}
+
+export class InboxPast {
+  readonly #isWanted: (key: string) => boolean
+  readonly #state: PlanState = newState()
+  #started: EventOf<'rollback.started'> | null = null
+  #found: Became | null = null
+
+  constructor(isWanted: (key: string) => boolean) {
+    this.#isWanted = isWanted
+  }
+
+  get found(): Became | null {
+    return this.#found
+  }
+
+  /** Entries in order, from the first. */
+  read(entry: Told): void {
+    const { version, now, events } = entry
+    const touched = new Set<TaskName>()
+    for (const event of events) {
+      evolve(this.#state, event, now)
+      for (const task of tasksOf(event)) touched.add(task)
+      if (event.type === 'rollback.started') this.#started = event
+      if (event.type === 'rollback.stopped') {
+        const item = rollbackItem(this.#state, { version, at: now, started: this.#started, stopped: event })
+        if (this.#isWanted(item.key)) this.#found = { item, by: null }
+      }
+    }
+    this.#state.version = version
+    if (this.#found === null) this.#look(touched)
+    else if (this.#found.by === null && !this.#stillWaits(this.#found.item, entry))
+      this.#found = { ...this.#found, by: told(this.#found.item, entry) }
+  }
+
+  #look(touched: ReadonlySet<TaskName>): void {
+    for (const item of askedOf(this.#state)) if (this.#isWanted(item.key)) this.#found = { item, by: null }
+    for (const name of touched) {
+      const task = this.#state.tasks.get(name)
+      const item = task === undefined ? null : itemOf(this.#state, task)
+      if (item !== null && this.#isWanted(item.key)) this.#found = { item, by: null }
+    }
+  }
+
+  #stillWaits({ key, task, asks }: InboxItem, { events }: Told): boolean {
+    if (this.#state.archived) return false
+    if (asks.type === 'agent-question' || asks.type === 'proposal')
+      return askedOf(this.#state).some(item => item.key === key)
+    if (task === null) return !events.some(settlesRollback)
+    const state = this.#state.tasks.get(task)
+    return state !== undefined && itemOf(this.#state, state)?.key === key
+  }
+}
+
+function told(item: InboxItem, { version, now, actor, events }: Told): NonNullable<Became['by']> {
+  const about = events.filter(event => isAbout(item, event))
+  const said = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
+  return { version, at: now, actor, text: said === undefined ? 'it is gone' : sentence(said) }
+}
+
+function isAbout({ task, asks }: InboxItem, event: Event): boolean {
+  switch (asks.type) {
+    case 'rollback':
+      return settlesRollback(event)
+    case 'agent-question':
+      return event.type === 'question.answered' && event.id === asks.id
+    case 'proposal':
+      return (
+        (event.type === 'revision.declined' && event.id === asks.id) ||
+        (event.type === 'plan.revised' && (event.proposal === asks.id || event.proposal === undefined))
+      )
+    default:
+      return task !== null && tasksOf(event).includes(task)
+  }
+}
+
+/** The last rollback, when it was stopped and nobody has gone on or said anything about it since. Entries in order. */
+export function stoppedIn(tail: readonly Told[]): StoppedRollback | null {
+  let found: StoppedRollback | null = null
+  let started: EventOf<'rollback.started'> | null = null
+  for (const { version, now, events } of tail) {
+    for (const event of events) {
+      if (event.type === 'rollback.started') started = event
+      if (event.type === 'rollback.stopped') found = { version, at: now, started, stopped: event }
+      else if (found !== null && version > found.version && settlesRollback(event)) found = null
+    }
+  }
+  return found
+}
+
+/** Somebody went on, began anew, or said what they think of it. */
+function settlesRollback(event: Event): boolean {
+  switch (event.type) {
+    case 'rollback.started':
+    case 'plan.resumed':
+    case 'plan.reopened':
+    case 'plan.cancelled':
+    case 'plan.archived':
+      return true
+    case 'note.added':
+      return event.task === undefined
+    default:
+      return false
+  }
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { external, gate, Journal, name, type PlanOptions, plan, task } from '../../testing/index.ts'
+import { questionFor } from '../../testing/random-recovery.ts'
+import { nextActions } from '../next-actions.ts'
+import type { TaskDefinition } from '../plan.ts'
+import { taskOf } from '../state/evolve.ts'
+import { card, explain } from './board.ts'
+
+import { summary, whatStopped } from './summary.ts'
+
+function begun(...parts: readonly (TaskDefinition | PlanOptions)[]): Journal {
+  const journal = new Journal().create(plan('p', ...parts))
+  journal.must({ type: 'start', rules: 3 })
+  journal.turn()
+  return journal
+}
+
+const why = (journal: Journal, one: string) =>
+  explain(journal.state, taskOf(journal.state, name(one)), journal.clock.now())
+const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
+const busy = { class: 'transient', retryable: true, message: 'busy' } as const
+
+describe('a recovery under way', () => {
+  const recover = [
+    { do: { type: 'alternate', task: name('b') } },
+    { on: ['logic'], do: { type: 'ask' } },
+  ] as const satisfies TaskDefinition['recover']
+
+  it('is told with the rule, who helps, and which rule comes next', () => {
+    const journal = begun(task('a', { recover }), task('b'))
+    journal.fail('a', { message: 'wrong' })
+    const how = "rule 1 is followed: 'b' instead (running); then rule 2 (ask a person), if it is logic"
+    expect(why(journal, 'a')).toBe(`'a' failed: wrong; ${how}`)
+    expect(card(journal.state, journal.state.order[0]!).recovery).toBe(how)
+    expect(summary(journal.state).recovering).toEqual([{ task: 'a', how }])
+    journal.fail('b')
+    expect(why(journal, 'a')).toBe("'a' waits for a person: it failed (wrong): retry, skip or reject it")
+  })
+
+  it('by trying again names what would follow', () => {
+    const journal = begun(
+      task('a', { recover, retry: { attempts: 2, backoffMs: { min: 2_000, max: 2_000 } } }),
+      task('b'),
+    )
+    journal.fail('a', busy)
+    expect(why(journal, 'a')).toBe(
+      "'a' is tried again in 2 s: busy; should that fail for good, rule 1 ('b' instead) follows",
+    )
+  })
+
+  it('is over when it has helped', () => {
+    const journal = begun(task('a', { recover }), task('b'), external('c'))
+    journal.fail('a')
+    journal.succeed('b')
+    expect(why(journal, 'a')).toBe("'a' is completed")
+    expect(summary(journal.state).recovering).toBeUndefined()
+  })
+})
+
+it('an open breaker is told, with what it holds back and until when', () => {
+  const net = (id: string) => task(id, { capabilities: ['net'], retry: { attempts: 9, backoffMs: { min: 1, max: 1 } } })
+  const policy = { breaker: { failures: 1, cooldownMs: 30_000 } }
+  const journal = begun(net('a'), net('b'), { policy, concurrency: 1 } as PlanOptions)
+  journal.fail('a', busy)
+  expect(why(journal, 'b')).toBe(
+    "'b' is ready, but 'net' failed too often in a row: nothing that needs it begins for 30 s",
+  )
+  expect(summary(journal.state).breakers).toEqual([
+    { capability: 'net', until: journal.clock.now() + 30_000, failures: 1 },
+  ])
+  journal.clock.advance(30_000)
+  journal.turn()
+  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row, and another task tries it first")
+})
+
+describe('a plan that stands still says what stopped it and what to do next', () => {
+  it('when it failed: the task, its hint, and how to go on', () => {
+    const journal = begun(task('a'))
+    journal.fail('a', { message: 'wrong', hint: 'look at the log' })
+    const told = {
+      why: "task 'a' failed: wrong",
+      next: [
+        'look at the log',
+        'planfold retry p a',
+        'planfold skip p a -m why',
+        'change it in its file, then `planfold run FILE`: what is done stays done',
+      ],
+      task: 'a',
+    }
+    expect(stopped(journal)).toEqual(told)
+    expect(summary(journal.state).stopped).toEqual(told)
+  })
+
+  it('when a cap ended it', () => {
+    const policy = { limits: { attempts: 1 } }
+    const journal = begun(task('a', { retry: { attempts: 9, backoffMs: { min: 0, max: 0 } } }), {
+      policy,
+    } as PlanOptions)
+    journal.fail('a', busy)
+    journal.clock.advance(1)
+    journal.turn()
+    expect(stopped(journal)).toMatchObject({
+      why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
+      next: [
+        'look at why it goes round: planfold log p',
+        'planfold retry p a',
+        'raise policy.limits.attempts in its file, then `planfold run FILE`: what is done stays done',
+      ],
+    })
+  })
+
+  it('when going round too often ended it: what went round, and nothing that no outcome led to', () => {
+    const journal = begun(
+      task('a', { visits: 9 }),
+      task('d', { needs: ['a'], visits: 9, on: { again: ['a'], ok: ['e'] } }),
+      task('e'),
+      { policy: { limits: { loops: 1 } } } as PlanOptions,
+    )
+    for (let round = 0; round < 2; round++) {
+      journal.succeed('a')
+      journal.succeed('d', { outcome: 'again' })
+    }
+    expect(journal.state).toMatchObject({ status: 'failed', reason: expect.stringContaining('policy.limits.loops') })
+    expect(stopped(journal)).toMatchObject({ task: 'd', next: expect.arrayContaining(['planfold retry p d']) })
+    expect(JSON.stringify(stopped(journal))).not.toContain('p e')
+    for (const type of ['retry', 'skip'] as const)
+      expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({
+        refusal: { code: 'illegal-transition' },
+      })
+    journal.must({ type: 'retry', task: name('d') })
+    journal.turn()
+    journal.succeed('d', { outcome: 'ok' })
+    journal.succeed('e')
+    expect(journal.state.status).toBe('completed')
+  })
+
+  it('when a person or an agent must do something', () => {
+    const journal = begun(gate('g'), external('e'))
+    const { prepare } = nextActions(journal.state, journal.clock.now())
+    journal.turn({
+      prepared: prepare.map(({ definition, visit }) => ({ task: definition.id, visit, prepared: {} })),
+      gates: prepare.flatMap(one => questionFor(journal.state, one)),
+    })
+    expect(stopped(journal)).toEqual({
+      why: "a person must decide about 'g'; 'e' waits to be claimed",
+      next: ['planfold inbox', 'planfold claim p'],
+      task: 'g',
+    })
+  })
+
+  it('when it is a draft, paused or cancelled; a completed one has nothing to say', () => {
+    expect(stopped(new Journal().create(plan('p', task('a'))))?.next).toEqual(['planfold run p'])
+    const journal = begun(task('a'))
+    expect(stopped(journal)).toBeNull()
+    journal.must({ type: 'pause', reason: 'lunch' })
+    expect(stopped(journal)).toEqual({ why: 'it is paused: lunch', next: ['planfold resume p'] })
+    journal.must({ type: 'resume' })
+    journal.succeed('a')
+    expect(stopped(journal)).toBeNull()
+    const gone = begun(task('a'))
+    gone.must({ type: 'cancel', reason: 'enough', force: true })
+    expect(stopped(gone)?.why).toBe('it was cancelled: enough')
+  })
+})

@@ -1,0 +1,47 @@
+// A claim whose lease has run out: it is its holder's until somebody notices, since nobody else can have the task meanwhile, and work
+// that was done a little late is work that was done.
+
+import { expect, test } from 'vitest'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import { external, name } from '../../testing/index.ts'
+import { ME, setup } from '../rooms.fixture.ts'
+
+const BO = 'bo' as Actor
+
+/** Claimed, and run out; nobody has looked yet. */
+async function lapsed() {
+  const made = setup()
+  const id = await made.plan(external('a'))
+  const claimed = await made.engine.submit(id, { type: 'claim', leaseMs: 1 }, ME)
+  const { token } = (claimed as { readonly claim: { readonly token: string } }).claim
+  const { claims } = made.rooms.store
+  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+  const report = (of: PlanId) =>
+    made.engine.submit(of, { type: 'report', task: name('a'), token, result: { status: 'succeeded' } }, ME)
+  return { ...made, id, token, claims, report }
+}
+
+test('before anybody noticed, a report counts', async () => {
+  const { id, report } = await lapsed()
+  expect(await report(id)).toMatchObject({ ok: true })
+})
+
+test('before anybody noticed, a heartbeat keeps it', async () => {
+  const { engine, id, token, claims, report } = await lapsed()
+  const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token, leaseMs: 60_000 }, ME)
+  expect(beat).toMatchObject({ ok: true, claim: { expiresInMs: 60_000 } })
+  expect(await claims.lapsed(id)).toEqual([])
+  expect(await engine.submit(id, { type: 'claim' }, BO)).toMatchObject({ ok: false })
+  expect(await report(id)).toMatchObject({ ok: true })
+})
+
+test('once somebody has looked, its token is worth nothing, whether another has claimed it or not', async () => {
+  for (const look of ['next', 'claim'] as const) {
+    const { engine, id, token, report } = await lapsed()
+    if (look === 'next') await engine.ask({ type: 'next', plan: id })
+    else expect(await engine.submit(id, { type: 'claim' }, BO)).toMatchObject({ ok: true })
+    expect(await report(id)).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
+    const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token }, ME)
+    expect(beat).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
+  }
+})

@@ -1,0 +1,266 @@
+// Orders of agents and people about external tasks: claim one, say that one is still at it, report how it ended. Files are looked at
+// around their work as around our own.
+
+import { claimNotHeld } from '../../domain/gates/claims.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
+import { reservedBy } from '../../domain/reservation.ts'
+import type { Found, Prepared, Result } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { asksBeforeClaim, isClaimable } from '../../domain/state/task-index.ts'
+import type { Order, ScopeWait, Submitted } from '../engine.ts'
+import { reserveScope } from '../files/scope-reservation.ts'
+import { roomsOf } from '../git/plan-worktree.ts'
+import { late } from '../lazy-imports.ts'
+import { sweepClaims } from '../loop/rescuer.ts'
+import { tend } from '../loop/unattended-plans.ts'
+import { type Writing, write } from '../orders.ts'
+import { lookAfter, lookBeforeClaim } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+import { Logbook } from './attempt-log.ts'
+import { heldToEffects } from './expected-effects.ts'
+import { contextAfter, judgeWork, notHeld, refutedIn } from './judge-criteria.ts'
+import { recognise } from './perform.ts'
+import { checkTools } from './preconditions.ts'
+import { resolveAttempt } from './resolve.ts'
+
+// A report of an external task is judged like an attempt of ours: its criteria are checked before it counts.
+
+async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
+  const { result } = order
+  const task = state.tasks.get(order.task)
+  if (task === undefined) return result
+  if (result.status === 'failed') {
+    const { definition, visit } = task
+    // A mode it does not have is for the domain to refuse.
+    if (result.mode !== undefined && !definition.failureModes?.some(mode => mode.name === result.mode)) return result
+    const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: Math.max(1, task.attempt) }
+    return await recognise(state, attempt, result)
+  }
+  const { accept = [], postconditions = [] } = task.definition
+  if (accept.length + postconditions.length === 0) return result
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok)
+    return { status: 'failed', failure: { class: 'logic', message: resolved.message, retryable: false } }
+  const attempt = resolved.value
+  const where = { plan: state.id, task: attempt.task, visit: task.visit, attempt: Math.max(1, task.attempt) }
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, () => {})
+  const verdicts = await judgeWork(task.definition, {
+    state,
+    attempt,
+    context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
+    run: rooms.runners.get('run'),
+    tools: checkTools(rooms, attempt.key, (stream, chunk) => logbook.write(stream, chunk)),
+    signal: new AbortController().signal,
+  })
+  logbook.seal()
+  if (verdicts === null) throw new Error('bug: nobody stopped the judging of a report')
+  const refuted = refutedIn(verdicts)
+  if (refuted === undefined) return { ...result, verdicts }
+  return await recognise(state, attempt, {
+    status: 'failed',
+    failure: notHeld(refuted),
+    ...(result.outputs === undefined ? {} : { outputs: result.outputs }),
+    verdicts,
+  })
+}
+
+const CLAIM_TRIES_MAX = 20
+
+type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
+
+export async function claim(
+  rooms: Rooms,
+  plan: PlanId,
+  order: OrderOf<'claim'>,
+  writing: Writing,
+  tries = 1,
+): Promise<Submitted> {
+  const { store } = rooms
+  await sweepClaims(store, plan)
+  await tend(rooms, plan)
+  const state = await store.state(plan)
+  const chosen = state === null ? undefined : await choose(rooms, state, order)
+  if (chosen?.waits !== undefined) {
+    const [holder] = chosen.waits.by
+    return { ok: false, refusal: reservedBy(chosen.waits.task, holder!) }
+  }
+  const wanted = chosen?.task
+  const found = state === null || wanted === undefined ? null : await foundFor(rooms, state, wanted)
+  if (found === 'asked' && tries < CLAIM_TRIES_MAX) return await claim(rooms, plan, order, writing, tries + 1)
+  const look =
+    state === null || wanted === undefined
+      ? {}
+      : { ...(await lookBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
+  // Files are looked at for one task; when another is faster, the next try looks again.
+  const isBound = Object.keys(look).length > 0 || (found !== null && found !== 'asked')
+  const task = order.task ?? (isBound ? wanted?.definition.id : undefined)
+  const updated = await write(
+    rooms,
+    plan,
+    {
+      type: 'claim',
+      token: newToken(rooms),
+      by: writing.actor,
+      ...(task === undefined ? {} : { task }),
+      ...(order.alone === true ? { alone: true } : {}),
+      ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
+      ...(found === null || found === 'asked' ? {} : { consent: found }),
+    },
+    writing,
+  )
+  const isOther = order.task === undefined && task !== undefined
+  const isStale = !isOther && chosen?.prepared?.reserves !== undefined
+  if (
+    !updated.ok &&
+    tries < CLAIM_TRIES_MAX &&
+    (isOther || (isStale && (await isStillFree(rooms, plan, wanted, updated, writing))))
+  )
+    return await claim(rooms, plan, order, writing, tries + 1)
+  return await withClaim(rooms, order, updated)
+}
+
+/** Only what was captured was out of date, because another plan held the files meanwhile: it can be claimed as it is now. */
+async function isStillFree(
+  { store }: Rooms,
+  plan: PlanId,
+  task: TaskState | undefined,
+  refused: Extract<Submitted, { readonly ok: false }>,
+  { expectedVersion }: Writing,
+): Promise<boolean> {
+  if (refused.refusal.code !== 'conflict' || task === undefined || expectedVersion !== undefined) return false
+  const state = await store.state(plan)
+  const now = state?.tasks.get(task.definition.id)
+  return state !== null && now !== undefined && isClaimable(state, now)
+}
+
+/** The task that is asked for, or the first whose files no other plan holds, with what it reserves; else who holds them. */
+async function choose(
+  rooms: Rooms,
+  state: PlanState,
+  order: OrderOf<'claim'>,
+): Promise<{ readonly task?: TaskState; readonly prepared?: Pick<Prepared, 'reserves'>; readonly waits?: ScopeWait }> {
+  const first =
+    order.task === undefined ? state.claimable.peek(one => isClaimable(state, one)) : state.tasks.get(order.task)
+  if (first?.definition.action.type !== 'external') return first === undefined ? {} : { task: first }
+  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(state, task)) : []
+  let waits: ScopeWait | undefined
+  for (const task of [first, ...others]) {
+    const reserved = await reserveScope(roomsOf(rooms, state), state, task)
+    if (reserved.waits === undefined)
+      return { task, prepared: reserved.reserves === undefined ? {} : { reserves: reserved.reserves } }
+    waits ??= reserved.waits
+  }
+  return waits === undefined ? {} : { waits }
+}
+
+/**
+ * What whoever claims it would do, of a task before which somebody must agree; null for every other, and for one that asks already.
+ * When that is not what was approved, the approval is void and the question is asked again: 'asked'.
+ */
+async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
+  const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
+  if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
+  const { findConsent, isCovered } = await late.consent()
+  const found = await findConsent(roomsOf(rooms, state), state, task)
+  if (isCovered(task, found, rooms.clock.now())) return found
+  const prepared = { task: task.definition.id, visit: task.visit, prepared: { consent: found } }
+  const turn = { type: 'turn', start: false, prepared: [prepared] } as const
+  await rooms.store.update(state.id, turn, { actor: ENGINE, expectedVersion: state.version })
+  return 'asked'
+}
+
+const ENGINE = 'engine' as Actor
+
+/** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */
+export async function withClaim(rooms: Rooms, order: OrderOf<'claim'>, made: Submitted): Promise<Submitted> {
+  const started = made.ok ? made.events.find(event => event.type === 'attempt.started') : undefined
+  if (!made.ok || started?.claim === undefined) return made
+  const { token } = started.claim
+  const leaseMs = leaseOf(order.leaseMs)
+  await rooms.store.claims.touch(made.plan, started.task, token, leaseMs)
+  return { ...made, claim: { task: started.task, token, expiresInMs: leaseMs } }
+}
+
+export async function heartbeat(
+  rooms: Rooms,
+  plan: PlanId,
+  name: string,
+  order: OrderOf<'heartbeat'>,
+): Promise<Submitted> {
+  const { store } = rooms
+  const state = await store.state(plan)
+  const asked = order.leaseMs === undefined ? undefined : leaseOf(order.leaseMs)
+  const leaseMs = await store.claims.touch(plan, order.task, order.token, asked)
+  if (leaseMs === null || state === null)
+    return {
+      ok: false,
+      refusal: claimNotHeld(order.task),
+    }
+  return {
+    ok: true,
+    plan,
+    name,
+    version: state.version,
+    events: [],
+    claim: { task: order.task, token: order.token, expiresInMs: leaseMs },
+  }
+}
+
+export async function report(
+  rooms: Rooms,
+  plan: PlanId,
+  order: OrderOf<'report'>,
+  writing: Writing,
+): Promise<Submitted> {
+  const state = await rooms.store.state(plan)
+  const result = state === null ? order.result : await reported(rooms, state, order)
+  const held = order.token === undefined ? {} : { held: true as const }
+  const task = state?.tasks.get(order.task)
+  const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
+  const consent = found === null || found === 'asked' ? {} : { consent: found }
+  const unaccepted = isUnaccepted(order, result) ? { unaccepted: true as const } : {}
+  // Who reports without a claim and is refused has one from then on.
+  const isFree = unaccepted.unaccepted === true && order.token === undefined && task?.claim === null
+  const token = isFree ? { token: newToken(rooms) } : {}
+  const command = { ...order, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
+  const done = await write(rooms, plan, command, writing)
+  return done.ok && done.events.some(({ type }) => type === 'report.refused')
+    ? await stillClaimed(rooms, order, done)
+    : done
+}
+
+/** A report is a sign of life: the claim that stays begins its lease anew. */
+async function stillClaimed(
+  rooms: Rooms,
+  { task }: OrderOf<'report'>,
+  done: Extract<Submitted, { readonly ok: true }>,
+): Promise<Submitted> {
+  const token = (await rooms.store.state(done.plan))?.tasks.get(task)?.claim?.token
+  if (token === undefined) return done
+  const expiresInMs = await rooms.store.claims.touch(done.plan, task, token)
+  return expiresInMs === null ? done : { ...done, claim: { task, token, expiresInMs } }
+}
+
+/** Said to be done, and judged not to be. A failure mode that was recognised leads where the plan says. */
+function isUnaccepted(order: OrderOf<'report'>, result: Result): boolean {
+  if (order.result.status !== 'succeeded' || result.status !== 'failed' || result.mode !== undefined) return false
+  return result.verdicts?.some(({ holds }) => holds === false) === true
+}
+
+const newToken = (rooms: Rooms): string => Buffer.from(rooms.random(16)).toString('base64url')
+
+/** Judged like an attempt of ours, and what was written since the claim is seen. */
+async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>): Promise<Result> {
+  const task = state.tasks.get(order.task)
+  const look = task?.claim == null ? null : task.prepared
+  const own = roomsOf(rooms, state)
+  const [result, wrote] = [await judgeReport(own, state, order), await lookAfter(own, state, look)]
+  const whole = wrote === null ? result : { ...result, wrote }
+  return task === undefined ? whole : await heldToEffects(own, state, task, whole)
+}
+
+/** Zero, negative or absurd leases fall back to sane ones. */
+function leaseOf(ms: number | undefined): number {
+  return ms === undefined || !(ms > 0) ? CLAIM_LEASE_DEFAULT_MS : Math.min(ms, CLAIM_LEASE_MAX_MS)
+}

@@ -1,0 +1,116 @@
+// What a task was expected to change, held against what it did change. Where it says `effects`, anything else is a failure;
+// where it only says `write` and all files were looked at, anything else is told and nothing more.
+//
+// Somebody else may have worked at the same time. What lies in their declared scope is theirs; when one of them declares
+// nothing, nobody can say whose it was, and a person is asked.
+
+import type { Millis } from '../../domain/id.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
+import { effectOf, scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import type { Failed, Result, Succeeded, Verdict } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { inScope } from '../../safety/scope.ts'
+import type { Change } from '../../workspace/workspace.ts'
+import { readChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+
+const TOLD_MAX = 5
+
+/** What it said it would change, where that is held against it; undefined when nothing is. */
+export const promisedBy = (
+  { effects, write }: Pick<TaskDefinition, 'effects' | 'write'>,
+  { wrote }: Pick<Result, 'wrote'>,
+): readonly string[] | undefined => effects ?? (wrote?.snapshot === undefined ? undefined : write)
+
+/** The same result with a verdict about its effects; failed when it changed what it did not declare. */
+export async function heldToEffects(
+  rooms: Pick<Rooms, 'store' | 'clock'>,
+  state: PlanState,
+  task: TaskState,
+  result: Result,
+): Promise<Result> {
+  if (result.status === 'failed') return result
+  const { definition } = task
+  const { effects } = definition
+  const { wrote } = result
+  const declared = promisedBy(definition, result)
+  if (declared === undefined || !mayWrite(state, task)) return result
+  const criterion = effectsText(declared)
+  if (wrote === undefined)
+    // In a worktree of its own it is looked at when it lands.
+    return worksApart(state.definition) ? result : withVerdict(result, unseen(criterion))
+  const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
+  const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
+  const own = changes.filter(isOwn).length
+  const others = own === changes.length || wrote.snapshot === undefined ? [] : besides(state, task)
+  const strays = changes
+    .filter(change => !isOwn(change))
+    .map(({ path }) => path)
+    .filter(path => !others.some(other => inScope(declaredBy(state, other) ?? [], path)))
+  if (strays.length === 0)
+    return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
+  const evidence = `also changed ${told(strays)}`
+  const unknown = others.filter(other => declaredBy(state, other) === null).map(other => other.definition.id)
+  if (effects !== undefined && unknown.length > 0)
+    return withVerdict(result, {
+      criterion,
+      holds: null,
+      evidence: `${evidence}; or ${told(unknown)} did at the same time`,
+    })
+  const judged = withVerdict(result, { criterion, holds: false, evidence })
+  return effects === undefined ? judged : broken(judged, strays)
+}
+
+/** A folder that was made, or taken away, because of what was declared below it. */
+function leadsTo(declared: readonly string[], { path, before, after }: Change): boolean {
+  const isFolder = [before, after].every(entry => entry === null || entry.type === 'directory')
+  return isFolder && declared.some(pattern => pattern.startsWith(`${path}/`))
+}
+
+const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'nobody looked at its files' })
+
+/** Whoever only reads is believed, and whoever writes nothing has nothing to be held to. */
+function mayWrite(state: PlanState, { definition }: TaskState): boolean {
+  const { type } = definition.action
+  if (type !== 'run' && type !== 'edit' && type !== 'external') return false
+  return effectOf(state.definition, definition) !== 'pure'
+}
+
+/** Tasks that were under way while this one was. */
+function besides(state: PlanState, task: TaskState): readonly TaskState[] {
+  const since: Millis = task.startedAt ?? 0
+  return state.order.filter(other => {
+    if (other === task || other.startedAt === null || !mayWrite(state, other)) return false
+    return other.status === 'running' || (other.endedAt !== null && other.endedAt >= since)
+  })
+}
+
+/** Null when it does not say. */
+const declaredBy = ({ definition: plan }: PlanState, { definition }: TaskState): readonly string[] | null =>
+  definition.effects ?? definition.write ?? (definition.action.type === 'edit' ? scopeOf(plan, definition) : null)
+
+function withVerdict(result: Succeeded, verdict: Verdict): Succeeded {
+  return { ...result, verdicts: [...(result.verdicts ?? []), { ...verdict, stage: 'effects' }] }
+}
+
+function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: readonly string[]): Failed {
+  return {
+    ...result,
+    status: 'failed',
+    failure: {
+      class: 'policy',
+      message: `it changed what it did not declare: ${told(strays)}`,
+      hint: "declare it under 'effects:', or keep the task from changing it",
+      retryable: false,
+      code: 'effects',
+    },
+  }
+}
+
+const paths = (count: number): string => (count === 1 ? '1 path changed' : `${count} paths changed`)
+
+function told(names: readonly string[]): string {
+  const shown = names.slice(0, TOLD_MAX).join(', ')
+  return names.length > TOLD_MAX ? `${shown} and ${names.length - TOLD_MAX} more` : shown
+}

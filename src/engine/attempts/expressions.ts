@@ -1,0 +1,94 @@
+// Expressions over a plan: what `tasks`, `plan`, `exit` … stand for. Only the tasks an expression names are put before it, so
+// its cost does not grow with the plan. The expression library is loaded when the first expression is met, not before.
+
+import type { Json } from '../../domain/json.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Compiled, Context, Evaluation } from '../../format/expression/expression.ts'
+import type { Evaluate } from '../../format/expression/template.ts'
+import { late } from '../lazy-imports.ts'
+
+type Language = typeof import('../../format/expression/expression.ts')
+
+const compiled = new Map<string, Compiled | { readonly message: string; readonly hint?: string }>()
+const COMPILED_MAX = 20_000
+
+/** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
+export async function evaluator(state: PlanState, extra: Context = {}): Promise<Evaluate> {
+  const { compile, evaluate } = await late.expressions()
+  return source => {
+    const expression = remembered(source, compile)
+    if ('message' in expression) return { ok: false, ...expression }
+    return evaluate(expression, { plan: planValue(state), tasks: tasksValue(state, expression), ...extra })
+  }
+}
+
+/** What an expanded task was made for, as its expressions see it. */
+export const boundOf = ({ bound }: TaskDefinition): Context => (bound === undefined ? NOTHING : { ...bound })
+
+/** What stands before a task's own expressions, before and after it is carried out. */
+export const ownContext = (task: TaskState): Context => ({ ...boundOf(task.definition), feedback: feedbackOf(task) })
+
+/** What was said last by whoever sent it back. */
+export const feedbackOf = ({ feedback }: TaskState): string => feedback.at(-1)?.text ?? ''
+
+const NOTHING: Context = {}
+
+/** A verdict: true, false, or why there is none. */
+export function truth(
+  evaluation: Evaluation,
+  source: string,
+): { readonly holds: boolean } | { readonly message: string; readonly hint?: string } {
+  if (!evaluation.ok)
+    return {
+      message: `'${source}' cannot be evaluated: ${evaluation.message}`,
+      ...(evaluation.hint === undefined ? {} : { hint: evaluation.hint }),
+    }
+  if (typeof evaluation.value !== 'boolean')
+    return {
+      message: `'${source}' gives ${JSON.stringify(evaluation.value)}, not true or false`,
+      hint: 'compare it with something',
+    }
+  return { holds: evaluation.value }
+}
+
+function remembered(
+  source: string,
+  compile: Language['compile'],
+): Compiled | { readonly message: string; readonly hint?: string } {
+  const known = compiled.get(source)
+  if (known !== undefined) return known
+  const compilation = compile(source)
+  const made = compilation.ok
+    ? compilation.compiled
+    : { message: compilation.message, ...(compilation.hint === undefined ? {} : { hint: compilation.hint }) }
+  if (compiled.size >= COMPILED_MAX) compiled.clear()
+  compiled.set(source, made)
+  return made
+}
+
+function planValue(state: PlanState): Json {
+  const { name, title, goal } = state.definition
+  return { id: state.id, name, title: title ?? null, goal: goal ?? null, revision: state.revision }
+}
+
+function tasksValue(state: PlanState, expression: Compiled): Json {
+  const { tasks, dynamic } = expression.references
+  const named = dynamic
+    ? state.order
+    : tasks.map(name => state.tasks.get(name as never)).filter(task => task !== undefined)
+  return Object.fromEntries(named.map(task => [task.definition.id, taskValue(task)]))
+}
+
+function taskValue(task: TaskState): Json {
+  const { result } = task
+  return {
+    status: task.status,
+    visit: task.visit,
+    attempt: task.attempt,
+    exit: result?.exit ?? null,
+    outputs: result?.outputs ?? {},
+    outcome: result?.status === 'succeeded' ? (result.outcome ?? 'success') : null,
+    error: result?.status === 'failed' ? result.failure.message : null,
+  }
+}

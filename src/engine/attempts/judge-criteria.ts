@@ -1,0 +1,170 @@
+// Criteria: an expression is evaluated, a check is run, prose is left for a person. Never silently true.
+
+import { createHash } from 'node:crypto'
+import type { Sha256 } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import type { CommandLine, Criterion, TaskDefinition } from '../../domain/plan.ts'
+import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import type { Failure, Verdict } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { Context, Evaluation } from '../../format/expression/expression.ts'
+import type { Attempt, Runner, RunnerTools } from '../../runners/runner.ts'
+import { demandRoom } from '../loop/shortage.ts'
+import { boundOf, evaluator, truth } from './expressions.ts'
+import { resolveCommand } from './resolve.ts'
+import { stopBy } from './stop.ts'
+
+export interface Court {
+  readonly state: PlanState
+  readonly attempt: Attempt
+  readonly context: Context
+  readonly run: Runner | undefined
+  readonly tools: RunnerTools
+  readonly signal: AbortSignal
+}
+
+export async function judge(criteria: readonly Criterion[], court: Court): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = []
+  for (const criterion of criteria) {
+    if (court.signal.aborted) break
+    verdicts.push(await judgeOne(criterion, court))
+  }
+  return verdicts
+}
+
+/** What was done, by its acceptance criteria and, when they hold, by its postconditions. Null when we are stopping. */
+export async function judgeWork(definition: TaskDefinition, court: Court): Promise<readonly Verdict[] | null> {
+  const { accept = [], postconditions = [] } = definition
+  const accepted = await judge(accept, court)
+  if (accepted.length < accept.length) return null
+  if (postconditions.length === 0 || refutedIn(accepted) !== undefined) return accepted
+  const after = await judge(postconditions, court)
+  if (after.length < postconditions.length) return null
+  return [...accepted, ...after.map(verdict => ({ ...verdict, stage: 'postcondition' as const }))]
+}
+
+export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
+  verdicts.find(verdict => verdict.holds === false)
+
+/** A criterion that does not hold, as the failure it makes of the attempt. */
+export function notHeld({ criterion, evidence, stage }: Verdict): Failure {
+  const what = stage === 'postcondition' ? 'postcondition not met' : 'not accepted'
+  return {
+    class: 'logic',
+    message: `${what}: '${criterion}' does not hold${evidence === undefined ? '' : ` (${evidence})`}`,
+    hint: 'see `planfold log --output`',
+    retryable: true,
+  }
+}
+
+async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
+  switch (criterion.type) {
+    case 'prose':
+      return { criterion: criterion.text, holds: null }
+    case 'expect': {
+      const evaluate = await evaluator(court.state, court.context)
+      const verdict = truth(evaluate(criterion.expression), criterion.expression)
+      if ('message' in verdict) return { criterion: criterion.expression, holds: false, evidence: verdict.message }
+      const seen = seenBy(criterion.expression, evaluate)
+      return { criterion: criterion.expression, holds: verdict.holds, ...(seen === '' ? {} : { evidence: seen }) }
+    }
+    case 'check':
+      return await runCheck(criterion.command, court)
+    default:
+      return criterion satisfies never
+  }
+}
+
+/** What an expression looked at, as far as it can be told in a line: the values of tasks it names. */
+function seenBy(source: string, evaluate: (source: string) => Evaluation): string {
+  const names = [...new Set(source.match(LOOKED_AT) ?? [])].slice(0, LOOKED_AT_MAX)
+  const seen = names.flatMap(name => {
+    const found = evaluate(name)
+    if (!found.ok || (found.value !== null && typeof found.value === 'object')) return []
+    return [`${name} is ${clip(JSON.stringify(found.value) ?? '', VALUE_MAX)}`]
+  })
+  return seen.join(', ')
+}
+
+const LOOKED_AT = /(?<![\w.'"\]])(?:tasks(?:\.\w+|\['[\w./-]+'\])|outputs)(?:\.\w+)+(?![\w(])/g
+const LOOKED_AT_MAX = 3
+const VALUE_MAX = 60
+
+const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
+
+async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
+  const text = commandText(command)
+  if (court.run === undefined) return { criterion: text, holds: false, evidence: 'no runner can run commands here' }
+  const resolved = resolveCommand(command, await evaluator(court.state, court.context))
+  if (!resolved.ok) return { criterion: text, holds: false, evidence: resolved.message }
+  const { env, ...line } = resolved.value
+  const attempt: Attempt = {
+    ...court.attempt,
+    action: { type: 'run', command: line as CommandLine },
+    env: { ...court.attempt.env, ...env },
+  }
+  const heard = new Heard()
+  const tools: RunnerTools = {
+    ...court.tools,
+    log: (stream, chunk) => {
+      // What the engine says about it is not what it said.
+      if (stream !== 'engine') heard.hear(chunk)
+      court.tools.log(stream, chunk)
+    },
+  }
+  const outcome = await court.run.attempt(attempt, tools, stopBy(court.signal))
+  const said = heard.told()
+  // Not being able to ask says nothing about the answer.
+  if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
+  if (outcome.type !== 'exited') {
+    const evidence = outcome.type === 'failed' ? outcome.failure.message : outcome.type
+    return { criterion: text, holds: false, evidence, ...said }
+  }
+  const holds = outcome.exit === 0 && !outcome.timedOut
+  const evidence = outcome.timedOut ? 'timed out' : `exit ${outcome.exit ?? outcome.signal}`
+  return { criterion: text, holds, evidence, ...said }
+}
+
+/** What a check prints, as it comes: the hash of all of it, and its end. */
+class Heard {
+  readonly #hash = createHash('sha256')
+  #bytes = 0
+  #tail: Buffer = Buffer.alloc(0)
+
+  hear(chunk: Uint8Array): void {
+    this.#hash.update(chunk)
+    this.#bytes += chunk.byteLength
+    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-SAID_MAX_BYTES)
+  }
+
+  /** Empty when nothing was printed. */
+  told(): Pick<Verdict, 'said' | 'log'> {
+    if (this.#bytes === 0) return {}
+    const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n').slice(-SAID_MAX_LINES)
+    const said = lines.join('\n').slice(-SAID_MAX)
+    const log = { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
+    return { ...(said.trim() === '' ? {} : { said }), log }
+  }
+}
+
+const SAID_MAX_BYTES = 4_096
+const SAID_MAX_LINES = 5
+const SAID_MAX = 500
+
+/** What expressions after an attempt may look at. */
+export function contextAfter(
+  seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json },
+  attempt: Attempt,
+): Context {
+  return {
+    ...boundOf(attempt.definition),
+    exit: seen.exit ?? null,
+    stdout: seen.stdout ?? '',
+    stderr: seen.stderr ?? '',
+    outputs: seen.outputs,
+    inputs: attempt.inputs,
+    feedback: attempt.feedback ?? '',
+    visit: attempt.visit,
+    attempt: attempt.attempt,
+  }
+}

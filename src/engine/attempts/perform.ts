@@ -1,0 +1,464 @@
+// Carries out one attempt that the journal says was started, and classifies how it ended: here, once, for every runner. What
+// comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
+
+import type { Interrupted } from '../../domain/command.ts'
+import type { Millis } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
+import { capturesFiles, effectOf, scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { classify } from '../../domain/recovery/classify-failure.ts'
+import type { Failed, Failure, Result } from '../../domain/result.ts'
+import { shortageIn } from '../../domain/shortage.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { traceparent } from '../../domain/views/trace.ts'
+import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { consentObjection } from '../gates/consent.ts'
+import { late } from '../lazy-imports.ts'
+import {
+  type CutOff,
+  cutOff,
+  demandRoom,
+  type HoldOptions,
+  heldOrThrow,
+  holdWhileShort,
+  isFailStop,
+  missingFolder,
+  shortageOf,
+  unusableFolder,
+} from '../loop/shortage.ts'
+import { type Look, lookAfter, standingNow } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+import { Logbook } from './attempt-log.ts'
+import { heldToEffects, promisedBy } from './expected-effects.ts'
+import { boundOf, evaluator, truth } from './expressions.ts'
+import { gather } from './groups.ts'
+import { contextAfter, judgeWork, notHeld, refutedIn } from './judge-criteria.ts'
+import { collect } from './outputs.ts'
+import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
+
+// Failure modes: the known ways in which a task fails. Those that say how they are recognised by an expression are looked at
+// in order, and the first that holds names the failure. Prose is never assumed: it becomes advice for whoever reads the hint.
+
+const HINT_MAX = 600
+
+/** The failure with the mode it was recognised as, and the advice that goes with it. */
+export async function recognise(
+  state: PlanState,
+  attempt: Pick<Attempt, 'definition' | 'inputs' | 'visit' | 'attempt'>,
+  result: Failed,
+  said: { readonly stdout?: string; readonly stderr?: string } = {},
+): Promise<Failed> {
+  const modes = attempt.definition.failureModes ?? []
+  if (modes.length === 0) return result
+  const evaluate = await evaluator(state, {
+    ...boundOf(attempt.definition),
+    exit: result.exit ?? null,
+    stdout: said.stdout ?? '',
+    stderr: said.stderr ?? '',
+    outputs: result.outputs ?? {},
+    inputs: attempt.inputs,
+    error: result.failure.message,
+    failure_class: result.failure.class,
+    visit: attempt.visit,
+    attempt: attempt.attempt,
+  })
+  const holds = ({ detect }: FailureMode): boolean => {
+    if (detect.type !== 'expect') return false
+    const verdict = truth(evaluate(detect.expression), detect.expression)
+    return 'holds' in verdict && verdict.holds
+  }
+  const mode = modes.find(one => (result.mode === undefined ? holds(one) : one.name === result.mode))
+  const hint = hintOf(result, mode ?? null, modes)
+  return {
+    ...result,
+    ...(mode === undefined ? {} : { mode: mode.name }),
+    failure: {
+      ...result.failure,
+      // Whatever it looked like: whoever wrote the mode knows better.
+      ...(mode?.class === undefined ? {} : { class: mode.class, code: `mode:${mode.name}` }),
+      ...(hint === '' ? {} : { hint }),
+    },
+  }
+}
+
+function hintOf({ failure }: Failed, mode: FailureMode | null, modes: readonly FailureMode[]): string {
+  const parts = failure.hint === undefined ? [] : [failure.hint]
+  if (mode !== null) parts.push(mode.advice === undefined ? `this is '${mode.name}'` : `${mode.name}: ${mode.advice}`)
+  else
+    for (const { name, detect, advice } of modes) {
+      if (detect.type === 'prose')
+        parts.push(`is it '${name}' (${detect.text})?${advice === undefined ? '' : ` then: ${advice}`}`)
+    }
+  const hint = parts.join('; ')
+  return hint.length > HINT_MAX ? `${hint.slice(0, HINT_MAX)}…` : hint
+}
+
+// A process that ended badly, told as a failure: what it said last for people, and what kind of failure it was for the rules.
+
+type Exited = Extract<Outcome, { readonly type: 'exited' }>
+
+/** Null when its exit is fine, or is to be judged by `expect`. */
+function endedBadly(
+  exited: Exited,
+  { timeoutMs }: Pick<Attempt, 'timeoutMs'>,
+  now: Millis,
+  judged: 'by exit' | 'by expect',
+): Failure | null {
+  const { exit, timedOut } = exited
+  if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
+  const { hint, ...kind } = classify(exited, now)
+  return { ...kind, message: messageOf(exited, timeoutMs), ...(hint === undefined ? {} : { hint }) }
+}
+
+function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
+  if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
+  if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
+  const said = lastLine(stderr) ?? lastLine(stdout)
+  return `exit ${exit}${said === null ? '' : `: ${said}`}`
+}
+
+function lastLine(text: string): string | null {
+  const line = text.trimEnd().split('\n').at(-1)?.trim() ?? ''
+  return line === '' ? null : line.length > 200 ? `${line.slice(0, 200)}…` : line
+}
+
+interface PerformOptions extends HoldOptions {
+  readonly owner: string
+  readonly stop: Stop
+  /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
+  readonly isHeld: () => true | Promise<boolean>
+  readonly onOutput?: (text: string) => void
+  /** Carry out this instead of the task's own action: its compensation. */
+  readonly action?: Action
+}
+
+export async function perform(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  options: PerformOptions,
+): Promise<Result | Interrupted> {
+  const { definition } = task
+  const began = rooms.clock.monotonic()
+  const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? silently, options.onShortage)
+  let result: Result | Interrupted | CutOff
+  try {
+    const missing = missingFolder(rooms)
+    if (missing !== null) return toldOf(options, cutOff(missing, false))
+    result = worksApart(state.definition)
+      ? await performApart(rooms, state, task, options, logbook)
+      : await performHere(rooms, state, task, options, logbook)
+    const log = logbook.seal()
+    if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
+    result = ownedBy(rooms, result)
+  } catch (error) {
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, `Carrying out '${definition.id}'`)
+    if (shortage !== null) return toldOf(options, cutOff(shortage))
+    const message = error instanceof Error ? error.message : String(error)
+    result = failed({
+      class: 'unknown',
+      message: `bug: carrying out '${definition.id}' threw: ${message}`,
+      hint: 'please report this',
+      retryable: false,
+    })
+  }
+  return result.status === 'interrupted'
+    ? toldOf(options, result)
+    : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
+}
+
+const silently = () => {}
+
+/** Tells the loop what is lacking, and answers with what the journal shall say of the attempt. */
+function toldOf({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {
+  if (!('shortage' in ended)) return ended
+  const { shortage, ...interrupted } = ended
+  onShortage?.(shortage)
+  return interrupted
+}
+
+/** What failed for want of something on our side has not failed: it was cut off, and its effect class says what then. */
+function ownedBy(rooms: Rooms, result: Result | Interrupted | CutOff): Result | Interrupted | CutOff {
+  if (result.status !== 'failed' || (result.git?.length ?? 0) > 0) return result
+  const shortage = shortageIn(result.failure) ?? missingFolder(rooms)
+  return shortage === null ? result : cutOff(shortage)
+}
+
+async function performApart(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
+  const { performApart } = await late.apart()
+  const say = (text: string) => logbook.write('engine', Buffer.from(text))
+  return await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
+}
+
+type Performing = [rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook]
+
+/** Each step of a plan comes by here, and most have nothing to look at before and after. */
+function performHere(...performing: Performing): Promise<Result | Interrupted> {
+  const [, , { definition, prepared }, { action }] = performing
+  const isBare = action === undefined && prepared === null && definition.effects === undefined
+  return isBare && definition.action.type !== 'checkpoint' ? carryOut(...performing) : performSeen(...performing)
+}
+
+async function performSeen(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
+  const { action } = options
+  const look = action === undefined ? task.prepared : await looking(rooms, state, task, action)
+  // Its files are reserved now; somebody may have begun to restore some of them just before.
+  if (task.prepared?.reserves !== undefined) await rooms.workspace.quiet?.()
+  const result = await carryOut(rooms, state, task, options, logbook)
+  if (result.status === 'interrupted') return result
+  const isSeen = look !== null || task.definition.action.type === 'checkpoint'
+  const seen = isSeen
+    ? await holdWhileShort(rooms, options, () => withFootprint(rooms, state, task, look, result))
+    : ({ ok: true, value: result } as const)
+  // A checkpoint is nothing but what is stored; of anything else it is known how it ended, and its files can be looked at later.
+  if (!seen.ok && task.definition.action.type === 'checkpoint') return cutOff(seen.shortage)
+  const whole = seen.ok ? seen.value : result
+  if (action !== undefined || promisedBy(task.definition, whole) === undefined) return whole
+  return await heldToEffects(rooms, state, task, whole)
+}
+
+async function carryOut(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
+  // The state is live: what a task looked like when it started is taken now, before the first wait.
+  const { definition } = task
+  // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
+  const probes =
+    options.action === undefined &&
+    definition.effect === 'probed' &&
+    task.attempt > task.failures + 1 &&
+    definition.probe !== undefined
+  const resolved = isPlain(definition)
+    ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
+    : await resolveAttempt(state, task, options.action)
+  if (!resolved.ok)
+    return failed({
+      class: 'logic',
+      message: resolved.message,
+      ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+      retryable: false,
+    })
+  const attempt = resolved.value
+  const { probe } = attempt.definition
+  const plain = toolsFor(rooms, state, attempt, options.owner, logbook)
+  const { type } = attempt.action
+  const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
+  if (probes && probe !== undefined) {
+    const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
+    const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
+    if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+    if (seen?.type === 'exited' && seen.exit === 0)
+      return {
+        status: 'succeeded',
+        verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }],
+      }
+  }
+  const held = options.isHeld()
+  if (held !== true && !(await held)) return { status: 'interrupted', reason: 'the plan is no longer ours' }
+  const objecting = consentObjection(rooms, state, task, attempt, options)
+  const objected = objecting === null ? null : await objecting
+  if (objected !== null) return failed(objected)
+  const runner = rooms.runners.get(attempt.action.type)
+  const outcome: Outcome =
+    attempt.action.type === 'verify' || attempt.action.type === 'checkpoint'
+      ? { type: 'done' }
+      : attempt.action.type === 'group'
+        ? { type: 'done', outputs: gather(state, attempt.action) }
+        : runner === undefined
+          ? {
+              type: 'failed',
+              failure: {
+                class: 'logic',
+                message: `no runner carries out '${attempt.action.type}'`,
+                hint: 'see `planfold validate`',
+                retryable: false,
+              },
+            }
+          : await runner.attempt(attempt, tools, options.stop)
+  // As a rule it is known at once.
+  const told = classifyEnd(rooms, state, attempt, tools, options, outcome)
+  const classified = withGit(told instanceof Promise ? await told : told, outcome)
+  const said = outcome.type === 'exited' ? outcome : {}
+  const result =
+    classified.status === 'failed' && options.action === undefined
+      ? await recognise(state, attempt, classified, said)
+      : classified
+  const { inputHash } = attempt
+  return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
+}
+
+/** What was done to the repository is recorded, however it ended. */
+function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
+  const git = 'git' in outcome ? outcome.git : undefined
+  return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
+}
+
+/** How the files stood before. A compensation has no visit of its own, so they are looked at here. */
+async function looking(
+  rooms: Rooms,
+  state: PlanState,
+  { definition }: TaskState,
+  action: Action,
+): Promise<Look | null> {
+  if (state.files !== 'seen' || worksApart(state.definition)) return null
+  // Only what it names counts as its work: others are at work while it runs, and theirs must not go back with it.
+  const isOwn = definition.action === action
+  const scope =
+    action.type === 'edit'
+      ? scopeOf(state.definition, { id: definition.id, action })
+      : isOwn && capturesFiles(state.definition, definition)
+        ? scopeOf(state.definition, definition)
+        : null
+  if (scope === null || scope.length === 0) return null
+  const captured = await rooms.workspace.capture(scope)
+  return captured.ok ? { preimage: captured.manifest } : null
+}
+
+/** What it wrote, and what stood when a checkpoint task was carried out. */
+async function withFootprint(
+  rooms: Rooms,
+  state: PlanState,
+  { definition }: TaskState,
+  look: Look | null,
+  result: Result,
+): Promise<Result> {
+  const wrote = await lookAfter(rooms, state, look)
+  const whole = wrote === null ? result : { ...result, wrote }
+  if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
+  const checkpoint = await standingNow(rooms, state, 'throw')
+  if (checkpoint.lacks === undefined) return { ...whole, checkpoint }
+  return failed({
+    class: 'resource',
+    message: `no checkpoint could be taken: ${checkpoint.lacks}`,
+    hint: 'make room, or leave the checkpoint out',
+    retryable: true,
+  })
+}
+
+/** How it ended, in one place: interrupted, failed, or succeeded with its outputs taken and its criteria judged. */
+function classifyEnd(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  options: PerformOptions,
+  outcome: Outcome,
+): Result | Interrupted | Promise<Result | Interrupted> {
+  if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+  if (outcome.type === 'failed') {
+    const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
+    return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
+  }
+  const { definition } = attempt
+  const own = options.action === undefined
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  const seen = exit === undefined ? {} : { exit }
+  if (exited !== null) {
+    const by = own && definition.expect !== undefined ? 'by expect' : 'by exit'
+    const failure = endedBadly(exited, attempt, rooms.clock.now(), by)
+    if (failure !== null) return { ...failed(failure), ...seen }
+  }
+  if (own && (definition.outputs !== undefined || isJudged(definition)))
+    return judged(rooms, state, attempt, tools, options, outcome)
+  return { status: 'succeeded', ...picked(outcome), ...some(outcome.type === 'done' ? outcome.outputs : {}), ...seen }
+}
+
+const some = (outputs: JsonObject = {}): { readonly outputs?: JsonObject } =>
+  Object.keys(outputs).length === 0 ? {} : { outputs }
+
+const picked = (outcome: Outcome): { readonly outcome?: string } =>
+  outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
+
+/** It ended well so far: its outputs are taken, and what it says is to be true afterwards is judged. */
+async function judged(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  options: PerformOptions,
+  outcome: Extract<Outcome, { readonly type: 'done' | 'exited' }>,
+): Promise<Result | Interrupted> {
+  const { definition } = attempt
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  const seen = exit === undefined ? {} : { exit }
+  let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
+  if (definition.outputs !== undefined) {
+    const { outputs: declared } = definition
+    const collected = await heldOrThrow(rooms, options, async () =>
+      demandRoom(
+        await collect(
+          declared,
+          { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
+          { ...rooms, blobs: rooms.store.blobs },
+        ),
+      ),
+    )
+    if (!collected.ok) return { ...failed(collected.failure), ...seen }
+    outputs = { ...outputs, ...collected.outputs }
+  }
+  if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
+  const context = contextAfter(
+    { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
+    attempt,
+  )
+  if (definition.expect !== undefined) {
+    const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
+    if ('message' in verdict)
+      return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some(outputs) }
+    if (!verdict.holds)
+      return {
+        ...failed({
+          class: 'logic',
+          message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`,
+          hint: `see \`planfold log --output\``,
+          retryable: true,
+        }),
+        ...seen,
+        ...some(outputs),
+      }
+  }
+  const run = rooms.runners.get('run')
+  const court = { state, attempt, context, run, tools, signal: options.stop.signal }
+  const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
+  if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
+  const heard = verdicts.length === 0 ? {} : { verdicts }
+  const refuted = refutedIn(verdicts)
+  if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some(outputs), ...heard }
+  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
+}
+
+/** Does it say more of what is to be true afterwards than how it ends? */
+const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
+  expect !== undefined || accept !== undefined || postconditions !== undefined
+
+function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: string, logbook: Logbook): RunnerTools {
+  return {
+    root: rooms.root,
+    stateDir: rooms.stateDir,
+    owner,
+    write:
+      effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
+    environment: rooms.environment,
+    about: rooms.about,
+    evaluate: nothing,
+    ...(rooms.tracer === undefined ? {} : { traceparent: parentOf(state, attempt) }),
+    log: (stream, chunk) => logbook.write(stream, chunk),
+    monotonic: rooms.clock.monotonic,
+  }
+}
+
+const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })
+
+/** A decision evaluates, and a git task touches the repository. */
+async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
+  if (attempt.action.type === 'git') return { ...tools, ...(await late.gitHand()).gitHand(rooms, state, attempt) }
+  const { definition, inputs, feedback = '' } = attempt
+  return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }
+}
+
+const parentOf = (state: PlanState, { task, visit, attempt }: Attempt): string =>
+  traceparent(state.id, state.tasks.get(task)?.ordinal ?? 0, visit, attempt)
+
+const failed = (failure: Failure): Failed => ({ status: 'failed', failure })

@@ -1,0 +1,164 @@
+// What must hold before an attempt may start. Judged like acceptance criteria, with facts about this machine beside; a
+// check must only read. One that does not hold is trouble that may pass: the attempt fails and may be tried again.
+
+import { statfs } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import { dirname } from 'node:path'
+import type { CommandLine, Criterion } from '../../domain/plan.ts'
+import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import type { Failure, Verdict } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Attempt, RunnerTools } from '../../runners/runner.ts'
+import type { Rooms } from '../rooms.ts'
+import { boundOf } from './expressions.ts'
+import { judge } from './judge-criteria.ts'
+import { resolveAttempt } from './resolve.ts'
+
+// What a check that belongs to no attempt is run with: preconditions, the criteria of a report, the definition of done in between.
+
+export function checkTools(rooms: Rooms, owner: string, log: RunnerTools['log']): RunnerTools {
+  return {
+    root: rooms.root,
+    stateDir: rooms.stateDir,
+    owner,
+    write: null,
+    environment: rooms.environment,
+    about: rooms.about,
+    evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
+    log,
+    monotonic: rooms.clock.monotonic,
+  }
+}
+
+// What preconditions may ask about this machine: `memory.has_space`, the free bytes where the state is kept, and
+// `network.online`, whether any interface but the loopback is up. Looked at only when an expression speaks of them.
+
+export interface Facts {
+  readonly memory: { readonly has_space: number }
+  readonly network: { readonly online: boolean }
+}
+
+export async function systemFacts(stateDir: string): Promise<Facts> {
+  return { memory: { has_space: await freeBytes(stateDir) }, network: { online: isOnline() } }
+}
+
+/** A folder that is not there yet will stand on the disk of the nearest one that is. */
+async function freeBytes(folder: string): Promise<number> {
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      const { bavail, bsize } = await statfs(at)
+      return bavail * bsize
+    } catch (error) {
+      const missing = (error as { code?: string }).code === 'ENOENT'
+      if (!missing || dirname(at) === at) throw error
+    }
+  }
+}
+
+const isOnline = (): boolean =>
+  Object.values(networkInterfaces()).some(addresses => addresses?.some(({ internal }) => !internal) === true)
+
+/** A question that takes longer than this is no question. */
+const CHECK_MAX_MS = 5 * 60_000
+
+export type Judged =
+  | { readonly verdicts: readonly Verdict[] }
+  /** The first that does not hold makes the failure; all that were judged are told. */
+  | { readonly failure: Failure; readonly verdicts?: readonly Verdict[] }
+  /** We are stopping; ask again later. */
+  | null
+
+export async function judgePreconditions(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  signal: AbortSignal,
+): Promise<Judged> {
+  const { preconditions = [] } = task.definition
+  const asked = await inquire(rooms, state, task, preconditions, signal)
+  if (asked === null || 'failure' in asked) return asked
+  const { verdicts, facts } = asked
+  const at = verdicts.findIndex(({ holds }) => holds === false)
+  if (at < 0) return { verdicts }
+  return { failure: notMet(preconditions[at]!, verdicts[at]!, facts), verdicts }
+}
+
+/** Judges criteria before anything has begun: checks only read, and facts about this machine stand beside. */
+export async function inquire(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  criteria: readonly Criterion[],
+  signal: AbortSignal,
+): Promise<
+  { readonly verdicts: readonly Verdict[]; readonly facts: Partial<Facts> } | { readonly failure: Failure } | null
+> {
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok)
+    return {
+      failure: {
+        class: 'logic',
+        message: resolved.message,
+        ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+        retryable: false,
+      },
+    }
+  const attempt: Attempt = {
+    ...resolved.value,
+    attempt: task.attempt + 1,
+    timeoutMs: Math.min(resolved.value.timeoutMs, CHECK_MAX_MS),
+  }
+  const facts = criteria.some(speaksOfFacts)
+    ? await (rooms.facts?.() ?? systemFacts(rooms.stateDir))
+    : ({} as Partial<Facts>)
+  const verdicts = await judge(criteria, {
+    state,
+    attempt,
+    context: {
+      ...boundOf(attempt.definition),
+      inputs: attempt.inputs,
+      feedback: attempt.feedback ?? '',
+      visit: attempt.visit,
+      attempt: attempt.attempt,
+      ...facts,
+    },
+    run: rooms.runners.get('run'),
+    tools: { ...checkTools(rooms, attempt.key, () => {}), write: [] },
+    signal,
+  })
+  return signal.aborted ? null : { verdicts, facts }
+}
+
+function notMet(criterion: Criterion, { criterion: text, evidence }: Verdict, facts: Partial<Facts>): Failure {
+  const seen = [evidence, ...seenBy(criterion, facts)].filter(part => part !== undefined).join(', ')
+  const words = 'text' in criterion && criterion.text !== undefined ? `${criterion.text}: ` : ''
+  return {
+    class: 'resource',
+    message: `precondition '${words}${text}' does not hold${seen === '' ? '' : ` (${seen})`}`,
+    hint: 'make it true, then retry the task',
+    retryable: true,
+  }
+}
+
+function seenBy(criterion: Criterion, { memory, network }: Partial<Facts>): readonly string[] {
+  const text = textOf(criterion)
+  return [
+    ...(memory !== undefined && /\bmemory\b/.test(text) ? [`memory.has_space is ${memory.has_space}`] : []),
+    ...(network !== undefined && /\bnetwork\b/.test(text) ? [`network.online is ${network.online}`] : []),
+  ]
+}
+
+const speaksOfFacts = (criterion: Criterion): boolean => /\b(?:memory|network)\b/.test(textOf(criterion))
+
+function textOf(criterion: Criterion): string {
+  switch (criterion.type) {
+    case 'check':
+      return commandText(criterion.command as CommandLine)
+    case 'expect':
+      return criterion.expression
+    case 'prose':
+      return ''
+    default:
+      return criterion satisfies never
+  }
+}

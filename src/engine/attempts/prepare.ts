@@ -1,0 +1,203 @@
+// Before an attempt may start: its condition and preconditions are judged, the items of a `for_each` are found, and the files
+// it may write are captured (first attempt of a visit) or set back to how they were (any later one), so that every attempt
+// begins from the same files. Recorded before it starts.
+
+import type { Expanded, Turn } from '../../domain/command.ts'
+import { needsConsent } from '../../domain/gates/consent-rules.ts'
+import type { TaskName } from '../../domain/id.ts'
+import { scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import type { Failure, Prepared, Verdict } from '../../domain/result.ts'
+import { dueBefore } from '../../domain/rollback/checkpoint-rules.ts'
+import { capturesScope } from '../../domain/rules/scheduling.ts'
+import { type Shortage, shortageIn } from '../../domain/shortage.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { ScopeWait } from '../engine.ts'
+import { type RestoredFiles, restoreScope } from '../files/restore-scope.ts'
+import { reserveScope } from '../files/scope-reservation.ts'
+import { makeQuestion } from '../gates/gate-checks.ts'
+import { late } from '../lazy-imports.ts'
+import { isFailStop, missingFolder, ShortageMet, shortageOf, unusableFolder } from '../loop/shortage.ts'
+import { lookBefore, standingNow } from '../rollback/attempt-changes.ts'
+import { editedSinceEnd } from '../rollback/change-owner.ts'
+import type { Rooms } from '../rooms.ts'
+import { evaluator, ownContext, truth } from './expressions.ts'
+import { findItems } from './groups.ts'
+import { recognise } from './perform.ts'
+import { type Judged, judgePreconditions } from './preconditions.ts'
+
+export interface Preparation {
+  readonly task: TaskName
+  readonly visit: number
+  readonly prepared: Prepared
+  /** The items of a `for_each`, and the definition that binds them. */
+  readonly expanded?: Expanded
+  /** The question a gate asks, made for the definition `from`. */
+  readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** Other plans hold its files: nothing was prepared, and it waits. */
+  readonly waits?: ScopeWait
+  /** What our side lacked: nothing was prepared, and nothing is said of the task. */
+  readonly shortage?: Shortage
+  readonly restored: RestoredFiles | null
+  /** Restores that were cut off before the journal told of them. */
+  readonly earlier?: readonly RestoredFiles[]
+}
+
+/** `isHeld`: is the plan still ours? Asked immediately before a check is run or files are set back. */
+export async function prepare(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  isHeld: () => true | Promise<boolean>,
+  signal: AbortSignal = NEVER,
+): Promise<Preparation> {
+  const base = { task: task.definition.id, visit: task.visit }
+  try {
+    const missing = missingFolder(rooms)
+    if (missing !== null) throw new ShortageMet(missing)
+    const { prepared, ...rest } = await made(rooms, state, task, isHeld, signal)
+    const shortage = prepared.failure === undefined ? null : (shortageIn(prepared.failure) ?? unusableFolder(rooms))
+    if (shortage !== null) throw new ShortageMet(shortage)
+    return { ...base, prepared: await named(state, task, prepared), ...rest }
+  } catch (error) {
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, `Preparing '${base.task}'`)
+    if (shortage !== null) return { ...base, prepared: {}, shortage, restored: null }
+    const message = error instanceof Error ? error.message : String(error)
+    return {
+      ...base,
+      prepared: {
+        failure: { class: 'resource', message: `cannot prepare '${base.task}': ${message}`, retryable: true },
+      },
+      restored: null,
+    }
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** Where tasks work apart, preconditions are asked about what the plan has done so far, not about the workspace. */
+async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
+  const { preconditions = [], id } = task.definition
+  if (!worksApart(state.definition) || !preconditions.some(({ type }) => type === 'check'))
+    return await judgePreconditions(rooms, state, task, signal)
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
+  return seen.ok ? seen.value : { failure: seen.failure }
+}
+
+/** A failure before the start has its modes too. */
+async function named(state: PlanState, task: TaskState, prepared: Prepared): Promise<Prepared> {
+  if (prepared.failure === undefined || task.definition.failureModes === undefined) return prepared
+  const { definition, visit } = task
+  const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: task.attempt + 1 }
+  const { failure, mode } = await recognise(state, attempt, { status: 'failed', failure: prepared.failure })
+  return { ...prepared, failure, ...(mode === undefined ? {} : { mode }) }
+}
+
+async function made(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  isHeld: () => true | Promise<boolean>,
+  signal: AbortSignal,
+): Promise<Pick<Preparation, 'prepared' | 'restored' | 'earlier' | 'expanded' | 'gate' | 'waits'>> {
+  const { when } = task.definition
+  const isGate = task.definition.action.type === 'gate' && state.rules > 2
+  let judged: Prepared = {}
+  let prose: readonly Verdict[] = []
+  if (when !== undefined && task.prepared?.when === undefined) {
+    const verdict = truth((await evaluator(state, ownContext(task)))(when), when)
+    if ('message' in verdict)
+      return {
+        prepared: { failure: { class: 'logic', ...verdict, retryable: false } satisfies Failure },
+        restored: null,
+      }
+    if (!verdict.holds) return { prepared: { when: false }, restored: null }
+    judged = { when: true }
+  }
+  if (task.definition.action.type === 'items') {
+    const found = await findItems(state, task)
+    return 'failure' in found
+      ? { prepared: found, restored: null }
+      : { prepared: judged, expanded: found.expanded, restored: null }
+  }
+  if ((task.definition.preconditions?.length ?? 0) > 0) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    const met = await seeing(rooms, state, task, signal)
+    if (met === null) return { prepared: judged, restored: null }
+    if ('failure' in met) {
+      const { failure, verdicts } = met
+      return { prepared: { failure, ...(verdicts === undefined ? {} : { preconditions: verdicts }) }, restored: null }
+    }
+    judged = { ...judged, preconditions: met.verdicts }
+    // Somebody is asked first; until they answer, the files are nobody's.
+    const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
+    if (asks && !isGate) return { prepared: judged, restored: null }
+    // A gate asks somebody anyhow: what only a person can judge is part of its own question, and they are asked once.
+    if (asks) judged = { ...judged, preconditions: met.verdicts.filter(({ holds }) => holds !== null) }
+    prose = asks ? met.verdicts.filter(({ holds }) => holds === null) : []
+  }
+  if (isGate) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    const made = await makeQuestion(rooms, state, task, signal, prose)
+    if (made === null) return { prepared: judged, restored: null }
+    if ('failure' in made) return { prepared: made, restored: null }
+    return { prepared: judged, gate: { from: state.hash, ...made }, restored: null }
+  }
+  if (task.prepared?.preimage === undefined && needsConsent(state, task)) {
+    const { findConsent, isCovered } = await late.consent()
+    const consent = await findConsent(rooms, state, task)
+    judged = { ...judged, consent }
+    // Here too somebody is asked first.
+    if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
+  }
+  if (task.definition.action.type !== 'external') {
+    const { waits, reserves } = await reserveScope(rooms, state, task)
+    if (waits !== undefined) return { prepared: judged, restored: null, waits }
+    if (reserves !== undefined) judged = { ...judged, reserves }
+  }
+  const due = dueBefore(state, task)
+  if (due !== null) judged = { ...judged, checkpoint: await standingNow(rooms, state, 'throw') }
+  if (!capturesScope(state, task)) {
+    const { snapshot } = judged.checkpoint ?? {}
+    const isFirst = task.prepared?.before === undefined && task.attempt === 0
+    const look =
+      !isFirst || task.definition.action.type === 'external' ? {} : await lookBefore(rooms, state, task, snapshot)
+    const edited = isFirst ? null : await editedSinceEnd(rooms, task)
+    return { prepared: { ...judged, ...look, ...(edited === null ? {} : { edited }) }, restored: null }
+  }
+  const preimage = task.prepared?.preimage
+  if (preimage !== undefined) {
+    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    const back = await restoreScope(rooms, state, task, preimage)
+    if (back.status === 'failed') return { prepared: { failure: back.failure }, restored: null }
+    if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }
+    // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
+    if (needsConsent(state, task))
+      judged = { ...judged, consent: await (await late.consent()).findConsent(rooms, state, task) }
+    const { restored, earlier } = back
+    return {
+      prepared: { ...judged, preimage: back.preimage },
+      restored,
+      ...(earlier.length === 0 ? {} : { earlier }),
+    }
+  }
+  const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])
+  if (!captured.ok) return { prepared: { failure: captured.failure }, restored: null }
+  if (captured.left.length > 0) {
+    const first = captured.left[0]!
+    const message = `${captured.left.length} path(s) of its write scope cannot be captured, first '${first.path}': ${first.reason}`
+    return {
+      prepared: {
+        failure: {
+          class: 'policy',
+          message,
+          hint: 'narrow `write` so that everything in it can be set back',
+          retryable: false,
+        },
+      },
+      restored: null,
+    }
+  }
+  return { prepared: { ...judged, preimage: captured.manifest }, restored: null }
+}

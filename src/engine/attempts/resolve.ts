@@ -1,0 +1,229 @@
+// From a task's definition to an attempt with nothing left open: every `${{ … }}` resolved against recorded outputs. A task
+// without references costs one look; its definition is remembered as plain.
+
+import { hash } from 'node:crypto'
+import type { Sha256 } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
+import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../../domain/plan.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
+import {
+  type Evaluate,
+  type Resolved,
+  resolve,
+  resolveArgv,
+  resolveScript,
+  resolveText,
+} from '../../format/expression/template.ts'
+import { canonicalJson } from '../../format/plan/hash.ts'
+import type { Attempt } from '../../runners/runner.ts'
+import { evaluator, feedbackOf, ownContext } from './expressions.ts'
+
+const plain = new WeakMap<TaskDefinition, boolean>()
+
+/** As it is written, which is all there is to it when it is plain. */
+export function attemptAsWritten(state: PlanState, task: TaskState, action: Action = task.definition.action): Attempt {
+  const { definition } = task
+  const attempt: Attempt = {
+    plan: state.id,
+    task: definition.id,
+    visit: task.visit,
+    attempt: Math.max(1, task.attempt),
+    key: `${state.id}/${definition.id}/${task.visit}`,
+    definition,
+    action,
+    inputs: definition.inputs ?? {},
+    env: definition.env ?? {},
+    timeoutMs: timeoutOf(state, task),
+  }
+  return task.feedback.length === 0 ? attempt : { ...attempt, feedback: feedbackOf(task) }
+}
+
+export async function resolveAttempt(
+  state: PlanState,
+  task: TaskState,
+  action: Action = task.definition.action,
+): Promise<Resolved<Attempt>> {
+  const { definition } = task
+  const attempt = attemptAsWritten(state, task, action)
+  if (isPlain(definition)) return { ok: true, value: attempt }
+  const bound = ownContext(task)
+  const evaluate = await evaluator(state, bound)
+  const inputs = resolve(attempt.inputs, evaluate)
+  if (!inputs.ok) return inputs
+  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value })
+  const env = resolve(attempt.env, withInputs)
+  if (!env.ok) return env
+  const resolved = resolveAction(action, withInputs)
+  if (!resolved.ok) return resolved
+  const placed = resolvePlaces(definition, withInputs)
+  if (!placed.ok) return placed
+  const texts = Object.fromEntries(
+    Object.entries(env.value as JsonObject).map(([name, value]) => [name, asText(value)]),
+  )
+  const given = {
+    action: resolved.value.action,
+    inputs: inputs.value as JsonObject,
+    env: { ...texts, ...resolved.value.env },
+  }
+  const cwd = placed.value.cwd ?? null
+  const inputHash = hash('sha256', canonicalJson({ ...given, cwd } as unknown as Json)) as Sha256
+  return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
+}
+
+/** Its own timeout, but no longer than what is left of the timebox of its visit when the attempt begins. */
+function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitAt, startedAt }: TaskState): number {
+  const timeoutMs = definition.timeoutMs ?? defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS
+  if (definition.timeboxMs === undefined) return timeoutMs
+  const used = visitAt === null || startedAt === null ? 0 : startedAt - visitAt
+  return Math.max(1, Math.min(timeoutMs, definition.timeboxMs - used))
+}
+
+/** The folder it runs in and the probe that is asked after a crash may hold references too. */
+function resolvePlaces(definition: TaskDefinition, evaluate: Evaluate): Resolved<TaskDefinition> {
+  const { cwd, probe } = definition
+  const folder = cwd === undefined ? null : resolveText(cwd, evaluate)
+  if (folder?.ok === false) return folder
+  const asked = probe === undefined || 'script' in probe ? null : resolveArgv(probe.argv, evaluate)
+  if (asked?.ok === false) return asked
+  return {
+    ok: true,
+    value: {
+      ...definition,
+      ...(folder === null ? {} : { cwd: folder.value }),
+      ...(asked === null ? {} : { probe: { argv: asked.value } }),
+    },
+  }
+}
+
+type WithEnv<T> = T & { readonly env: { readonly [name: string]: string } }
+
+function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ readonly action: Action }>> {
+  if (action.type === 'run') {
+    const command = resolveCommand(action.command, evaluate)
+    if (!command.ok) return command
+    const { env, ...line } = command.value
+    if (action.stdin === undefined)
+      return { ok: true, value: { action: { ...action, command: line as CommandLine }, env } }
+    const stdin = resolveText(action.stdin, evaluate)
+    return stdin.ok
+      ? { ok: true, value: { action: { ...action, command: line as CommandLine, stdin: stdin.value }, env } }
+      : stdin
+  }
+  if (action.type === 'edit') {
+    const edits = resolve(action.edits as unknown as Json, evaluate)
+    return edits.ok
+      ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
+      : edits
+  }
+  if (action.type === 'git') {
+    const git = resolve(action.git as unknown as Json, evaluate)
+    return git.ok
+      ? { ok: true, value: { action: { ...action, git: git.value as unknown as GitAction }, env: {} } }
+      : git
+  }
+  return { ok: true, value: { action, env: {} } }
+}
+
+/** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */
+export async function resolveBriefing(state: PlanState, task: TaskState): Promise<GivenInputs> {
+  const given = await resolveInputs(state, task)
+  const { texts, unresolved } = await resolveTexts(state, task, given.inputs)
+  return { ...given, texts, unresolved: [...given.unresolved, ...unresolved] }
+}
+
+const TEXTS = ['title', 'description', 'instruction'] as const
+
+/** The words of a task that look at something recorded. What cannot be resolved stays as it is written, and is told. */
+async function resolveTexts(
+  state: PlanState,
+  task: TaskState,
+  inputs: JsonObject,
+): Promise<{ readonly texts: Texts; readonly unresolved: readonly UnresolvedInput[] }> {
+  const { definition } = task
+  const written = TEXTS.filter(key => mentions(definition[key]))
+  if (written.length === 0) return { texts: {}, unresolved: [] }
+  const evaluate = await evaluator(state, { ...ownContext(task), inputs })
+  const texts: { -readonly [key in keyof Texts]: string } = {}
+  const unresolved: UnresolvedInput[] = []
+  for (const key of written) {
+    const resolved = resolveText(definition[key]!, evaluate)
+    if (resolved.ok) texts[key] = resolved.value
+    else unresolved.push({ input: key, message: resolved.message, hint: resolved.hint ?? null })
+  }
+  return { texts, unresolved }
+}
+
+/** Whatever shows tasks by their titles, with those resolved that can be. Costs nothing where no title looks at anything. */
+export async function withTitles<T extends { readonly title: string | null }>(
+  state: PlanState,
+  shown: readonly T[],
+  taskOf: (one: T) => TaskState | undefined,
+): Promise<readonly T[]> {
+  if (!shown.some(({ title }) => mentions(title))) return shown
+  const titled: T[] = []
+  for (const one of shown) {
+    const task = mentions(one.title) ? taskOf(one) : undefined
+    const title = task === undefined ? undefined : (await resolveBriefing(state, task)).texts?.title
+    titled.push(title === undefined ? one : { ...one, title })
+  }
+  return titled
+}
+
+/** The text of a question, as it is asked. */
+export async function resolveQuestion(state: PlanState, task: TaskState, text: string): Promise<Resolved<string>> {
+  if (!mentions(text)) return { ok: true, value: text }
+  const { inputs } = await resolveInputs(state, task)
+  return resolveText(text, await evaluator(state, { ...ownContext(task), inputs }))
+}
+
+async function resolveInputs(state: PlanState, task: TaskState): Promise<Omit<GivenInputs, 'texts'>> {
+  const { definition } = task
+  const written = Object.entries(definition.inputs ?? {})
+  if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }
+  const evaluate = await evaluator(state, ownContext(task))
+  const inputs: [string, Json][] = []
+  const unresolved: UnresolvedInput[] = []
+  for (const [input, value] of written) {
+    const resolved = resolve(value, evaluate)
+    if (resolved.ok) inputs.push([input, resolved.value])
+    else unresolved.push({ input, message: resolved.message, hint: resolved.hint ?? null })
+  }
+  return { inputs: Object.fromEntries(inputs), unresolved }
+}
+
+export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolved<WithEnv<CommandLine>> {
+  if ('argv' in command) {
+    const argv = resolveArgv(command.argv, evaluate)
+    return argv.ok ? { ok: true, value: { argv: argv.value, env: {} } } : argv
+  }
+  return resolveScript(command.script, evaluate)
+}
+
+/** Does it mention nothing that is to be resolved? Then nobody has to wait for it. */
+export function isPlain(definition: TaskDefinition): boolean {
+  let known = plain.get(definition)
+  if (known === undefined) {
+    known = ![
+      definition.action,
+      definition.inputs,
+      definition.env,
+      definition.compensate,
+      definition.cwd,
+      definition.probe,
+    ].some(mentions)
+    plain.set(definition, known)
+  }
+  return known
+}
+
+/** Is there a reference in any of its strings? */
+function mentions(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('${{')
+  if (value === null || typeof value !== 'object') return false
+  for (const item of Array.isArray(value) ? value : Object.values(value)) if (mentions(item)) return true
+  return false
+}
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

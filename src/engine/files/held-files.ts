@@ -1,0 +1,91 @@
+// Whether files may be written that a task holds: `restore` and the adoption of a fork write files outside any task, so they ask
+// here first who has reserved them, in this plan or in another one. A task holds its files from its first attempt until its visit
+// is over, also between two attempts, because the next one sets them back first.
+//
+// Both sides put up their mark before they look for the other's: who restores, the sign of a rollback (workspace/rollback/rollback-lock.ts),
+// and then asks here once more; a task, its reservation, and then waits until no such sign is up. So of two that begin in the
+// same moment at least one sees the other, and no task runs over files that are being written.
+
+import { join, relative, sep } from 'node:path'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { reservedBy } from '../../domain/reservation.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { inScope } from '../../safety/scope.ts'
+import type { ScopeHolder } from '../../stores/store.ts'
+import type { Rooms } from '../rooms.ts'
+import { enclosingPlans, realPath, realScope } from './scope-reservation.ts'
+
+/** The same as a failure, for whoever asks once more when the files are about to be changed. */
+export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
+  const refusal = await refuseHeldFiles(rooms, owner, paths)
+  if (refusal === null) return null
+  const { message, hint } = refusal
+  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
+}
+
+type Owner = Pick<PlanState, 'id' | 'tasks'>
+
+/** Null when nobody holds any of these files. `rooms` are those of the folder they are written in, the plan works there too. */
+export async function refuseHeldFiles(
+  rooms: Rooms,
+  { id, tasks }: Owner,
+  paths: readonly string[],
+): Promise<Refusal | null> {
+  const { reservations } = rooms.store
+  const own = await reservations.held(id)
+  const within = await enclosingPlans(rooms)
+  const { root } = realScope(rooms, [])
+  const { holders } = await reservations.holders(id, { root, paths: ['**'], ...(within.length > 0 && { within }) })
+  if (own.length === 0 && holders.length === 0) return null
+  const realRoot = realPath(rooms.root)
+  for (const path of paths) {
+    const names = [
+      path,
+      relative(realRoot, realPath(join(realRoot, path)))
+        .split(sep)
+        .join('/'),
+    ]
+    const holds = ({ paths: held }: ScopeHolder) => held.some(pattern => names.some(name => isTouched(pattern, name)))
+    const mine = own.find(holds)
+    if (mine !== undefined) return heldByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
+    const holder = holders.find(holds)
+    if (holder === undefined) continue
+    const { message, hint } = reservedBy(null, holder)
+    return refuse('not-ready', `'${path}' would be written, and ${message}; nothing was changed`, hint)
+  }
+  return null
+}
+
+function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean): Refusal {
+  const [what, hint] = isRunning
+    ? ['is running and may write', 'wait until it has ended, or pause the plan']
+    : [
+        'is between two attempts and will set back',
+        `let it end first (\`planfold resume ${name}\`), or give it up: \`planfold skip ${name} ${task}\``,
+      ]
+  return refuse('not-ready', `task '${task}' of plan '${name}' ${what} '${path}'; nothing was changed`, hint)
+}
+
+/** Does writing this path change something that the pattern means: the path itself, a folder above it, or a file in its way? */
+function isTouched(pattern: string, path: string): boolean {
+  const held = componentsOf(pattern)
+  const written = componentsOf(path)
+  const wild = held.findIndex(part => /[*?]/.test(part))
+  const literal = wild < 0 ? held : held.slice(0, wild)
+  if (isBeginning(written, literal)) return true
+  if (wild < 0 && isBeginning(held, written)) return true
+  return wild >= 0 && inScope([held.join('/')], written.join('/'))
+}
+
+const isBeginning = (short: readonly string[], long: readonly string[]): boolean =>
+  short.length <= long.length && short.every((part, at) => part === long[at])
+
+/** Folded as reservations are: two names that one file system takes for the same file are the same. */
+const componentsOf = (path: string): readonly string[] =>
+  path
+    .normalize('NFC')
+    .toUpperCase()
+    .toLowerCase()
+    .split('/')
+    .filter(part => part !== '' && part !== '.')

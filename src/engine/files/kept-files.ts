@@ -1,0 +1,188 @@
+// What was ever set back and can be had again: versions of files that stood where a retry, a rollback or a restore put another.
+// Listed from the journal; restored by the same careful steps as a rollback, which overwrite nothing that somebody has changed.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
+import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { inScope } from '../../safety/scope.ts'
+import type { Change, Choice, TreeEntry } from '../../workspace/workspace.ts'
+import type { Submitted } from '../engine.ts'
+import type { Writing } from '../orders.ts'
+import { readChanges } from '../rollback/attempt-changes.ts'
+import { entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { heldFailure, refuseHeldFiles } from './held-files.ts'
+import { aboutRestore, settleUnfinished, tellRestore } from './interrupted-restore.ts'
+import { untoldRestores } from './restore-scope.ts'
+
+/** One version of one path. */
+export interface KeptFile {
+  readonly path: string
+  /** When it was replaced. */
+  readonly at: Millis
+  readonly by: 'retry' | 'rollback' | 'restore'
+  /** The task that was tried again. */
+  readonly task: TaskName | null
+  /** What stood there; null when there was nothing, because somebody had removed it. */
+  readonly kept: TreeEntry | null
+  /** What was put there instead. */
+  readonly instead: TreeEntry | null
+}
+
+export interface RestoreAsk {
+  readonly paths: readonly string[]
+  /** Of the version, or its first digits; the last one that was replaced when absent. */
+  readonly hash?: string
+  /** Where something else stands by now: keep that, take the kept version after storing what stands there, or merge both. */
+  readonly every?: Choice
+}
+
+/** Oldest first. */
+export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {
+  const kept: KeptFile[] = []
+  for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
+    for (const event of events) kept.push(...(await keptBy(rooms, event, now)))
+  for (const task of state.order) {
+    for (const { saved, made } of untoldRestores(rooms, state, task)) {
+      const compared = await rooms.workspace.compare(saved, made)
+      const by = { at: state.updatedAt, by: 'retry' as const, task: task.definition.id }
+      if (compared.ok) kept.push(...versionsIn(compared.changes, by))
+    }
+  }
+  return kept
+}
+
+async function keptBy(rooms: Rooms, event: Event, at: Millis): Promise<readonly KeptFile[]> {
+  switch (event.type) {
+    case 'workspace.restored': {
+      const compared = await rooms.workspace.compare(event.saved, event.to)
+      return compared.ok ? versionsIn(compared.changes, { at, by: 'retry', task: event.task }) : []
+    }
+    case 'files.restored':
+      return versionsIn(await readChanges(rooms, event.changes), { at, by: 'restore', task: null })
+    case 'rollback.finished': {
+      const by = { at, by: 'rollback' as const, task: null }
+      const replaced = event.changes === null ? [] : await readChanges(rooms, event.changes)
+      const known = new Set(
+        replaced.map(({ path, before }) => `${path}\n${before?.type === 'file' ? before.sha256 : ''}`),
+      )
+      const others = (event.kept ?? []).filter(({ path, sha256 }) => !known.has(`${path}\n${sha256}`))
+      return [...versionsIn(replaced, by), ...(await Promise.all(others.map(one => keptContent(rooms, one, by))))]
+    }
+    default:
+      return []
+  }
+}
+
+type Replaced = Pick<KeptFile, 'at' | 'by' | 'task'>
+
+const versionsIn = (changes: readonly Change[], by: Replaced): readonly KeptFile[] =>
+  changes.flatMap(({ path, before, after }) =>
+    before?.type === 'directory' || (before === null && after?.type === 'directory')
+      ? []
+      : [{ ...by, path, kept: before, instead: after }],
+  )
+
+/** Bytes of somebody that never stood alone there: only their content is known. */
+async function keptContent(
+  rooms: Rooms,
+  { path, sha256 }: { readonly path: string; readonly sha256: Sha256 },
+  by: Replaced,
+): Promise<KeptFile> {
+  const size = (await rooms.store.blobs.get(sha256))?.length ?? 0
+  return { ...by, path, kept: { type: 'file', mode: 0o644, size, sha256 }, instead: null }
+}
+
+export async function restoreFiles(
+  rooms: Rooms,
+  state: PlanState,
+  ask: RestoreAsk,
+  writing: Writing,
+): Promise<Submitted> {
+  const { snapshots } = rooms
+  if (snapshots === undefined) return no('not-supported', 'files are not looked at here')
+  const unfinished = await refuseUnfinished(rooms)
+  if (unfinished !== null) return unfinished
+  const versions = await keptFiles(rooms, state)
+  const wanted: KeptFile[] = []
+  for (const path of new Set(ask.paths)) {
+    const busy = writerOf(state, path)
+    if (busy !== null)
+      return no(
+        'not-ready',
+        `'${busy}' is running and may write '${path}'`,
+        'wait until it has ended, or pause the plan',
+      )
+    // What a restore replaced is named by its hash: else asking twice would take the work away again.
+    const found = versions.findLast(
+      one => one.path === path && (ask.hash === undefined ? one.by !== 'restore' : hasHash(one, ask.hash)),
+    )
+    if (found === undefined) return no('not-found', `no version of '${path}' is kept`, 'the list shows what is')
+    wanted.push(found)
+  }
+  if (wanted.length === 0) return no('invalid', 'no path is named', 'name one of the kept paths')
+  const held = await refuseHeldFiles(rooms, state, ask.paths)
+  if (held !== null) return { ok: false, refusal: held }
+  const target = await snapshots.compose(wanted.map(({ path, kept }) => [path, kept] as const))
+  if (!target.ok) return no('conflict', target.failure.message, target.failure.hint)
+  const writeSet = wanted.map(({ path, instead }) => [path, instead] as const)
+  const previewed = await snapshots.preview(target.manifest, writeSet)
+  if (!previewed.ok) return no('conflict', previewed.failure.message, previewed.failure.hint)
+  const conflicts = previewed.paths.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
+  if (conflicts.length > 0 && ask.every === undefined)
+    return {
+      ok: false,
+      refusal: refuse(
+        'conflict',
+        `${conflicts.slice(0, 10).join(', ')}${conflicts.length > 10 ? ` and ${conflicts.length - 10} more` : ''} changed since; nothing was restored`,
+        'take the kept version (what stands there is kept then), or merge both',
+        conflicts,
+      ),
+    }
+  const every = ask.every
+  const choices = every === undefined ? [] : conflicts.map(path => [path, every] as const)
+  const restored = await snapshots.rollback(target.manifest, writeSet, {
+    choices,
+    about: aboutRestore(state.id, writing.actor),
+    refuse: () => heldFailure(rooms, state, ask.paths),
+  })
+  if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
+  const told = await tellRestore(rooms, state.id, restored, writing)
+  // What is kept stands there already.
+  return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
+}
+
+const no = (code: Refusal['code'], message: string, hint?: string): Submitted => ({
+  ok: false,
+  refusal: refuse(code, message, hint),
+})
+
+const hasHash = ({ kept }: KeptFile, hash: string | undefined): boolean =>
+  hash === undefined || (kept?.type === 'file' && hash.length >= HASH_MIN && kept.sha256.startsWith(hash.toLowerCase()))
+
+const HASH_MIN = 4
+
+/** The task that runs now and may write there; null when none does. */
+function writerOf(state: PlanState, path: string): TaskName | null {
+  for (const { definition } of state.running) {
+    const scope = scopeOf(state.definition, definition)
+    if (scope !== null && inScope(scope, path)) return definition.id
+  }
+  return null
+}
+
+/** One that was cut off after the files had changed is finished and told first. */
+async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
+  const begun = await rooms.snapshots?.resume()
+  if (begun == null) return null
+  if (!begun.ok) return no('conflict', begun.failure.message, begun.failure.hint)
+  const plan = await settleUnfinished(rooms, begun)
+  if (plan === null) return null
+  return no(
+    'not-ready',
+    `a rollback of '${plan}' was cut off in this workspace`,
+    `finish it first: planfold resume ${plan}`,
+  )
+}

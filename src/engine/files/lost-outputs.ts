@@ -1,0 +1,116 @@
+// Files that completed tasks declared as outputs: are they still there, and as they were left? What a later task of the plan itself
+// did to them is no loss. What an attempt that has not ended may be doing to them is told by nobody yet, so they are passed over.
+
+import { hash } from 'node:crypto'
+import type { Sha256 } from '../../domain/id.ts'
+import { type Json, same } from '../../domain/json.ts'
+import { effectOf, heldScope, worksApart } from '../../domain/plan-rules/effect.ts'
+import type { LostOutput } from '../../domain/result.ts'
+
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
+import { inScope, type Patterns } from '../../safety/scope.ts'
+import { isGone, roomsOf } from '../git/plan-worktree.ts'
+import { readOthersChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+import { changesOf, entriesAfter } from './other-plans.ts'
+
+/** Larger ones were never taken as an output. */
+const FILE_MAX_BYTES = 64 * 1024 * 1024
+
+export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
+  // In worktrees of their own, what tasks leave is merged: nobody can say how it must look.
+  if (worksApart(state.definition)) return []
+  const rooms = roomsOf(house, state)
+  if (isGone(rooms)) return []
+  const gate = await openGate(rooms)
+  if (!gate.ok) return []
+  const lost: Found[] = []
+  const scopes = openScopes(state)
+  try {
+    for (const { definition, status, visit, result } of state.order) {
+      if (status !== 'completed' || result?.outputs === undefined) continue
+      for (const [output, source] of Object.entries(definition.outputs ?? {})) {
+        const recorded = result.outputs[output]
+        if (source.from !== 'file' || recorded === undefined) continue
+        const told = { task: definition.id, visit, output, file: source.file }
+        const found = scopes.some(scope => inScope(scope, source.file))
+          ? lostBefore(state, told)
+          : await look(gate.value, source.file, recorded)
+        if (found !== null) lost.push({ ...found, told })
+      }
+    }
+  } finally {
+    await gate.value.close()
+  }
+  return lost.length === 0 ? [] : await withoutOwn(rooms, state, lost)
+}
+
+interface Found {
+  readonly what: LostOutput['what']
+  /** What stands there now; null when nothing does. Absent when nobody looked. */
+  readonly sha256?: Sha256 | null
+  readonly told: Omit<LostOutput, 'what'>
+}
+
+/** What attempts may have written that have not ended, or were cut off and not made again: no change set names it yet. */
+function openScopes(state: PlanState): readonly Patterns[] {
+  return state.order.filter(hasBegun).map(({ definition, status }) => {
+    const { type } = definition.action
+    const scope = type === 'external' ? (definition.write ?? []) : heldScope(state.definition, definition)
+    if (scope.length > 0 || status !== 'running' || (type !== 'run' && type !== 'external')) return scope
+    // It declares nothing and is at work: any file may be its doing.
+    return effectOf(state.definition, definition) === 'pure' ? scope : null
+  })
+}
+
+const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
+  attempt > 0 &&
+  (status === 'running' || status === 'ready' || gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits')
+
+/** Told already, and nobody looks now whether it is back. */
+function lostBefore(
+  { lostOutputs: known }: PlanState,
+  { task, visit, output }: Found['told'],
+): Pick<Found, 'what'> | null {
+  const before = known.find(one => one.task === task && one.visit === visit && one.output === output)
+  return before === undefined ? null : { what: before.what }
+}
+
+/** Null when it is as it was left, or cannot be looked at. */
+async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'told'> | null> {
+  const content = await gate.read(file, { maxBytes: FILE_MAX_BYTES })
+  if (!content.ok) return null
+  if (content.value === null) return { what: 'missing', sha256: null }
+  const bytes = Buffer.from(content.value.bytes)
+  const sha256 = hash('sha256', bytes) as Sha256
+  return isAsRecorded(recorded, bytes, sha256) ? null : { what: 'changed', sha256 }
+}
+
+/** Small JSON was taken as a value, anything else by its hash. */
+function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
+  if (recorded !== null && typeof recorded === 'object' && 'artifact' in recorded && recorded.artifact === sha256)
+    return true
+  try {
+    return same(JSON.parse(bytes.toString('utf8')), recorded)
+  } catch {
+    return false
+  }
+}
+
+/** What the plan's own tasks left there last, as far as their files were looked at, is no loss. */
+async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
+  const left = new Map<string, Sha256 | null>()
+  const paths = new Set(lost.map(({ told }) => told.file))
+  for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
+    for (const changes of events.map(changesOf)) {
+      if (changes === null) continue
+      for (const { path, after } of (await readOthersChanges(rooms, changes)) ?? [])
+        if (paths.has(path)) left.set(path, after?.type === 'file' ? after.sha256 : null)
+    }
+  }
+  return lost.flatMap(({ what, sha256, told }) => {
+    const isOwn = sha256 !== undefined && left.get(told.file) === sha256
+    return isOwn ? [] : [{ ...told, what }]
+  })
+}

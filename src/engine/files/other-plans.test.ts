@@ -1,0 +1,107 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { PlanId, PlanName } from '../../domain/id.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
+import { name } from '../rooms.fixture.ts'
+import type { Rooms } from '../rooms.ts'
+import { writtenByOthers } from './other-plans.ts'
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+})
+
+async function scene() {
+  const made = await realRooms()
+  opened.push(made)
+  mkdirSync(join(made.root, 'sc'))
+  writeFileSync(join(made.root, 'sc/old'), 'old')
+  const begin = async (plan: string, tasks: readonly TaskDefinition[]) => {
+    const created = await made.submit({ type: 'create', definition: { name: plan as PlanName, tasks } }, null)
+    if (!created.ok) throw new Error(created.refusal.message)
+    const started = await made.submit({ type: 'start' }, plan)
+    if (!started.ok) throw new Error(started.refusal.message)
+    return created.plan
+  }
+  const run = async (plan: string, tasks: readonly TaskDefinition[]) => {
+    const id = await begin(plan, tasks)
+    return { id, driven: await made.worker.drive(id, { stop: new AbortController().signal }) }
+  }
+  return { ...made, begin, run }
+}
+
+/** Fails once, and is then due again only much later: its files stay captured. */
+const captured = (id: string, scope: readonly string[]) =>
+  sh(id, 'exit 75', {
+    write: scope,
+    network: [],
+    effect: 'workspace',
+    retry: { attempts: 3, backoffMs: { min: 3_600_000, max: 3_600_000 } },
+  })
+
+/** Takes the change set that a plan's only task left out of the content store. */
+async function removeChanges({ store, stateDir }: Rooms, plan: PlanId): Promise<void> {
+  const events = (await store.read(plan, { after: 0, limit: 100 })).flatMap(entry => entry.events)
+  const ended = events.find(event => event.type === 'attempt.succeeded')
+  const changes = ended?.result.wrote?.changes
+  if (changes == null) throw new Error('it left no change set')
+  rmSync(join(stateDir, 'blobs', changes.slice(0, 2), changes.slice(2)))
+}
+
+describe('what other plans completed since the files of a task were captured', () => {
+  it('names what scoped and unscoped tasks of other plans left, with who wrote it, and nothing from before', async () => {
+    const { begin, run, rooms, worker } = await scene()
+    await run('earlier', [sh('x', 'echo e > sc/earlier', { write: ['sc/**'], network: [] })])
+    const p = await begin('p', [captured('a', ['sc/**'])])
+    await worker.drive(p, { stop: new AbortController().signal, patienceMs: 0 })
+    const scoped = await run('scoped', [
+      sh('b', 'echo q > other; rm other; echo q > two', { write: ['two'], network: [] }),
+    ])
+    const loose = await run('loose', [sh('c', 'echo c > sc/c; rm sc/old', { effect: 'idempotent' })])
+    const state = (await rooms.store.state(p))!
+    const found = await writtenByOthers(rooms, state, state.tasks.get(name('a'))!)
+    expect([...found.keys()].sort()).toEqual(['sc/c', 'sc/old', 'two'])
+    expect(found.get('two')).toMatchObject({ plan: scoped.id, task: 'b', declared: true, entry: { type: 'file' } })
+    expect(found.get('sc/c')).toMatchObject({ plan: loose.id, task: 'c', declared: false })
+    expect(found.get('sc/old')).toMatchObject({ entry: null })
+  })
+
+  it('passes over a change set of another plan that is missing, and the task is tried again', async () => {
+    const { begin, run, rooms, worker, root } = await scene()
+    const p = await begin('p', [
+      sh('a', 'test -e on && exit 0; mkdir on; echo half > sc/half; exit 75', {
+        write: ['sc/**'],
+        network: [],
+        retry: { attempts: 2, backoffMs: { min: 300, max: 300 } },
+      }),
+    ])
+    await worker.drive(p, { stop: new AbortController().signal, patienceMs: 0 })
+    const lost = await run('lost', [sh('b', 'echo q > two', { write: ['two'], network: [] })])
+    await run('told', [sh('c', 'echo t > three', { write: ['three'], network: [] })])
+    await removeChanges(rooms, lost.id)
+    const state = (await rooms.store.state(p))!
+    expect([...(await writtenByOthers(rooms, state, state.tasks.get(name('a'))!)).keys()]).toEqual(['three'])
+    await worker.drive(p, { stop: new AbortController().signal })
+    expect((await rooms.store.state(p))?.status).toBe('completed')
+    expect([existsSync(join(root, 'sc/half')), existsSync(join(root, 'two'))]).toEqual([false, true])
+  })
+
+  it('and a rollback is not stopped by it either', async () => {
+    const { run, rooms, worker, submit, root } = await scene()
+    const { id } = await run('p', [sh('a', 'echo a > one')])
+    const lost = await run('lost', [sh('b', 'echo q > two', { write: ['two'], network: [] })])
+    await removeChanges(rooms, lost.id)
+    expect(await submit({ type: 'rollback', to: '2', every: 'theirs' }, 'p')).toMatchObject({ ok: true })
+    await worker.drive(id, { stop: new AbortController().signal })
+    expect([existsSync(join(root, 'one')), existsSync(join(root, 'two'))]).toEqual([false, true])
+  })
+
+  it('is nothing for a task whose files were not captured', async () => {
+    const { run, rooms } = await scene()
+    const { id } = await run('p', [sh('a', 'true', { effect: 'idempotent' })])
+    const state = (await rooms.store.state(id))!
+    expect((await writtenByOthers(rooms, state, state.tasks.get(name('a'))!)).size).toBe(0)
+  })
+})

@@ -1,0 +1,239 @@
+// What others wrote in the same files: other plans of the workspace, and other tasks of the plan.
+//
+//   writtenByOthers   since a task's files were captured, for each path, what the last visit that went well left there: restoring
+//                     the files before a retry must not touch it
+//   otherPlans        since a time, all that other plans were seen to change, and when which of their tasks worked where: a task
+//                     that declares no scope is credited with everything that changed around it, so this is told apart. What
+//                     lies in the declared scope of another plan's task is that plan's; where neither declared one, nobody knows
+
+import type { Event, EventOf } from '../../domain/event.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { ENDED } from '../../domain/status.ts'
+import { inScope } from '../../safety/scope.ts'
+import type { Entry, Page, PlanRow, Store } from '../../stores/store.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import { readChanges, readOthersChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+
+// Which change sets the entries of a plan's journal name.
+
+/** The change set an event names. */
+export function changesOf(event: Event): Sha256 | null {
+  switch (event.type) {
+    case 'attempt.succeeded':
+    case 'attempt.failed':
+    case 'compensation.finished':
+    case 'compensation.retried':
+      return event.result.wrote?.changes ?? null
+    case 'rollback.finished':
+      return event.changes
+    default:
+      return null
+  }
+}
+
+const PAGE = 500
+
+/** The whole journal of a plan behind an entry. */
+export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, after: number): Promise<readonly Entry[]> {
+  const all: Entry[] = []
+  for (let at = after; ; ) {
+    const page = await store.read(plan, { after: at, limit: PAGE })
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined) return all
+    at = last.version
+  }
+}
+
+export interface WrittenByOther {
+  /** What the other plan left at the path; null when it deleted it. */
+  readonly entry: TreeEntry | null
+  readonly plan: PlanId
+  /** The plan and the task, for people. */
+  readonly name: string
+  readonly task: TaskName | null
+  /**
+   * True: the other task declared a scope, so the change is its own. False: it declared none and all files were compared around
+   * it, so the change may also be that of a task that ran at the same time.
+   */
+  readonly declared: boolean
+}
+
+/** By path, for a task whose files were captured in this visit; empty when they were not. */
+export async function writtenByOthers(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+): Promise<ReadonlyMap<string, WrittenByOther>> {
+  const found = new Map<string, WrittenByOther>()
+  const after = await capturedAfter(rooms, state, task)
+  if (after === null) return found
+  const isBeside = sharesFolder(rooms, state)
+  for (let at = after; ; ) {
+    const page = await rooms.store.since(at, PAGE)
+    const last = page.at(-1)
+    if (last === undefined) return found
+    at = last.position
+    for (const { plan, events } of page) {
+      for (const event of events) {
+        const changes = COMPLETES.has(event.type) ? changesOf(event) : null
+        if (changes === null || !(await isBeside(plan))) continue
+        const by = 'task' in event ? (event.task ?? null) : null
+        // Of the plan itself, what its other tasks completed.
+        if (plan === state.id && (by === null || by === task.definition.id)) continue
+        const name = (await rooms.store.state(plan))?.definition.name ?? plan
+        const other = { plan, name, task: by, declared: isDeclaredBy(event) }
+        const read = plan === state.id ? readChanges : readOthersChanges
+        for (const change of (await read(rooms, changes)) ?? [])
+          found.set(change.path, { ...other, entry: change.after })
+      }
+    }
+  }
+}
+
+/** The position in the journal before which the files were certainly not captured yet; null when they were not captured. */
+async function capturedAfter(rooms: Rooms, state: PlanState, task: TaskState): Promise<number | null> {
+  if (task.prepared?.preimage === undefined) return null
+  let readied: number | null = null
+  for (const entry of await entriesAfter(rooms.store, state.id, 0)) {
+    if (isReadied(entry, task)) readied = entry.position
+    if (isBegun(entry, task)) return readied ?? Math.max(0, entry.position - 1)
+  }
+  return null
+}
+
+const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolean =>
+  events.some(event => event.type === 'task.readied' && event.tasks.includes(id))
+
+const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
+  events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
+
+/** Does another plan work in the same folder? In another folder the same path is another file. */
+function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
+  const known = new Map<PlanId, boolean>()
+  return async plan => {
+    const answer = known.get(plan) ?? (await store.state(plan))?.place === place
+    known.set(plan, answer)
+    return answer
+  }
+}
+
+/** A visit that went well, and a rollback or compensation that is over. */
+const COMPLETES: ReadonlySet<Event['type']> = new Set([
+  'attempt.succeeded',
+  'compensation.finished',
+  'rollback.finished',
+])
+
+export interface Beside {
+  /** The plan itself, the folder it works in, and since when. */
+  readonly plan: PlanId
+  readonly place: string | null
+  readonly since: Millis
+}
+
+interface OthersChange extends Change {
+  readonly plan: string
+  /** Only what the task declares was compared, so the change is its own. */
+  readonly isDeclared: boolean
+}
+
+/** A visit of a task of another plan, from its first attempt until it is over. */
+interface OthersVisit {
+  readonly plan: string
+  /** Null where all files were compared. */
+  readonly scope: readonly string[] | null
+  readonly from: Millis
+  to: Millis
+}
+
+interface OtherPlans {
+  readonly changes: readonly OthersChange[]
+  /** The plan in whose declared scope the path lay between these times; null when there was none. */
+  declaredBy(path: string, from: Millis, to: Millis): string | null
+  /** A plan whose task worked without a scope at some time since; null when there was none. */
+  readonly loose: string | null
+}
+
+const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null }
+
+/** Was only what a task declares compared? Else there is a snapshot of all files. */
+export const isDeclaredBy = (event: Event): boolean =>
+  !('result' in event) || event.result.wrote?.snapshot === undefined
+
+/** All files are looked at a while before the entry says that a task began, and others may have ended in between. */
+const LOOK_MS = 60_000
+
+export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Promise<OtherPlans> {
+  if (beside === undefined) return NO_OTHERS
+  const changes: OthersChange[] = []
+  const visits: OthersVisit[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<PlanRow> = await rooms.store.plans({ limit: PAGE, ...(cursor && { cursor }) })
+    cursor = page.next
+    for (const { id, name, updatedAt, startedAt } of page.items) {
+      if (id === beside.plan || startedAt === null || updatedAt < beside.since) continue
+      const state = await rooms.store.state(id)
+      // In another folder the same path is another file.
+      if (state === null || state.place !== beside.place) continue
+      const entries = await entriesAfter(rooms.store, id, 0)
+      visits.push(...visitsIn(state, entries).filter(({ to }) => to >= beside.since))
+      const edited = new Map<string, Set<string>>()
+      for (const { now, events } of entries) {
+        for (const event of events) {
+          if (event.type === 'attempt.started') noteEdited(edited, event)
+          if (now < beside.since) continue
+          const told = changesOf(event)
+          if (told === null) continue
+          const by = { plan: name, isDeclared: isDeclaredBy(event) }
+          // What changed between two of its attempts is not its work.
+          const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
+          // What it named nobody knows any more, so nothing is held to be its work by that.
+          for (const change of (await readOthersChanges(rooms, told)) ?? [])
+            if (others?.has(change.path) !== true) changes.push({ ...change, ...by })
+        }
+      }
+    }
+  }
+  return {
+    changes,
+    declaredBy: (path, from, to) =>
+      visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))
+        ?.plan ?? null,
+    loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
+  }
+}
+
+function noteEdited(
+  edited: Map<string, Set<string>>,
+  { task, visit, edited: paths = [] }: EventOf<'attempt.started'>,
+): void {
+  if (paths.length === 0) return
+  const key = `${task}/${visit}`
+  edited.set(key, new Set([...(edited.get(key) ?? []), ...paths]))
+}
+
+function visitsIn(state: PlanState, entries: readonly Entry[]): readonly OthersVisit[] {
+  const visits = new Map<string, OthersVisit>()
+  for (const { now, events } of entries) {
+    for (const event of events) {
+      if (!('task' in event) || event.task === undefined) continue
+      const task = state.tasks.get(event.task)
+      if (event.type === 'attempt.started') {
+        const isLookedAt = event.preimage !== undefined || event.before !== undefined
+        const key = `${event.task}/${event.visit}`
+        if (!isLookedAt || task === undefined || visits.has(key)) continue
+        const scope = event.preimage === undefined ? null : (scopeOf(state.definition, task.definition) ?? [])
+        visits.set(key, { plan: state.definition.name, scope, from: now, to: Number.POSITIVE_INFINITY })
+      } else if ('visit' in event) {
+        const visit = visits.get(`${event.task}/${event.visit}`)
+        const isOver = task === undefined || task.visit !== event.visit || ENDED.has(task.status)
+        if (visit !== undefined && isOver) visit.to = now
+      }
+    }
+  }
+  return [...visits.values()]
+}

@@ -1,0 +1,294 @@
+// Before a task is tried again, the files it may write go back to how they were before its first attempt. Each path that
+// differs from then is judged:
+//
+//   equal to then                          not touched
+//   changed after the last attempt ended   a person's: asked about, unless the plan says `recovery: {edits: set-back}`
+//   written by another plan or task since  stays
+//   anything else                          may be either's: set back, named in the journal, and kept for `restore`
+//
+// What a person decided holds for exactly what was shown: whatever they change afterwards is asked about again.
+
+import type { EditChoice } from '../../domain/event.ts'
+import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
+import { type RestoreNote, restoreNoteName } from '../../domain/restore-notes.ts'
+import type { Failure, Prepared } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import { readChanges } from '../rollback/attempt-changes.ts'
+import { isSame } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { type WrittenByOther, writtenByOthers } from './other-plans.ts'
+
+/** So many paths are named in the journal; the manifests hold them all. */
+const PATHS_TOLD_MAX = 100
+
+export interface RestoredFiles {
+  readonly to: Sha256
+  readonly saved: Sha256
+  readonly files: readonly string[]
+  readonly more?: number
+  readonly kept?: readonly string[]
+}
+
+export type ScopeRestored =
+  | {
+      readonly status: 'restored'
+      readonly preimage: Sha256
+      readonly restored: RestoredFiles | null
+      /** Restores that were cut off before the journal told of them. */
+      readonly earlier: readonly RestoredFiles[]
+    }
+  | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+/**
+ * `preimage` is the manifest of the scope before the first attempt of this visit. Where somebody changes files while they are
+ * restored, everything is looked at again.
+ */
+export async function restoreScope(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  preimage: Sha256,
+): Promise<ScopeRestored> {
+  for (let tries = 1; ; tries++) {
+    const restored = await tryRestore(rooms, state, task, preimage)
+    const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
+    if (!hasMoved || tries >= TRIES_MAX) return restored
+  }
+}
+
+const TRIES_MAX = 5
+
+const isMoved = ({ class: kind, code, shortage }: Failure): boolean =>
+  shortage === undefined && (kind === 'transient' || MOVED.has(code ?? ''))
+
+const MOVED: ReadonlySet<string> = new Set(['errno:ENOENT', 'errno:ENOTDIR', 'errno:EEXIST', 'errno:ENOTEMPTY'])
+
+async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): Promise<ScopeRestored> {
+  const found = await rooms.workspace.changesSince(preimage)
+  if (!found.ok) return { status: 'failed', failure: found.failure }
+  const untold = untoldRestores(rooms, state, task)
+  const judge = await attemptJudge(
+    rooms,
+    task,
+    found.changedAt,
+    untold.filter(note => note.to === preimage),
+  )
+  const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
+  const otherAt = ({ path, after }: Change): WrittenByOther | null => {
+    const other = others.get(path)
+    return other !== undefined && isSame(other.entry, after) ? other : null
+  }
+  // Where all files were compared around another task, it may have seen our work; not what changed after ours had ended.
+  const isOthers = (change: Change): boolean => {
+    const other = otherAt(change)
+    return other !== null && (other.declared || judge.isPersons(change))
+  }
+  // Inside the plan, what lies in a declared scope is the work of the task that declares it.
+  const mayBeOthers = (change: Change): boolean => {
+    const other = otherAt(change)
+    return other !== null && other.plan !== state.id && !isOthers(change) && !judge.isCutOff(change)
+  }
+  const edits = found.changes.filter(change => mayBeOthers(change) || (!isOthers(change) && judge.isPersons(change)))
+  const waits = state.definition.recovery?.edits !== 'set-back'
+  const decided = waits ? await decide(rooms, task, edits, judge) : NOTHING_KEPT
+  if (decided.undecided.length > 0) {
+    const { undecided, unmerged } = decided
+    const plans = [...new Set(undecided.flatMap(change => (mayBeOthers(change) ? [otherAt(change)!.name] : [])))]
+    return { status: 'asked', edits: await askedAbout(rooms, undecided, unmerged, plans) }
+  }
+  const keep = new Set([...decided.keep, ...found.changes.filter(isOthers).map(({ path }) => path)])
+  const restored = await rooms.workspace.restore(preimage, {
+    keep,
+    write: decided.write,
+    ...(judge.endedAt === undefined ? {} : { after: judge.endedAt }),
+    // Named before the first file changes, so that nothing is lost when the process dies before the journal says it.
+    onSaved: (saved, made) => {
+      if (found.changes.length === 0) return
+      const note: Note = { saved, to: preimage, made, visit: task.visit, attempt: task.attempt + 1 }
+      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...untold, note]))
+    },
+  })
+  if (!restored.ok) return { status: 'failed', failure: restored.failure }
+  const { changed } = restored
+  const kept = [...keep, ...decided.write.keys()]
+  const files = filesOf(
+    restored.manifest,
+    restored.saved,
+    changed.filter(path => !decided.write.has(path)),
+    kept,
+  )
+  const earlier: RestoredFiles[] = []
+  for (const { saved, made } of untold) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
+  return {
+    status: 'restored',
+    preimage: restored.manifest,
+    restored: changed.length === 0 && kept.length === 0 ? null : files,
+    earlier,
+  }
+}
+
+const filesOf = (to: Sha256, saved: Sha256, changed: readonly string[], kept: readonly string[]): RestoredFiles => ({
+  to,
+  saved,
+  files: changed.slice(0, PATHS_TOLD_MAX),
+  ...(changed.length > PATHS_TOLD_MAX ? { more: changed.length - PATHS_TOLD_MAX } : {}),
+  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_TOLD_MAX) }),
+})
+
+const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
+
+/** Says of each path that differs from the pre-image whose work it is, and what the last attempt left there. */
+interface AttemptJudge {
+  readonly endedAt: Millis | undefined
+  isPersons(change: Change): boolean
+  /** A restore that was cut off has looked at it before, and found that it may be set back. */
+  isCutOff(change: Change): boolean
+  /** Null where it left nothing there. */
+  leftAt(change: Change): TreeEntry | null | 'unknown'
+}
+
+async function attemptJudge(
+  rooms: Rooms,
+  { prepared, result, attempt, failures }: TaskState,
+  changedAt: ReadonlyMap<string, Millis>,
+  cutOff: readonly Note[],
+): Promise<AttemptJudge> {
+  // Plans under older rules do not say how it ended; it failed where no attempt of the visit was lost.
+  const { how, at: endedAt } = prepared?.ended ?? { how: attempt === failures ? 'failed' : 'lost', at: undefined }
+  const wrote = how === 'failed' ? result?.wrote : undefined
+  const left =
+    wrote === undefined
+      ? null
+      : new Map(
+          (wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)).map(({ path, after }) => [
+            path,
+            after,
+          ]),
+        )
+  const stood = new Map<string, TreeEntry | null>()
+  for (const { saved, made } of cutOff)
+    for (const { path, before } of await differences(rooms, saved, made)) stood.set(path, before)
+  const leftAt = ({ path, before }: Change) => (left === null ? 'unknown' : left.has(path) ? left.get(path)! : before)
+  const isCutOff = ({ path, after }: Change): boolean => stood.has(path) && isSame(after, stood.get(path) ?? null)
+  return {
+    endedAt,
+    leftAt,
+    isCutOff,
+    isPersons(change) {
+      if (isCutOff(change)) return false
+      const was = leftAt(change)
+      // What the attempt was seen to leave is its own, whenever that was.
+      if (was !== 'unknown') return !isSame(was, change.after)
+      return endedAt !== undefined && (changedAt.get(change.path) ?? 0) > endedAt
+    },
+  }
+}
+
+interface Decided {
+  readonly keep: ReadonlySet<string>
+  readonly write: ReadonlyMap<string, TreeEntry>
+  readonly undecided: readonly Change[]
+  /** Of these: what was to be merged and cannot be. */
+  readonly unmerged: readonly string[]
+}
+
+const NOTHING_KEPT: Decided = { keep: new Set(), write: new Map(), undecided: [], unmerged: [] }
+
+/** What a person chose about exactly these edits. */
+async function decide(rooms: Rooms, task: TaskState, edits: readonly Change[], judge: AttemptJudge): Promise<Decided> {
+  const chosen = task.prepared?.chosen
+  const shown = chosen === undefined ? null : await readShown(rooms, chosen.shown)
+  const keep = new Set<string>()
+  const write = new Map<string, TreeEntry>()
+  const undecided: Change[] = []
+  const unmerged: string[] = []
+  for (const edit of edits) {
+    const { path, before } = edit
+    const seen = shown?.get(path)
+    const choice: EditChoice | null = seen === undefined ? null : (ownChoice(chosen?.choices, path) ?? chosen!.every)
+    const merged = choice === 'merge' ? await mergeEdit(rooms, { ...edit, after: seen! }, judge) : null
+    const isMerged = merged !== null && merged !== 'as it is' && isSame(merged, edit.after)
+    if (seen === undefined || !(isSame(seen, edit.after) || isMerged)) undecided.push(edit)
+    else if (choice === 'keep' || isMerged || merged === 'as it is') keep.add(path)
+    else if (choice === 'take') continue
+    else if (merged !== null) {
+      if (isSame(merged, before)) continue
+      write.set(path, merged)
+    } else {
+      undecided.push(edit)
+      unmerged.push(path)
+    }
+  }
+  return { keep, write, undecided, unmerged }
+}
+
+const ownChoice = (
+  choices: { readonly [path: string]: EditChoice } | undefined,
+  path: string,
+): EditChoice | undefined => (choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined)
+
+/** The person's edit without what the attempt wrote; null where the two cannot be told apart. */
+async function mergeEdit(rooms: Rooms, edit: Change, judge: AttemptJudge): Promise<TreeEntry | 'as it is' | null> {
+  const { before, after } = edit
+  const left = judge.leftAt(edit)
+  // Where the attempt left nothing of its own, or nobody knows what it left, all that differs counts as the person's.
+  if (left === 'unknown' || isSame(left, before)) return 'as it is'
+  if (left?.type !== 'file' || after?.type !== 'file' || before?.type !== 'file') return null
+  const merged = await rooms.workspace.merge(left.sha256, after.sha256, before.sha256)
+  return merged === null ? null : { type: 'file', mode: after.mode, ...merged }
+}
+
+async function askedAbout(
+  rooms: Rooms,
+  edits: readonly Change[],
+  unmerged: readonly string[],
+  plans: readonly string[],
+): Promise<NonNullable<Prepared['edits']>> {
+  const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify(edits)))
+  const more = edits.length - PATHS_TOLD_MAX
+  return {
+    shown,
+    paths: edits.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
+    ...(more > 0 ? { more } : {}),
+    ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_TOLD_MAX) }),
+    ...(plans.length === 0 ? {} : { plans }),
+  }
+}
+
+async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  return new Map((await readChanges(rooms, shown)).map(({ path, after }) => [path, after]))
+}
+
+// ── restores that were cut off ──────────────────────────────────────────────────────────────────────────────────────
+
+type Note = RestoreNote
+
+const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => restoreNoteName(plan, ordinal)
+
+/** Restores of this task that no entry of the journal tells of, oldest first. */
+export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
+  const note = state.rules > 3 ? rooms.store.blobs.pinned(noteName(state.id, task)) : null
+  if (note === null) return []
+  const isTold = ({ saved, visit, attempt }: Note): boolean =>
+    state.restored.some(one => one.saved === saved) || (visit === task.visit && attempt <= task.attempt)
+  return (JSON.parse(note) as readonly Note[]).filter(one => !isTold(one))
+}
+
+/** When the plan has ended, the journal names everything that was saved. */
+export function forgetRestores(rooms: Rooms, state: PlanState): void {
+  for (const { task: name } of state.restored) {
+    const task = state.tasks.get(name)
+    if (task !== undefined && untoldRestores(rooms, state, task).length === 0)
+      rooms.store.blobs.unpin(noteName(state.id, task))
+  }
+}
+
+async function differences(rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly Change[]> {
+  const compared = await rooms.workspace.compare(saved, made)
+  return compared.ok ? compared.changes : []
+}
+
+const setBackBy = async (rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly string[]> =>
+  (await differences(rooms, saved, made)).map(({ path }) => path)

@@ -1,0 +1,158 @@
+// The files a task reserves before it starts, across all plans of a workspace, and who holds them now. Looked at here before files
+// are captured; looked at again inside the transaction that starts the attempt, see stores/leases/reservations.ts.
+
+import { lstatSync, readlinkSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import { needsReservation, reservedScope } from '../../domain/reservation.ts'
+import type { Reserves } from '../../domain/result.ts'
+import { inLine } from '../../domain/rules/scheduling.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { isClaimable } from '../../domain/state/task-index.ts'
+import type { ScopeHolder } from '../../stores/store.ts'
+import type { ScopeWait } from '../engine.ts'
+import type { Rooms } from '../rooms.ts'
+
+// Where a write scope really lies: links in its patterns are followed, so that a folder and a link to it are known to be the same
+// files. Only what stands before the first wildcard can be followed.
+
+const LINKS_MAX = 40
+
+/** The patterns as they are declared, and by their real paths where these differ. */
+export function realScope(
+  { root, stateDir }: { readonly root: string; readonly stateDir: string },
+  patterns: readonly string[],
+): Pick<Reserves, 'root' | 'paths'> {
+  const realRoot = realPath(root)
+  const paths = new Set<string>()
+  for (const pattern of patterns) {
+    paths.add(pattern)
+    const parts = pattern.split('/')
+    const wild = parts.findIndex(part => /[*?[]/.test(part))
+    const literal = parts.slice(0, wild < 0 ? parts.length : wild).filter(part => part !== '' && part !== '.')
+    const rest = wild < 0 ? (pattern.endsWith('/') ? ['**'] : []) : parts.slice(wild)
+    const real = realPath(join(realRoot, ...literal))
+    const inside = relative(realRoot, real)
+    const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
+    const path = [...(isOutside ? real : inside).split(sep), ...rest].join('/')
+    // The whole folder is no pattern by itself.
+    const whole = path === '' ? '**' : path
+    if (inside !== literal.join(sep)) paths.add(whole)
+  }
+  // Relative, so that a project that is moved together with its state folder keeps what it reserved.
+  return { root: relative(realPath(stateDir), realRoot) || '.', paths: [...paths] }
+}
+
+/** As far as it exists, without links; what does not exist yet is taken by its name. */
+export function realPath(path: string): string {
+  let rest = resolve(path)
+    .split(sep)
+    .filter(part => part !== '')
+  let real: string = sep
+  for (let links = 0; rest.length > 0; ) {
+    const [part, ...more] = rest as [string, ...string[]]
+    const next = join(real, part)
+    const target = links < LINKS_MAX ? linkAt(next) : null
+    if (target === null) {
+      real = next
+      rest = more
+      continue
+    }
+    links++
+    const to = resolve(dirname(next), target)
+      .split(sep)
+      .filter(one => one !== '')
+    real = sep
+    rest = [...to, ...more]
+  }
+  return real
+}
+
+function linkAt(path: string): string | null {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null
+  } catch {
+    return null
+  }
+}
+
+type Reserved = { readonly reserves?: Reserves; readonly waits?: ScopeWait }
+
+/** What the task must reserve when it starts, or who holds these files. Nothing when it declares none, or holds them already. */
+export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskState): Promise<Reserved> {
+  if (!needsReservation(state, task)) return {}
+  const wanted = await wantedBy(rooms, state, task)
+  const { holders, seen } = await rooms.store.reservations.holders(state.id, wanted)
+  if (holders.length > 0) return { waits: await waitFor(rooms, task, wanted, holders) }
+  const { within, ...rest } = wanted
+  return { reserves: { ...rest, seen, ...(within === undefined ? {} : { within }) } }
+}
+
+/** Which tasks could begin now if other plans did not hold their files; bounded by what may run at once. */
+export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
+  if (state.status !== 'active') return []
+  const waits: ScopeWait[] = []
+  const claimable = state.order
+    .filter(task => isClaimable(state, task) && needsReservation(state, task))
+    .slice(0, SHOWN_MAX)
+  // Whoever is held back lets others pass, so the line is asked again without them.
+  const held = new Set<TaskName>()
+  for (let found = true; found && held.size < SHOWN_MAX; ) {
+    found = false
+    for (const task of [...(held.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), held)]) {
+      const { type } = task.definition.action
+      if (type !== 'run' && type !== 'edit' && type !== 'external') continue
+      const { waits: wait } = await reserveScope(rooms, state, task)
+      if (wait === undefined) continue
+      waits.push(wait)
+      held.add(task.definition.id)
+      found = true
+    }
+  }
+  return waits
+}
+
+const SHOWN_MAX = 64
+
+/** The same wait as it is now; null when the files are free. */
+export async function stillWaits(rooms: Rooms, state: PlanState, task: TaskState): Promise<ScopeWait | null> {
+  const { waits } = await reserveScope(rooms, state, task)
+  return waits ?? null
+}
+
+type Wanted = Omit<Reserves, 'seen'>
+
+async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promise<Wanted> {
+  const scope = realScope(rooms, reservedScope(state.definition, task.definition))
+  const within = await enclosingPlans(rooms)
+  return within.length === 0 ? scope : { ...scope, within }
+}
+
+/**
+ * Plans one of whose tasks runs this very process, as its environment says: that task has reserved the files for whatever it
+ * starts. Would we wait for it, it would wait for us for ever.
+ */
+export async function enclosingPlans({ environment, store }: Rooms): Promise<readonly PlanId[]> {
+  const [plan, ...rest] = (environment.PLANFOLD_KEY ?? '').split('/')
+  if (plan === undefined || plan === '') return []
+  const found = await store.find(plan)
+  const state = found === null ? null : await store.state(found.plan)
+  const task = state?.tasks.get(rest.slice(0, -1).join('/') as TaskName)
+  if (state == null || task?.status !== 'running' || String(task.visit) !== rest.at(-1)) return []
+  return [state.id, ...(task.prepared?.reserves?.within ?? [])]
+}
+
+async function waitFor(
+  { store }: Rooms,
+  { definition, visit }: TaskState,
+  { root, paths }: Wanted,
+  holders: readonly ScopeHolder[],
+): Promise<ScopeWait> {
+  const by = await Promise.all(
+    holders.map(async holder => {
+      const driven = (await store.leases.holder(holder.plan))?.alive === true
+      return { ...holder, driven, orders: driven ? [] : (['resume', 'cancel'] as const) }
+    }),
+  )
+  return { task: definition.id, visit, root, paths, by }
+}

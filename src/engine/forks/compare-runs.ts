@@ -1,0 +1,69 @@
+// What is known of a run, to be laid beside another: its state, its attempts, and what it left in files. A fork begins with what
+// the plan it was made from had left by then.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { Run } from '../../domain/views/compare.ts'
+import type { AttemptRow, Entry, Page } from '../../stores/store.ts'
+import type { TreeEntry } from '../../workspace/workspace.ts'
+import { MissingChanges, readChanges } from '../rollback/attempt-changes.ts'
+import { entriesAfter, followFiles } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** A fork of a fork of a fork; whoever needs more has made a circle. */
+const ORIGINS_MAX = 100
+
+export async function runOf(rooms: Rooms, state: PlanState): Promise<Run> {
+  const [attempts, files] = [await allAttempts(rooms, state.id), await filesLeft(rooms, state.id)]
+  return { state, attempts, files }
+}
+
+async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly AttemptRow[]> {
+  const rows: AttemptRow[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<AttemptRow> = await rooms.store.attempts({ plan, limit: 1_000, ...(cursor && { cursor }) })
+    rows.push(...page.items)
+    cursor = page.next
+  }
+  return rows
+}
+
+/** Every path the run was seen to write, with what it left there last. */
+async function filesLeft(rooms: Rooms, plan: PlanId): Promise<ReadonlyMap<string, string | null>> {
+  const at = await followFiles(
+    await entriesOf(rooms, plan),
+    changes => changed(rooms, changes),
+    () => true,
+  )
+  return new Map([...at].map(([path, entry]) => [path, told(entry)]))
+}
+
+async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> {
+  let [of, until]: [PlanId | undefined, number] = [plan, Number.POSITIVE_INFINITY]
+  let all: readonly Entry[] = []
+  for (let at = 0; of !== undefined && at < ORIGINS_MAX; at++) {
+    const entries = await entriesAfter(rooms.store, of, 0)
+    all = [...entries.filter(({ version }) => version <= until), ...all]
+    const created = entries[0]?.events.find(event => event.type === 'plan.created')
+    // A clone begins from nothing.
+    of = created?.forkedAt === undefined ? undefined : created.origin
+    until = created?.forkedAt ?? 0
+  }
+  return all
+}
+
+/** What was pruned is not known any more, and that is all. */
+async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1]) {
+  try {
+    return await readChanges(rooms, changes)
+  } catch (error) {
+    if (error instanceof MissingChanges) return []
+    throw error
+  }
+}
+
+function told(entry: TreeEntry | null): string | null {
+  if (entry === null) return null
+  if (entry.type === 'file') return entry.sha256
+  return entry.type === 'link' ? `link to ${entry.target}` : 'folder'
+}

@@ -1,0 +1,430 @@
+// Forks a plan: a new plan that goes on from where another one stood, in a folder of its own with the files of then. The other
+// plan and its folder are only read. The folder is made before the plan, so that a plan that is there always has one.
+
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import type { Event } from '../../domain/event.ts'
+import {
+  type Actor,
+  isPlanName,
+  type Millis,
+  NAME_MAX,
+  type PlanId,
+  type PlanName,
+  planId,
+  type Sha256,
+  type TaskName,
+} from '../../domain/id.ts'
+import { NAME_TRIES_MAX } from '../../domain/limits.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { worksApart } from '../../domain/plan-rules/effect.ts'
+import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Failure } from '../../domain/result.ts'
+import { refuseGraph } from '../../domain/rules/lifecycle.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { ENDED } from '../../domain/status.ts'
+import { gitOperationsOf } from '../../domain/views/git-operations.ts'
+import { definitionHash } from '../../format/plan/hash.ts'
+import type { Entry, Updated } from '../../stores/store.ts'
+import type { Git, GitAnswer } from '../../workspace/git/git.ts'
+import type { LeftOut, Snapshots, TreeEntry } from '../../workspace/workspace.ts'
+import type { ForkAsk, Forked } from '../engine.ts'
+import { roomsOf } from '../git/plan-worktree.ts'
+import type { Writing } from '../orders.ts'
+import { declaredScopes, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
+import { entriesAfter, followFiles } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
+
+// The files of a fork: what stood in the plan's folder at an entry, written into a folder of its own. Whatever the plan wrote is
+// known exactly, from the change sets of its journal; all other files are as they were when somebody last stored all of them at
+// that entry, or else as they are now. Where there is a repository, the folder is a worktree with a branch of its own.
+
+interface FilesThen {
+  /** A snapshot of everything. */
+  readonly base: Sha256
+  /** What stands at every path the plan ever wrote, instead. */
+  readonly instead: ReadonlyMap<string, TreeEntry | null>
+  /** All other files: as they were then, or as they are now. */
+  readonly others: 'then' | 'now'
+  /** Tasks that worked since, and nobody looked at what they wrote. */
+  readonly unseen: readonly TaskName[]
+  /** The commit a worktree begins at. */
+  readonly commit: string
+}
+
+type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly failure: Failure }
+
+/** `own` are the rooms of the plan that is forked. Nothing of its files is changed. */
+async function filesThen(
+  own: Rooms,
+  now: PlanState,
+  entries: readonly Entry[],
+  { version, then }: ForkPoint,
+): Promise<Answer<{ readonly files: FilesThen }>> {
+  const stored = storedAt(entries, version)
+  const standing = stored === null ? await standingNow(own, now) : { snapshot: stored }
+  if (standing.snapshot === undefined)
+    return {
+      ok: false,
+      failure: { class: 'resource', message: `the files cannot be stored: ${standing.lacks}`, retryable: true },
+    }
+  // What was written while the snapshot was taken is in the journal by now, or belongs to a visit that is still open.
+  const all = [...entries, ...(await entriesAfter(own.store, now.id, entries.at(-1)?.version ?? 0))]
+  const instead = await writtenThen(own, all, version, then)
+  const commit = headThen(all, version, now.definition.name)
+  const unseen = unseenSince(all, version, now)
+  return {
+    ok: true,
+    files: { base: standing.snapshot, instead, others: stored === null ? 'now' : 'then', unseen, commit },
+  }
+}
+
+/** All files, when they were stored at this very entry. */
+function storedAt(entries: readonly Entry[], version: number): Sha256 | null {
+  const events = entries.find(entry => entry.version === version)?.events ?? []
+  for (const event of events.toReversed()) {
+    if (event.type === 'checkpoint.taken' && event.standing.snapshot !== undefined) return event.standing.snapshot
+    if (event.type === 'attempt.succeeded' && event.result.wrote?.snapshot !== undefined)
+      return event.result.wrote.snapshot
+  }
+  return null
+}
+
+/** At every path the plan wrote: what it left by then, or else what stood there before it came. */
+async function writtenThen(
+  own: Rooms,
+  entries: readonly Entry[],
+  version: number,
+  then: PlanState,
+): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  // A visit that was open then is begun anew: what it had captured before it began is what it will find.
+  const stands = (entry: Entry, event: Event) => entry.version <= version && !isBegunAnew(then, event)
+  const at = await followFiles(entries, changes => readChanges(own, changes), stands)
+  const open = new Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>()
+  for (const { events } of entries) for (const event of events) followVisit(open, event)
+  for (const { preimage, before } of open.values()) {
+    const found =
+      preimage !== undefined
+        ? await own.workspace.changesSince(preimage)
+        : before !== undefined
+          ? await own.snapshots?.diff(before, 'now')
+          : undefined
+    if (found?.ok !== true) continue
+    for (const { path, before: was } of found.changes) if (!at.has(path)) at.set(path, was)
+  }
+  return at
+}
+
+/** Visits that began and of which nobody has said what they wrote. */
+function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>, event: Event): void {
+  if (event.type === 'attempt.started') {
+    const { preimage, before } = event
+    const key = `${event.task}/${event.visit}`
+    if (open.has(key) || (preimage === undefined && before === undefined)) return
+    open.set(key, { ...(preimage && { preimage }), ...(before && { before }) })
+  } else if (
+    (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') &&
+    event.result.wrote !== undefined
+  )
+    open.delete(`${event.task}/${event.visit}`)
+}
+
+function isBegunAnew(then: PlanState, event: Event): boolean {
+  if (event.type !== 'attempt.failed' && event.type !== 'attempt.succeeded') return false
+  const task = then.tasks.get(event.task)
+  const isOpen = task?.status === 'ready' || task?.status === 'running' || (task?.status === 'failed' && !task.handled)
+  return isOpen && task?.visit === event.visit && task.prepared?.preimage !== undefined
+}
+
+/** The last of its own commits by then, or where HEAD stood when somebody last looked. */
+function headThen(entries: readonly Entry[], version: number, name: PlanName): string {
+  const until = entries.filter(entry => entry.version <= version)
+  const own = gitOperationsOf(until).findLast(one => 'ref' in one && one.ref === `refs/heads/plan/${name}`)
+  if (own !== undefined && 'after' in own && own.after !== null) return own.after
+  const heads = until.flatMap(({ events }) =>
+    events.flatMap(event => {
+      if (event.type === 'checkpoint.taken') return event.standing.git?.head ?? []
+      return 'result' in event ? (event.result.wrote?.git?.head ?? []) : []
+    }),
+  )
+  return heads.at(-1) ?? 'HEAD'
+}
+
+function unseenSince(entries: readonly Entry[], version: number, now: PlanState): readonly TaskName[] {
+  const names = entries
+    .filter(entry => entry.version > version)
+    .flatMap(({ events }) => events)
+    .flatMap(event => {
+      if (event.type !== 'attempt.succeeded' && event.type !== 'attempt.failed') return []
+      const definition = now.tasks.get(event.task)?.definition
+      const mayWrite = definition?.action.type === 'run' || definition?.action.type === 'external'
+      return event.result.wrote === undefined && mayWrite && definition.effect !== 'pure' ? [event.task] : []
+    })
+  return [...new Set(names)]
+}
+
+interface Settled {
+  readonly kind: 'folder' | 'worktree'
+  /** Relative to the workspace. */
+  readonly place: string
+  readonly files: number
+  /** What could not be brought: ignored places, files that were never stored. */
+  readonly left: readonly LeftOut[]
+  /** Copied although no commit holds them and the plan did not write them: a person's untracked files. */
+  readonly uncommitted: readonly string[]
+  readonly operations: readonly GitOperation[]
+  /** Why it is no worktree although there is a repository. */
+  readonly why?: string
+}
+
+interface Settling {
+  /** Those of the workspace. */
+  readonly rooms: Rooms
+  readonly own: Rooms
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly actor: Actor
+  readonly at: Millis
+}
+
+const folderOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: string): string => join(stateDir, 'work', name)
+
+const isFree = (rooms: Rooms, name: string): boolean =>
+  lstatSync(folderOf(rooms, name), { throwIfNoEntry: false }) === undefined
+
+async function settle(settling: Settling, files: FilesThen): Promise<Answer<{ readonly settled: Settled }>> {
+  const { own, rooms, name } = settling
+  const described = await own.git?.describe()
+  const isRepository = own.git !== undefined && described?.ok === true && described.value.head.commit !== null
+  const worktree = isRepository ? await inWorktree(settling, own.git, described.value.top, files) : null
+  if (worktree?.ok === true) return worktree
+  if (worktree !== null && !worktree.insteadAFolder) return worktree
+  if (own.snapshots === undefined)
+    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+  const folder = folderOf(rooms, name)
+  const made = await own.snapshots.materialise(files.base, folder, files.instead)
+  if (!made.ok) return made
+  const why = worktree === null ? {} : { why: worktree.failure.message }
+  const place = relative(rooms.root, folder)
+  return {
+    ok: true,
+    settled: { kind: 'folder', place, files: made.files, left: made.left, uncommitted: [], operations: [], ...why },
+  }
+}
+
+type NoWorktree = { readonly ok: false; readonly failure: Failure; readonly insteadAFolder: boolean }
+
+async function inWorktree(
+  { rooms, own, plan, name, actor, at }: Settling,
+  git: Git,
+  top: string,
+  files: FilesThen,
+): Promise<{ readonly ok: true; readonly settled: Settled } | NoWorktree> {
+  const folder = folderOf(rooms, name)
+  const branch = await withBase(files.commit, base => git.ensureBranch({ plan, name, base, at }))
+  if (!branch.ok) return { ...branch, insteadAFolder: false }
+  const added = await git.addWorktree({ plan, name, base: branch.value.tip, folder: dirname(folder), at })
+  if (!added.ok) {
+    // Filters that are never run from here, for instance. The branch is of no use then.
+    await git.rollback({ plan, name, actor, operations: [branch.value.operation], at })
+    return { ...added, insteadAFolder: true }
+  }
+  // The workspace may be a folder of the repository, and then it is that folder of the worktree.
+  const inside = join(folder, relative(top, realpathSync(own.root)))
+  mkdirSync(inside, { recursive: true })
+  const place = relative(rooms.root, inside)
+  const there = rooms.at?.(place)
+  const laid = there?.snapshots === undefined ? null : await layOver(there.snapshots, files)
+  if (laid === null) throw new Error('bug: these rooms cannot look at the files of a place')
+  if (!laid.ok) return { ...laid, insteadAFolder: false }
+  const { operations } = added.value
+  const { files: count, left, uncommitted } = laid
+  return { ok: true, settled: { kind: 'worktree', place, files: count, left, uncommitted, operations } }
+}
+
+/** From the commit that stood there then; from HEAD where that is gone. */
+async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAnswer<T>>): Promise<GitAnswer<T>> {
+  const answer = await ask(commit)
+  return answer.ok || commit === 'HEAD' ? answer : await ask('HEAD')
+}
+
+/** Makes the files of a fresh worktree what they were; what is ignored stays as it was checked out. */
+async function layOver(
+  snapshots: Snapshots,
+  { base, instead }: FilesThen,
+): Promise<Answer<Pick<Settled, 'files' | 'left' | 'uncommitted'>>> {
+  const taken = await snapshots.snapshot()
+  if (!taken.ok) return taken
+  const found = await snapshots.diff(taken.manifest, base)
+  if (!found.ok) return found
+  const have = new Map(found.changes.map(({ path, before }) => [path, before] as const))
+  const want = new Map<string, TreeEntry | null>(found.changes.map(({ path, after }) => [path, after] as const))
+  const others = [...instead.keys()].filter(path => !have.has(path))
+  const looked = await snapshots.entries(taken.manifest, others)
+  if (!looked.ok) return looked
+  for (const { path, entry } of looked.entries) have.set(path, entry)
+  for (const [path, entry] of instead) want.set(path, entry)
+  const target = await snapshots.compose(want)
+  if (!target.ok) return target
+  const laid = await snapshots.rollback(target.manifest, have)
+  if (!laid.ok) return laid
+  await snapshots.settled()
+  const uncommitted = found.changes.flatMap(({ path, before, after }) =>
+    before === null && after !== null && after.type !== 'directory' && !instead.has(path) ? [path] : [],
+  )
+  return { ok: true, files: taken.files, left: [...found.left, ...laid.left], uncommitted }
+}
+
+export type Forking =
+  | { readonly ok: true; readonly updated: Extract<Updated, { ok: true }>; readonly fork: Forked }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** So many paths and tasks are named. */
+const TOLD_MAX = 20
+
+/** `rooms` are those of the workspace. */
+export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, once }: Writing): Promise<Forking> {
+  if (now.rollback !== null)
+    return no('not-ready', 'a rollback is under way', `let it end first: planfold resume ${now.definition.name}`)
+  const entries = await entriesAfter(rooms.store, now.id, 0)
+  const point = forkPoint(entries, ask.from)
+  if ('code' in point) return { ok: false, refusal: point }
+  const defined = definitionFor(point, ask)
+  if ('code' in defined) return { ok: false, refusal: defined }
+  if (worksApart(defined))
+    return no(
+      'not-supported',
+      "a plan whose tasks work in worktrees of their own ('git: {worktree: task}') cannot be forked yet",
+      `make another plan that begins where this one stands: git: {base: plan/${now.definition.name}}`,
+    )
+  if (ask.here === true && defined.git?.worktree === 'plan')
+    return no('conflict', 'this plan works in a worktree of its own', 'leave out --here')
+  const named = await freeName(rooms, now, ask)
+  if (typeof named !== 'string') return { ok: false, refusal: named }
+
+  const plan = planId(rooms.clock.now(), rooms.random(10))
+  const at = rooms.clock.now()
+  const own = roomsOf(rooms, now)
+  const files = ask.here === true ? null : await tryFiles(() => filesThen(own, now, entries, point))
+  if (files?.ok === false) return { ok: false, refusal: refusalOf(files.failure) }
+  const settled =
+    files === null ? null : await tryFiles(() => settle({ rooms, own, plan, name: named, actor, at }, files.files))
+  if (settled?.ok === false) return { ok: false, refusal: refusalOf(settled.failure) }
+
+  const definition: PlanDefinition = { ...defined, name: named }
+  const imported = importedFrom(point.then, definition, ask)
+  const place = settled?.settled.place
+  // What it begins with, so that what it changes is known whoever changes it.
+  const start =
+    place === undefined
+      ? undefined
+      : await rooms.at?.(place).snapshots?.snapshot({ scopes: declaredScopes(definition) })
+  const updated = await rooms.store.create(
+    {
+      type: 'create',
+      plan,
+      definition,
+      hash: definitionHash(definition),
+      origin: now.id,
+      forkedAt: point.version,
+      ...(now.session === null ? {} : { session: now.session }),
+      ...(now.goal === null ? {} : { goal: now.goal }),
+      ...(now.agent === null ? {} : { agent: now.agent }),
+      ...(ask.source === undefined ? {} : { source: ask.source }),
+      ...(imported.length === 0 ? {} : { imported }),
+      ...(place === undefined ? {} : { place }),
+      ...(start?.ok === true ? { start: start.manifest } : {}),
+    },
+    actor,
+    once === undefined ? {} : { once },
+  )
+  if (!updated.ok) return { ok: false, refusal: leavingFolder(updated.refusal, rooms, settled?.settled ?? null, named) }
+  const operations = settled?.settled.operations ?? []
+  if (operations.length > 0) await rooms.store.update(plan, { type: 'place', operations }, { actor })
+  return { ok: true, updated, fork: told(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
+}
+
+/** The definition of then, or another one, with what was asked for. */
+function definitionFor({ then }: ForkPoint, ask: ForkAsk): PlanDefinition | Refusal {
+  const base = ask.definition === undefined ? then.definition : keepItems(then.definition, ask.definition)
+  const ended = new Set<TaskName>(
+    importedFrom(then, base, ask).flatMap(({ task, status }) => (ENDED.has(status) ? [task] : [])),
+  )
+  const changed = withInputs(base, ask.inputs ?? {}, ended)
+  if ('code' in changed) return changed
+  const asking = ask.model === undefined ? changed : withModel(changed, ask.model, ended)
+  return 'code' in asking ? asking : (refuseGraph(asking) ?? asking)
+}
+
+async function freeName(rooms: Rooms, now: PlanState, ask: ForkAsk): Promise<PlanName | Refusal> {
+  const isTaken = async (name: string): Promise<boolean> =>
+    (await rooms.store.find(name)) !== null || (ask.here !== true && !isFree(rooms, name))
+  if (ask.name !== undefined) {
+    if (!isPlanName(ask.name))
+      return refuse('invalid', `'${ask.name}' cannot be the name of a plan`, 'use letters, digits, dots and dashes')
+    if (!(await isTaken(ask.name))) return ask.name
+    return refuse('exists', `there is a plan '${ask.name}' already, or a folder of its name`, 'choose another name')
+  }
+  const base = `${now.definition.name.slice(0, NAME_MAX - 10)}-fork`
+  for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
+    const name = tries === 1 ? base : `${base}-${tries}`
+    if (!(await isTaken(name))) return name as PlanName
+  }
+  return refuse('limit', `no free name was found for a fork of '${now.definition.name}'`, 'choose one with --name')
+}
+
+function told(
+  { version }: ForkPoint,
+  state: PlanState,
+  settled: Settled | null,
+  files: { readonly others: 'then' | 'now'; readonly unseen: readonly TaskName[] } | null,
+): Forked {
+  const ended = state.order.filter(({ status }) => ENDED.has(status))
+  return {
+    from: version,
+    ended: ended.map(({ definition }) => definition.id),
+    open: state.order.filter(task => !ended.includes(task)).map(({ definition }) => definition.id),
+    works:
+      settled === null
+        ? { in: 'workspace' }
+        : {
+            in: settled.kind,
+            place: settled.place,
+            files: settled.files,
+            left: { paths: settled.left.length, first: settled.left.slice(0, TOLD_MAX) },
+            others: files?.others ?? 'now',
+            unseen: (files?.unseen ?? []).slice(0, TOLD_MAX),
+            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, TOLD_MAX) },
+            ...(settled.why === undefined ? {} : { why: settled.why }),
+          },
+  }
+}
+
+/** A change set that is missing is the world's no. */
+async function tryFiles<T>(work: () => Promise<T>): Promise<T | { readonly ok: false; readonly failure: Failure }> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MissingChanges)) throw error
+    const hint = 'run `planfold check --read-data`'
+    return { ok: false, failure: { class: 'resource', message: error.message, hint, retryable: false } }
+  }
+}
+
+const refusalOf = ({ message, hint }: Failure): Refusal => refuse('conflict', `cannot fork: ${message}`, hint)
+
+function leavingFolder(refusal: Refusal, rooms: Rooms, settled: Settled | null, name: string): Refusal {
+  if (settled === null) return refusal
+  return {
+    ...refusal,
+    message: `${refusal.message}; the folder ${folderOf(rooms, name)} was made and belongs to no plan`,
+  }
+}
+
+const no = (code: Refusal['code'], message: string, hint: string): Forking => ({
+  ok: false,
+  refusal: refuse(code, message, hint),
+})

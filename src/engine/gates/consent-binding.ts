@@ -1,0 +1,335 @@
+// What a task would do, put together from everything that decides it: its resolved action, inputs and environment, the files it
+// names, the plan's definition and policy. Stored as bytes whose hash is what an approval is for.
+
+import { resolve } from 'node:path'
+import {
+  CONSENT,
+  type ShownAction,
+  type ShownChange,
+  type ShownPush,
+  type ShownTask,
+  type ShownWords,
+} from '../../domain/gates/consent.ts'
+import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
+import type { Sha256 } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { effectOf, scopeOf } from '../../domain/plan-rules/effect.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
+import type { Attempt } from '../../runners/runner.ts'
+import { inheritedEnvironment } from '../../safety/environment.ts'
+import type { Rooms } from '../rooms.ts'
+import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
+import { pushTarget } from './push-target.ts'
+
+/** Bytes that say what a task or a gate is about, under their hash; contents that they name are stored beside them. */
+export interface Binding<T> {
+  readonly shown: T
+  readonly bytes: Buffer
+  readonly hash: Sha256
+  readonly contents: readonly Buffer[]
+}
+
+export interface BindOptions {
+  /** Whoever must agree, when it is not for the task itself to say. */
+  readonly approvers?: Approvers | null
+  readonly reviewed: readonly ShownChange[] | null
+}
+
+/** What it does with everything resolved, or as it was written, for the reason `open`. */
+export type Resolution =
+  | { readonly attempt: Attempt; readonly open: null }
+  | { readonly attempt: null; readonly open: string }
+
+export async function bindTask(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  { attempt, open }: Resolution,
+  options: BindOptions,
+): Promise<Binding<ShownTask>> {
+  const plan = state.definition
+  const definition = attempt?.definition ?? task.definition
+  const action = attempt?.action ?? definition.action
+  const env = attempt?.env ?? definition.env ?? {}
+  const inputs = attempt?.inputs ?? definition.inputs ?? {}
+  const cwd = definition.cwd ?? '.'
+  const impact = impactIn(state, task)
+  const written = Object.keys(task.definition.env ?? {})
+  const does = await doing(rooms, state, definition, action, attempt)
+  const words = wordsOf(does)
+  const given = givenTo(does, env, written)
+  const named = namesOf(action, [...words, ...given], cwd, rooms.root)
+  const remotes = impact === 'push' ? remotesOf(rooms.root) : {}
+  const folder = resolve(rooms.root, cwd)
+  const push =
+    impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
+  const effect = effectOf(plan, definition)
+  const network = networkOf(plan, definition)
+  const shown: ShownTask = {
+    type: 'task',
+    plan: state.id,
+    name: plan.name,
+    definition: writtenHash(plan),
+    policy: policyHash(plan),
+    approvers: options.approvers === undefined ? approversOf(state, task) : options.approvers,
+    task: definition.id,
+    visit: task.visit,
+    impact,
+    effect,
+    open,
+    does,
+    inputs,
+    values: Object.fromEntries(Object.entries(env).filter(([name]) => !written.includes(name))),
+    // Values may be secret: who compares sees whether one is the same, not which it is.
+    env: Object.fromEntries(written.sort().map(name => [name, sha256(`${state.id}\0${name}\0${env[name] ?? ''}`)])),
+    feedback: attempt?.feedback ?? null,
+    cwd,
+    program: does.type === 'argv' ? programOf(rooms.root, cwd, does.argv[0] ?? '', rooms.environment) : null,
+    files: named.map(({ path, sha256, bytes }) => ({ path, sha256, bytes })),
+    remotes,
+    ...(push === null ? {} : { push }),
+    reviewed: options.reviewed,
+    besides: besidesOf(definition),
+    // What is declared to only read writes nothing, whatever the policy would allow.
+    write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
+    network,
+    hosts: hostsIn([
+      ...words,
+      ...(network ?? []),
+      ...Object.values(remotes),
+      ...addressesIn(push),
+      JSON.stringify(inputs),
+      ...given,
+    ]),
+    cost: costWords(definition.budget ?? plan.policy?.budget),
+    words: wordsAbout(definition),
+  }
+  const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))
+  return { ...sealed(shown), contents }
+}
+
+/** Edits and git actions are carried out by us, and reach nobody. */
+function networkOf({ policy }: PlanDefinition, { action, network }: TaskDefinition): readonly string[] | null {
+  return action.type === 'edit' || action.type === 'git' ? [] : (network ?? policy?.network ?? null)
+}
+
+/** Where a setting of git may lead: the rest of its key is an address, or its value. */
+const addressesIn = (push: ShownPush | null): readonly string[] =>
+  Object.entries(push?.config ?? {}).flatMap(([key, value]) => (/^(remote|url)\./.test(key) ? [key, value] : []))
+
+/** The bytes of a value, and their hash. */
+export function sealed<T>(shown: T): Omit<Binding<T>, 'contents'> {
+  const bytes = Buffer.from(canonicalJson(shown as unknown as Json))
+  return { shown, bytes, hash: sha256(bytes) }
+}
+
+async function doing(
+  rooms: Rooms,
+  state: PlanState,
+  { instruction }: TaskDefinition,
+  action: Action,
+  attempt: Attempt | null,
+): Promise<ShownAction> {
+  switch (action.type) {
+    case 'run': {
+      const stdin = action.stdin ?? null
+      return 'argv' in action.command
+        ? { type: 'argv', argv: action.command.argv, stdin }
+        : { type: 'script', script: action.command.script, stdin }
+    }
+    case 'edit':
+      return {
+        type: 'edit',
+        diff: attempt === null ? JSON.stringify(action.edits) : await diffOf(rooms, state, attempt),
+      }
+    case 'git':
+      return { type: 'git', git: action.git }
+    case 'external':
+      return { type: 'external', instruction: instruction ?? null }
+    default:
+      throw new Error(`bug: nobody is asked for ${CONSENT} before '${action.type}'`)
+  }
+}
+
+/** What the files would become, worked out against what they are. */
+async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<string> {
+  const runner = rooms.runners.get('edit')
+  if (runner?.preview === undefined) return JSON.stringify(attempt.action)
+  const { text } = await runner.preview(
+    attempt,
+    {
+      root: rooms.root,
+      stateDir: rooms.stateDir,
+      owner: 'preview',
+      write: scopeOf(state.definition, attempt.definition),
+      environment: rooms.environment,
+      about: rooms.about,
+      evaluate: () => ({ ok: false, message: 'an edit evaluates nothing' }),
+      log: () => {},
+      monotonic: rooms.clock.monotonic,
+    },
+    new AbortController().signal,
+  )
+  return text
+}
+
+/** Everything a command says, word by word. */
+function wordsOf(does: ShownAction): readonly string[] {
+  switch (does.type) {
+    case 'argv':
+      return does.argv
+    case 'script':
+      return [does.script]
+    case 'edit':
+    case 'git':
+      return []
+    case 'external':
+      return does.instruction === null ? [] : [does.instruction]
+    default:
+      return does satisfies never
+  }
+}
+
+/** What it is given besides its words. Values the plan sets in the environment may be secret, and are not looked into. */
+function givenTo(
+  does: ShownAction,
+  env: { readonly [name: string]: string },
+  written: readonly string[],
+): readonly string[] {
+  const values = Object.entries(env).flatMap(([name, value]) => (written.includes(name) ? [] : [value]))
+  return [...values, 'stdin' in does ? (does.stdin ?? '') : '']
+}
+
+/** The files a command names; of an edit, those it changes. */
+function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
+  // Prose names files in passing; whoever claims the task reads what it needs.
+  if (action.type === 'external') return []
+  if (action.type !== 'edit') return namedFiles(root, cwd, words)
+  const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+  return namedFiles(root, '.', files)
+}
+
+/** Commands that are run around it. Their words are bound by the definition; the files they name are not. */
+function besidesOf(definition: TaskDefinition): readonly string[] {
+  const { accept = [], preconditions = [], postconditions = [], probe, compensate } = definition
+  const checks = (label: string, criteria: typeof accept): readonly string[] =>
+    criteria.flatMap(one => (one.type === 'check' ? [`${label}: ${lineOf(one.command)}`] : []))
+  return [
+    ...checks('before it', preconditions),
+    ...checks('to accept it', accept),
+    ...checks('after it', postconditions),
+    ...(probe === undefined ? [] : [`after a crash: ${lineOf(probe)}`]),
+    ...(compensate === undefined ? [] : [`to undo it: ${undoOf(compensate)}`]),
+  ]
+}
+
+const lineOf = (command: CommandLine): string => ('argv' in command ? JSON.stringify(command.argv) : command.script)
+
+function undoOf(compensate: NonNullable<TaskDefinition['compensate']>): string {
+  if (compensate.type === 'task') return `the task ${compensate.task}`
+  return compensate.type === 'run' ? lineOf(compensate.command) : JSON.stringify(compensate)
+}
+
+const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly policy: Sha256 }>()
+
+/** Items that the engine found are not the author's words; what they come to stands in the inputs of each task. */
+export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
+
+export const policyHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).policy
+
+function hashesOf(plan: PlanDefinition) {
+  const known = hashes.get(plan)
+  if (known !== undefined) return known
+  const made = {
+    written: definitionHash({ ...plan, tasks: plan.tasks.map(asWritten) }),
+    policy: sha256(canonicalJson((plan.policy ?? {}) as unknown as Json)),
+  }
+  hashes.set(plan, made)
+  return made
+}
+
+function asWritten(task: TaskDefinition): TaskDefinition {
+  const { forEach, action } = task
+  const inner = action.type === 'subplan' ? { ...action, tasks: action.tasks.map(asWritten) } : action
+  if (forEach?.in === undefined) return action === inner ? task : { ...task, action: inner }
+  return { ...task, action: inner, forEach: { in: forEach.in } }
+}
+
+/** Hosts in addresses, as `user@host:path`, and declared. */
+export function hostsIn(texts: readonly string[]): readonly string[] {
+  const found = new Set<string>()
+  for (const text of texts) {
+    const bounded = text.slice(0, 100_000)
+    for (const [, host] of bounded.matchAll(/[a-z][a-z0-9+.-]{0,30}:\/\/(?:[^\s/@'"]{0,500}@)?([^\s/:?#'"]+)/gi))
+      found.add(host!)
+    for (const [, host] of bounded.matchAll(/(?:^|[\s'"=])[\w.-]+@([\w-]+(?:\.[\w-]+)*):/g)) found.add(host!)
+    for (const [host] of bounded.matchAll(/\b(?:\d{1,3}\.){3}\d{1,3}\b|\blocalhost\b/g)) found.add(host)
+  }
+  return [...found].map(host => host.toLowerCase()).sort()
+}
+
+function costWords(budget: Budget | undefined): string {
+  const { cost, timeMs, attempts } = budget ?? {}
+  const said = [
+    ...(cost === undefined ? [] : [`at most ${cost.amount} ${cost.currency}`]),
+    ...(timeMs === undefined ? [] : [`at most ${timeMs / 1000} s`]),
+    ...(attempts === undefined ? [] : [`at most ${attempts} attempts`]),
+  ]
+  return said.length === 0 ? 'no budget said' : said.join(', ')
+}
+
+export function wordsAbout({ title, description, rationale, risks }: TaskDefinition): ShownWords {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(rationale === undefined ? {} : { rationale }),
+    ...(risks === undefined ? {} : { risks }),
+  }
+}
+
+/** What is different between two of them, in a few words. */
+export function differenceOf(approved: ShownTask, now: ShownTask): string {
+  const names = Object.keys(now).filter(
+    key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
+  )
+  const told = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
+  const files = changedFiles(approved, now)
+  const all = [...new Set([...told, ...(files === '' ? [] : [files])])]
+  return all.length === 0 ? 'it is not what was approved' : `${all.join(', ')} changed since`
+}
+
+const FIELD_WORDS = {
+  definition: 'the plan',
+  policy: 'its policy',
+  approvers: 'who must approve',
+  visit: 'the visit',
+  open: 'what is known of it',
+  does: 'what it does',
+  inputs: 'its inputs',
+  values: 'its values',
+  env: 'its environment',
+  feedback: 'what was said about it',
+  cwd: 'the folder it runs in',
+  program: 'the program it starts',
+  remotes: 'where it pushes to',
+  push: 'what it pushes, or how',
+} as const
+
+function changedFiles(approved: ShownTask, now: ShownTask): string {
+  const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]))
+  const changed = [
+    ...now.files.filter(({ path, sha256 }) => before.get(path) !== sha256).map(({ path }) => path),
+    ...approved.files.filter(({ path }) => !now.files.some(file => file.path === path)).map(({ path }) => path),
+    ...changedReviews(approved.reviewed ?? [], now.reviewed ?? []),
+  ]
+  return [...new Set(changed)].slice(0, 5).join(', ')
+}
+
+function changedReviews(approved: readonly ShownChange[], now: readonly ShownChange[]): readonly string[] {
+  const stands = new Map(now.map(change => [change.path, change.now]))
+  return approved.filter(({ path, now: was }) => stands.get(path) !== was).map(({ path }) => path)
+}
+
+const fieldOf = (shown: ShownTask, key: string): Json => (shown as unknown as JsonObject)[key] ?? null

@@ -1,0 +1,342 @@
+// Consent, where it meets the world: what a task would do is looked at when a gate asks, before the task begins, and once more
+// immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
+
+import type { Consent, GateQuestion } from '../../domain/event.ts'
+import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../../domain/gates/consent.ts'
+import {
+  approversAt,
+  faultIn,
+  gatesBefore,
+  impactIn,
+  isReview,
+  isShownWhole,
+  ledFrom,
+  needsConsent,
+  UNAGREED,
+} from '../../domain/gates/consent-rules.ts'
+import type { Sha256, TaskName } from '../../domain/id.ts'
+import type { Action, Approvers } from '../../domain/plan.ts'
+import { heldScope, worksApart } from '../../domain/plan-rules/effect.ts'
+import type { Failure, Found } from '../../domain/result.ts'
+import { wouldReopen } from '../../domain/rules/routing.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { transitiveDependants } from '../../domain/state/task-index.ts'
+import { ENDED } from '../../domain/status.ts'
+import type { Attempt } from '../../runners/runner.ts'
+import { inScope } from '../../safety/scope.ts'
+import { resolveAttempt } from '../attempts/resolve.ts'
+import { late } from '../lazy-imports.ts'
+import { readChanges } from '../rollback/attempt-changes.ts'
+import { changesOf, entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { standsAt } from './command-files.ts'
+import {
+  type Binding,
+  bindTask,
+  differenceOf,
+  policyHash,
+  type Resolution,
+  sealed,
+  wordsAbout,
+  writtenHash,
+} from './consent-binding.ts'
+
+// Why an attempt must not be carried out, asked immediately before the world is touched: it would edit what the policy does not
+// allow, or somebody must agree to it and has not, as it is now.
+
+/** Null when it may be, at once for most. `action`: it is carried out to undo the task, to which nobody agrees again. */
+export function consentObjection(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  attempt: Attempt,
+  { action }: { readonly action?: Action },
+): Failure | null | Promise<Failure | null> {
+  const outside = beyondPolicy(state, attempt.action)
+  if (outside !== null || action !== undefined || !needsConsent(state, task)) return outside
+  return askConsent(rooms, state, task, attempt)
+}
+
+const askConsent = async (...asked: [Rooms, PlanState, TaskState, Attempt]): Promise<Failure | null> =>
+  await (await late.consent()).objection(...asked)
+
+/** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
+function beyondPolicy(state: PlanState, action: Action): Failure | null {
+  const allowed = state.definition.policy?.write
+  if (action.type !== 'edit' || allowed === undefined) return null
+  const file = action.edits
+    .flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+    .find(path => !inScope(allowed, path))
+  if (file === undefined) return null
+  return {
+    class: 'policy',
+    message: `'${file}' is outside the plan's policy.write`,
+    hint: 'widen policy.write in a revision, or edit another file',
+    retryable: false,
+  }
+}
+
+/** What a task would do now, stored. Part of preparing it. */
+export async function findConsent(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found> {
+  const { hash: from } = state
+  if (!worksApart(state.definition)) return await found(rooms, state, task, from)
+  // Where tasks work apart, the command will find what the plan has done so far, not what stands in the workspace.
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${task.definition.id}~asked`, at => found(at, state, task, from))
+  if (!seen.ok) throw new Error(seen.failure.message)
+  return seen.value
+}
+
+async function found(rooms: Rooms, state: PlanState, task: TaskState, from: Sha256): Promise<Found> {
+  const { consent } = task
+  const approved = consent === null ? null : await approvedBy(rooms, consent)
+  const now = await look(rooms, state, task, await resolution(state, task), approved)
+  await keep(rooms, now)
+  if (consent === null || consent.hash === now.hash) return { from, hash: now.hash }
+  const written = approved?.open == null ? null : await look(rooms, state, task, asWritten(approved.open), approved)
+  return {
+    from,
+    hash: now.hash,
+    ...(written === null ? {} : { written: written.hash }),
+    ...(approved === null ? {} : { changed: differenceOf(approved, (written ?? now).shown) }),
+  }
+}
+
+/** Does somebody's agreement hold for what is found? For `prepare`, which does nothing more for a task that must ask. */
+export function isCovered(task: TaskState, found: Found, now: number): boolean {
+  return task.consent !== null && faultIn(task.consent, found, now) === null
+}
+
+/**
+ * Why it must not be carried out; null when it may. Asked immediately before the runner is called, with the attempt that the
+ * runner will get and the plan as it is stored now: what is compared is what will be done.
+ */
+export async function objection(
+  rooms: Rooms,
+  { id }: PlanState,
+  { definition, visit }: TaskState,
+  attempt: Attempt,
+): Promise<Failure | null> {
+  const state = await rooms.store.state(id)
+  const task = state?.tasks.get(definition.id)
+  if (state === null || task === undefined || task.visit !== visit) return unagreed('the plan has moved on')
+  const { consent } = task
+  if (consent === null) return unagreed('nobody has approved it')
+  const approved = await approvedBy(rooms, consent)
+  const now = await look(rooms, state, task, { attempt, open: null }, approved)
+  const exact = { from: state.hash, hash: now.hash, ...changedIn(approved, now.shown) }
+  const fault = faultIn(consent, exact, rooms.clock.now())
+  return fault === null ? null : unagreed(fault)
+}
+
+const changedIn = (approved: ShownTask | null, now: ShownTask): Pick<Found, 'changed'> =>
+  approved === null ? {} : { changed: differenceOf(approved, now) }
+
+function unagreed(fault: string): Failure {
+  return {
+    class: 'policy',
+    code: CONSENT,
+    message: `${UNAGREED}${fault}`,
+    hint: 'nothing was done; look at what it asks now: planfold inbox',
+    retryable: false,
+  }
+}
+
+/**
+ * What an approval is for. At a gate: every task right behind it, and what has a high impact further on, as far as it is known. Of
+ * a task that asks before it begins: itself.
+ */
+export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
+  const { id, action } = task.definition
+  const bind = action.type === 'gate' ? boundAt : boundItself
+  if (!worksApart(state.definition)) return await bind(rooms, state, task)
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${id}~asked`, at => bind(at, state, task))
+  if (!seen.ok) throw new Error(seen.failure.message)
+  return seen.value
+}
+
+async function boundItself(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
+  const now = await look(rooms, state, task, await resolution(state, task), null)
+  await keep(rooms, now)
+  return { hash: now.hash, shown: now.hash, binds: { [task.definition.id]: now.hash } }
+}
+
+async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise<Bound> {
+  const { definition, visit } = gate
+  if (definition.action.type !== 'gate') throw new Error(`bug: '${definition.id}' is no gate`)
+  const { show = [], gate: type } = definition.action
+  const approvers = approversAt(definition)
+  const reviewed = isReview(definition) ? await review(rooms, state) : null
+  const bound: Binding<ShownTask>[] = []
+  const later: TaskName[] = []
+  const next = nextOf(state, gate)
+  for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
+    const demanded = demandedBy(state, task)
+    const resolved = await resolution(state, task)
+    // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
+    const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
+    // Led back to it begins its next visit, to which nobody can have agreed before.
+    const isBack = !needsGate(task, gate) && wouldReopen(task)
+    if (isBack || isOther || (resolved.open !== null && impactIn(state, task) !== null)) later.push(task.definition.id)
+    else
+      bound.push(
+        await bindTask(rooms, state, task, resolved, {
+          approvers: demanded ?? approvers,
+          reviewed: next.has(task) ? reviewed : null,
+        }),
+      )
+  }
+  const plan = state.definition
+  const shown: ShownGate = {
+    type: 'gate',
+    plan: state.id,
+    name: plan.name,
+    definition: writtenHash(plan),
+    policy: policyHash(plan),
+    approvers,
+    gate: type,
+    task: definition.id,
+    visit,
+    show,
+    tasks: bound.map(one => one.shown),
+    ...(type === 'decision' ? { leads: ledFrom(definition) } : {}),
+    later,
+    reviewed,
+    words: wordsAbout(definition),
+  }
+  for (const one of bound) await keep(rooms, one)
+  const { bytes, hash } = sealed(shown)
+  await rooms.store.blobs.put(bytes)
+  return { hash, shown: hash, binds: Object.fromEntries(bound.map(one => [one.shown.task, one.hash])) }
+}
+
+type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
+
+/**
+ * Tasks right behind the gate, and those with a high impact anywhere behind it, that the engine carries out. Of a decision only
+ * where its options lead: whoever needs it begins whatever is chosen.
+ */
+function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskState>): readonly TaskState[] {
+  if (isDecision(gate)) return [...next].filter(task => isShownWhole(state, task))
+  const led = [...next].filter(task => !needsGate(task, gate))
+  const after = transitiveDependants([gate, ...led.filter(task => !wouldReopen(task))])
+  const behind = after.filter(task => !ENDED.has(task.status) && (next.has(task) || impactIn(state, task) !== null))
+  return [...new Set([...led, ...behind])].filter(task => isShownWhole(state, task))
+}
+
+/** Those that need the gate, and those that an agreement there leads to. */
+function nextOf(state: PlanState, gate: TaskState): ReadonlySet<TaskState> {
+  const led = ledFrom(gate.definition).flatMap(({ to }) => to.flatMap(name => state.tasks.get(name) ?? []))
+  return new Set([...(isDecision(gate) ? [] : gate.dependants), ...led])
+}
+
+const isDecision = ({ definition: { action } }: TaskState): boolean =>
+  action.type === 'gate' && action.gate === 'decision'
+
+const needsGate = (task: TaskState, { definition: { id } }: TaskState): boolean =>
+  task.definition.needs?.includes(id) === true
+
+/** Who must agree to what has a high impact, when the policy says who. */
+const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>
+  impactIn(state, task) === null ? null : (state.definition.policy?.gates?.approvers ?? null)
+
+async function resolution(state: PlanState, task: TaskState): Promise<Resolution> {
+  const resolved = await resolveAttempt(state, task)
+  return resolved.ok ? { attempt: resolved.value, open: null } : asWritten(resolved.message)
+}
+
+const asWritten = (open: string): Resolution => ({ attempt: null, open })
+
+async function look(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  resolution: Resolution,
+  approved: ShownTask | null,
+): Promise<Binding<ShownTask>> {
+  const demanded = demandedBy(state, task)
+  const approvers = demanded === null && approved !== null ? { approvers: approved.approvers } : {}
+  return await bindTask(rooms, state, task, resolution, {
+    ...approvers,
+    reviewed: await reviewedFor(rooms, state, task, approved),
+  })
+}
+
+async function keep(rooms: Rooms, { bytes, contents }: Binding<unknown>): Promise<void> {
+  for (const content of contents) await rooms.store.blobs.put(content)
+  await rooms.store.blobs.put(bytes)
+}
+
+/** The bytes that were agreed to; null when they are no longer there, and then nothing equals them. */
+async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | null> {
+  const bytes = await rooms.store.blobs.get(hash)
+  if (bytes === null) return null
+  const shown = JSON.parse(Buffer.from(bytes).toString('utf8')) as ShownTask
+  return shown.type === 'task' ? shown : null
+}
+
+/** Everything the plan has written so far, with what stands there now. */
+async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownChange[]> {
+  const before = new Map<string, Sha256 | null>()
+  for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
+    for (const event of events) {
+      const changes = changesOf(event)
+      if (changes === null) continue
+      for (const { path, before: was } of await readChanges(rooms, changes))
+        if (!before.has(path)) before.set(path, was?.type === 'file' ? was.sha256 : null)
+    }
+  }
+  const paths = [...before.keys()].sort()
+  return await Promise.all(paths.map(async path => await standing(rooms, path, before.get(path) ?? null)))
+}
+
+/** What stands there is stored, so that it can be shown. */
+async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
+  const { is, bytes } = standsAt(rooms.root, path)
+  if (bytes !== null) await rooms.store.blobs.put(bytes)
+  return { path, before, now: is }
+}
+
+/**
+ * What was reviewed at a gate right before it, when all of it stands as it did then or as a task left it that was approved at the
+ * same gate; else everything as it is now, which nobody has agreed to.
+ */
+async function reviewedFor(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  approved: ShownTask | null,
+): Promise<readonly ShownChange[] | null> {
+  if (!gatesBefore(state, task).some(gate => isReview(gate.definition))) return null
+  const reviewed = approved?.reviewed ?? null
+  if (reviewed === null || task.consent === null) return await review(rooms, state)
+  const changed = reviewed.filter(({ path, now }) => standsAt(rooms.root, path).is !== now)
+  if (changed.length === 0) return reviewed
+  const excused = await leftByApproved(rooms, state, task, task.consent)
+  return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
+}
+
+/** Was the path left as it is by a task that was approved at the same gate, or is one writing it right now? */
+async function leftByApproved(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  { gate }: Consent,
+): Promise<(path: string) => boolean> {
+  const others = state.order.filter(other => other !== task && other.consent?.gate === gate)
+  const left = new Map<string, Set<string | null>>()
+  for (const { result } of others) {
+    const changes = result?.wrote?.changes ?? null
+    if (changes === null) continue
+    for (const { path, after } of await readChanges(rooms, changes)) {
+      const states = left.get(path) ?? new Set()
+      states.add(after === null ? null : after.type === 'file' ? after.sha256 : 'a folder')
+      left.set(path, states)
+    }
+  }
+  const writing = others.filter(({ status }) => status === 'running')
+  return path =>
+    left.get(path)?.has(standsAt(rooms.root, path).is) === true ||
+    writing.some(({ definition }) => inScope(heldScope(state.definition, definition), path))
+}

@@ -1,0 +1,194 @@
+// Approved with edits: whoever approves hands over the whole document as they want it. What the tasks would then do is worked out
+// on a copy of the plan, so that the approval agrees to exactly that.
+
+import type { Decide } from '../../domain/command.ts'
+import { decide } from '../../domain/decide.ts'
+import type { GateQuestion } from '../../domain/event.ts'
+import { asksOf } from '../../domain/gates/open-gate.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { GateAction } from '../../domain/plan.ts'
+import { worksApart } from '../../domain/plan-rules/effect.ts'
+import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import type { Failure, Verdict } from '../../domain/result.ts'
+import { packFold, unpackFold } from '../../domain/state/fold.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { definitionHash } from '../../format/plan/hash.ts'
+import { openGate } from '../../safety/files/path-gate.ts'
+import { inquire } from '../attempts/preconditions.ts'
+import { resolveQuestion } from '../attempts/resolve.ts'
+import type { GateEdits } from '../engine.ts'
+import { late } from '../lazy-imports.ts'
+import type { Rooms } from '../rooms.ts'
+
+// The checks of a gate, judged before anybody is asked: criteria, a JSON file against a schema, what may be used up by then. What
+// follows from them is decided in domain/gates/open-gate.ts.
+
+/** A document that a schema gate looks at, and its schema. */
+const FILE_MAX_BYTES = 4 * 1024 * 1024
+const FAULTS_TOLD_MAX = 5
+
+type GateJudged =
+  | { readonly evidence: readonly Verdict[] }
+  | { readonly failure: Failure }
+  /** We are stopping; ask again later. */
+  | null
+
+async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<GateJudged> {
+  const { action, id } = task.definition
+  if (action.type !== 'gate') return { evidence: [] }
+  const looks = action.schema !== undefined || action.checks?.some(({ type }) => type === 'check') === true
+  if (!looks || !worksApart(state.definition)) return await judged(rooms, state, task, action, signal)
+  // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
+  const { reading } = await late.apart()
+  const seen = await reading(rooms, state, `${id}~gate`, at => judged(at, state, task, action, signal))
+  return seen.ok ? seen.value : { failure: seen.failure }
+}
+
+async function judged(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  action: GateAction,
+  signal: AbortSignal,
+): Promise<GateJudged> {
+  const { checks = [], schema, within } = action
+  const asked = checks.length === 0 ? { verdicts: [] } : await inquire(rooms, state, task, checks, signal)
+  if (asked === null || 'failure' in asked) return asked
+  return {
+    evidence: [
+      ...asked.verdicts,
+      ...(schema === undefined ? [] : [await follows(rooms, schema)]),
+      ...(within === undefined ? [] : used(state, within, rooms.clock.now())),
+    ],
+  }
+}
+
+/** What the plan has used up by now. A gate that nobody has passed yet counts for nothing. */
+function used(
+  { attempts, startedAt }: PlanState,
+  { attempts: attemptsMax, timeMs }: NonNullable<GateAction['within']>,
+  now: number,
+): readonly Verdict[] {
+  const verdicts: Verdict[] = []
+  if (attemptsMax !== undefined)
+    verdicts.push({
+      criterion: `at most ${attemptsMax} attempts`,
+      holds: attempts <= attemptsMax,
+      evidence: `${attempts} so far`,
+    })
+  if (timeMs !== undefined) {
+    const ms = Math.max(0, now - (startedAt ?? now))
+    verdicts.push({
+      criterion: `within ${seconds(timeMs)} of its start`,
+      holds: ms <= timeMs,
+      evidence: `${seconds(ms)} so far`,
+    })
+  }
+  return verdicts
+}
+
+async function follows(rooms: Rooms, { file, against }: NonNullable<GateAction['schema']>): Promise<Verdict> {
+  const criterion = `${file} follows ${against}`
+  const no = (evidence: string): Verdict => ({ criterion, holds: false, evidence })
+  const [document, schema] = [await readJson(rooms, file), await readJson(rooms, against)]
+  if ('fault' in document) return no(document.fault)
+  if ('fault' in schema) return no(schema.fault)
+  const { validateJson } = await late.jsonValidation()
+  const faults = validateJson(document.value, schema.value)
+  if (faults.length === 0) return { criterion, holds: true }
+  const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ at, message }) => `${at}: ${message}`)
+  const more = faults.length > FAULTS_TOLD_MAX ? [`and ${faults.length - FAULTS_TOLD_MAX} more`] : []
+  return no([...told, ...more].join('; '))
+}
+
+async function readJson(
+  { root, stateDir }: Rooms,
+  file: string,
+): Promise<{ readonly value: unknown } | { readonly fault: string }> {
+  const gate = await openGate({ root, stateDir })
+  if (!gate.ok) return { fault: gate.failure.message }
+  try {
+    const content = await gate.value.read(file, { maxBytes: FILE_MAX_BYTES })
+    if (!content.ok) return { fault: content.failure.message }
+    if (content.value === null) return { fault: `there is no file '${file}'` }
+    return { value: JSON.parse(Buffer.from(content.value.bytes).toString('utf8')) }
+  } catch (error) {
+    return { fault: `'${file}' is not JSON: ${error instanceof Error ? error.message : String(error)}` }
+  } finally {
+    await gate.value.close()
+  }
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`
+
+// Makes the question of a gate: its checks are judged, and what an approval would release is looked at, so that whoever decides
+// agrees to exactly that.
+
+/** Null: we are stopping; ask again later. */
+type GateMade = { readonly question: GateQuestion } | { readonly failure: Failure } | null
+
+export async function makeQuestion(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  signal: AbortSignal,
+  /** What is to be judged beside its checks. */
+  prose: readonly Verdict[] = [],
+): Promise<GateMade> {
+  const { action } = task.definition
+  if (action.type !== 'gate') throw new Error(`bug: '${task.definition.id}' is no gate`)
+  const judged = await judgeGate(rooms, state, task, signal)
+  if (judged === null || 'failure' in judged) return judged
+  const evidence = [...prose, ...judged.evidence]
+  const asks = asksOf(action)
+  const said = asks.type === 'question' ? await resolveQuestion(state, task, asks.question) : null
+  if (said?.ok === false) {
+    const message = `the question cannot be asked: ${said.message}`
+    return {
+      failure: { class: 'logic', message, ...(said.hint === undefined ? {} : { hint: said.hint }), retryable: false },
+    }
+  }
+  return {
+    question: {
+      asks: said === null || asks.type !== 'question' ? asks : { ...asks, question: said.value },
+      ...(await bindGate(rooms, state, task)),
+      ...(evidence.length === 0 ? {} : { evidence }),
+    },
+  }
+}
+
+/** What an approval is bound to. */
+async function bindGate(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+): Promise<Pick<GateQuestion, 'hash' | 'shown' | 'binds'>> {
+  return await (await late.consent()).bindGate(rooms, state, task)
+}
+
+export type WithEdits =
+  | { readonly ok: true; readonly edits: NonNullable<Decide['edits']>; readonly version: number }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export async function withEdits(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskName,
+  { definition: written, source }: GateEdits,
+): Promise<WithEdits> {
+  const { version } = state
+  const definition = keepItems(state.definition, written)
+  const hash = definitionHash(definition)
+  const copy = unpackFold(structuredClone(packFold(state)) as JsonObject, state.definition)
+  const revised = decide(
+    copy,
+    { type: 'revise', definition, hash, rationale: 'approved with edits' },
+    rooms.clock.now(),
+  )
+  if (!revised.ok) return revised
+  const gate = copy.tasks.get(task)
+  const { binds = {} } = gate === undefined ? {} : await bindGate(rooms, copy, gate)
+  return { ok: true, edits: { definition, hash, binds, ...(source === undefined ? {} : { source }) }, version }
+}

@@ -1,0 +1,197 @@
+// What waits for a person, over all plans, oldest first, each under a short id; and what became of an id that waits no longer.
+
+import { createHash } from 'node:crypto'
+import type { Question } from '../../domain/event.ts'
+import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import type { PlanState, SetBack } from '../../domain/state/state.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import {
+  type InboxItem,
+  inboxOf,
+  ownIdOf,
+  type Review,
+  reviewsOf,
+  rollbackItem,
+  type StoppedRollback,
+} from '../../domain/views/inbox.ts'
+import { type Became, InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
+import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
+import { withTitles } from '../attempts/resolve.ts'
+import { late } from '../lazy-imports.ts'
+import { sweepClaims } from '../loop/rescuer.ts'
+import type { Rooms } from '../rooms.ts'
+
+// The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
+// question, so the same question has the same id, today and on another machine; what was asked or proposed under an id of its own
+// keeps it.
+
+const ID_LENGTH = 8
+/** Without letters that look like digits or like each other, and without `u`. */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+
+export function inboxId(key: string): string {
+  return ownIdOf(key) ?? spelt(createHash('sha256').update(key).digest())
+}
+
+export const newQuestionId = (random: (bytes: number) => Uint8Array): string => spelt(random(ID_LENGTH))
+
+const spelt = (bytes: Uint8Array): string =>
+  Array.from(bytes.subarray(0, ID_LENGTH), byte => DIGITS[byte & 31]).join('')
+
+export interface InboxEntry extends InboxItem {
+  readonly id: string
+}
+
+export interface Inbox {
+  readonly items: readonly InboxEntry[]
+  /**
+   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
+   * are restored or the time is over for which they are kept.
+   */
+  readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
+  /** Plans whose journal is damaged: what waits there is not known. */
+  readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
+}
+
+/** Asked in the middle of somebody's work; with the answer, when there is one. */
+export type AskedQuestion = Question & {
+  readonly since: Millis
+  readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
+}
+
+export interface OpenReview extends Omit<Review, 'items'> {
+  readonly items: readonly InboxEntry[]
+  /** Of exactly these questions; whoever decides about the review decides about this. */
+  readonly hash: Sha256
+}
+
+/** How a question that waits no longer was answered, or why it is gone. */
+export type InboxFate = Became & { readonly id: string }
+
+const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
+const OVER: readonly PlanStatus[] = ['completed', 'failed', 'cancelled']
+const PAGE = 200
+
+export async function inbox(rooms: Rooms): Promise<Inbox> {
+  const { store } = rooms
+  await sweepClaims(store)
+  const items: InboxEntry[] = []
+  const restored: Inbox['restored'][number][] = []
+  const unreadable: Inbox['unreadable'][number][] = []
+  for (const row of await plansIn(store, [...OPEN, ...OVER])) {
+    try {
+      if (row.status === 'active' || row.status === 'blocked') await (await late.tending()).tend(rooms, row.id)
+      restored.push(...(await restoredIn(rooms, row)))
+      items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      unreadable.push({ plan: row.id, name: row.name, why: error.message })
+    }
+  }
+  return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), restored, unreadable }
+}
+
+export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {
+  for (const row of await plansIn(store, [...OPEN, ...OVER])) {
+    const past = new InboxPast(key => inboxId(key) === id)
+    try {
+      for (let after = 0; ; ) {
+        const page = await store.read(row.id, { after, limit: PAGE })
+        for (const entry of page) past.read(entry)
+        if (page.length < PAGE || past.found?.by != null) break
+        after = page.at(-1)!.version
+      }
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+    }
+    if (past.found !== null) return { id, ...past.found }
+  }
+  return null
+}
+
+/** The open ones; or the one of this id, also when it was answered. */
+export async function questions({ store }: Rooms, state: PlanState, id?: string): Promise<readonly AskedQuestion[]> {
+  const open = state.questions.map(question => ({ ...question, answer: null }))
+  if (id === undefined) return open
+  const waiting = open.filter(question => question.id === id)
+  if (waiting.length > 0) return waiting
+  let found: AskedQuestion | null = null
+  for (let after = 0; ; ) {
+    const page = await store.read(state.id, { after, limit: PAGE })
+    for (const { now, events } of page) {
+      for (const event of events) {
+        if (event.type === 'question.asked' && event.id === id) {
+          const { type: _, ...question } = event
+          found = { ...question, since: now, answer: null }
+        } else if (event.type === 'question.answered' && event.id === id && found !== null)
+          return [{ ...found, answer: { answers: event.answers, by: event.by, at: now } }]
+      }
+    }
+    if (page.length < PAGE) return found === null ? [] : [found]
+    after = page.at(-1)!.version
+  }
+}
+
+export function reviews({ clock }: Rooms, state: PlanState): readonly OpenReview[] {
+  return reviewsOf(state, clock.now()).map(review => ({
+    ...review,
+    items: review.items.map(item => ({ id: inboxId(item.key), ...item })),
+    hash: createHash('sha256')
+      .update(JSON.stringify(review.items.map(({ key }) => key)))
+      .digest('hex') as Sha256,
+  }))
+}
+
+async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow): Promise<Inbox['restored']> {
+  const isOver = OVER.includes(status)
+  // Of the many that have ended, only those in which something was tried again are opened.
+  if (isOver && (await store.metrics(id)).every(({ retries }) => retries === 0)) return []
+  const state = await store.state(id)
+  if (state === null) return []
+  const keptMs = state.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+  const told = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
+  return told.map(one => ({ plan: id, name, ...one }))
+}
+
+async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {
+  const isOver = OVER.includes(row.status)
+  // An ended plan asks nothing; only a rollback of it may have been stopped, and then that is its last entry.
+  const tail = isOver ? await store.read(row.id, { after: row.version - 1, limit: 1 }) : []
+  if (isOver && stoppedIn(tail) === null) return []
+  const state = await store.state(row.id)
+  if (state === null) return []
+  const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
+  const items = [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
+  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
+}
+
+/** As `stopRollback` leaves it; whoever pauses it anew has looked. */
+const isStopped = ({ status, reason }: PlanState): boolean =>
+  status === 'paused' && reason?.startsWith('the rollback was stopped') === true
+
+/** Backwards from the end: it was not long ago. */
+async function stoppedBefore(store: Store, { id, version }: PlanState): Promise<StoppedRollback | null> {
+  let tail: readonly Entry[] = []
+  for (let after = version; after > 0; ) {
+    const from = Math.max(0, after - PAGE)
+    tail = [...(await store.read(id, { after: from, limit: after - from })), ...tail]
+    if (tail.some(({ events }) => events.some(({ type }) => type === 'rollback.started'))) break
+    after = from
+  }
+  return stoppedIn(tail)
+}
+
+async function plansIn(store: Store, statuses: readonly PlanStatus[]): Promise<readonly PlanRow[]> {
+  const found = new Map<PlanId, PlanRow>()
+  for (const status of statuses) {
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await store.plans({ status, archived: false, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
+      for (const row of page.items) found.set(row.id, row)
+      cursor = page.next
+    }
+  }
+  // Ids rise with time: what has waited longest is looked at first.
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}

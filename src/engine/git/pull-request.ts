@@ -1,0 +1,92 @@
+// The words of a pull request for what a plan did: from its journal, and from how its branch differs from where it began. Only
+// looks; nothing is pushed and nobody is asked.
+
+import type { PlanState } from '../../domain/state/state.ts'
+import { operationsOf } from '../../domain/views/git-operations.ts'
+import { summary } from '../../domain/views/summary.ts'
+import type { Entry } from '../../stores/store.ts'
+import { type CommitLine, type FileStat, type PrFacts, type PrText, prText } from '../../workspace/git/git.ts'
+import { entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { demandGit, guarded, taken } from './task-commits.ts'
+
+export interface PullRequest extends PrText {
+  /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
+  readonly branch: string | null
+  readonly from: string | null
+  readonly commits: readonly CommitLine[]
+  readonly files: readonly FileStat[]
+  /** Why nothing is said about commits and files. */
+  readonly lacks: string | null
+}
+
+export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullRequest> {
+  const { id, definition, goal } = state
+  const { status } = summary(state)
+  const tasks = state.order.map(({ definition: { id: name, title }, status, result }) => {
+    const criteria = result?.verdicts
+    return {
+      name,
+      status,
+      ...(title === undefined ? {} : { title }),
+      ...(criteria === undefined ? {} : { criteria }),
+    }
+  })
+  const entries = await entriesAfter(rooms.store, id, 0)
+  const branch = `plan/${definition.name}`
+  const from = madeAt(entries, `refs/heads/${branch}`)
+  const seen = from === null ? null : await difference(rooms, from, `refs/heads/${branch}`)
+  const { commits, files } = seen?.ok === true ? seen.value : NOTHING
+  const said = goal ?? definition.goal
+  const { title } = definition
+  const facts: PrFacts = {
+    plan: {
+      name: definition.name,
+      status,
+      ...(title === undefined ? {} : { title }),
+      ...(typeof said === 'string' ? { goal: said } : {}),
+    },
+    tasks,
+    decisions: decisionsOf(entries),
+    commits,
+    files,
+  }
+  const lacks = seen === null ? NO_BRANCH : seen.ok ? null : seen.failure.message
+  return { ...prText(facts), branch: from === null ? null : branch, from, commits, files, lacks }
+}
+
+const NOTHING = { commits: [], files: [] }
+const NO_BRANCH = 'the plan has made no branch; with `git: {commits: task}` it commits what its tasks write'
+
+async function difference(rooms: Rooms, from: string, to: string) {
+  return await guarded(rooms, async () => {
+    const git = demandGit(rooms)
+    const commits = taken(await git.commitsBetween({ good: from, bad: to }))
+    return { commits, files: taken(await git.diffstat({ from, to })) }
+  })
+}
+
+/** Where the branch was made, when it is there still as far as the journal knows. */
+function madeAt(entries: readonly Entry[], ref: string): string | null {
+  let found: string | null = null
+  for (const { events } of entries) {
+    for (const event of events) {
+      for (const each of event.type === 'place.made' ? event.operations : operationsOf(event)) {
+        if (!('before' in each) || each.ref !== ref) continue
+        if (each.after === null) found = null
+        else if (each.before === null) found ??= each.after
+      }
+    }
+  }
+  return found
+}
+
+function decisionsOf(entries: readonly Entry[]): PrFacts['decisions'] {
+  return entries.flatMap(({ actor, events }) =>
+    events.flatMap(event =>
+      event.type === 'gate.decided'
+        ? [{ task: event.task, verdict: event.verdict, by: actor, rationale: event.rationale }]
+        : [],
+    ),
+  )
+}

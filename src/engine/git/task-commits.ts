@@ -1,0 +1,204 @@
+// Commits what a task wrote on the plan's branch, when it is done. The content comes from the content store, as the task left it:
+// whatever somebody does in the workspace meanwhile is not in it. HEAD, the index and the files of the person stay as they are.
+// A commit that cannot be made is a failure told in the journal; the plan goes on, and a `git` task may commit it later.
+
+import type { Turn } from '../../domain/command.ts'
+import type { Actor, Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { GitOperation, RefOperation } from '../../domain/plan-rules/git-operation.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { isRefRecorded } from '../../domain/views/git-operations.ts'
+import { failure, failureOf, refuse } from '../../safety/safety-refusal.ts'
+import { type Committed, commitMessage, type Git, type PathContent, type PlanBranch } from '../../workspace/git/git.ts'
+import type { TreeEntry } from '../../workspace/workspace.ts'
+import { MissingChanges, readChanges } from '../rollback/attempt-changes.ts'
+import { entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+
+const ENGINE = 'engine' as Actor
+/** Another git may hold the repository for a moment. */
+const WAITS_MS = [100, 400, 1_500]
+
+export interface CommitOptions {
+  readonly actor: Actor
+  readonly now: Millis
+}
+
+export async function commit(
+  rooms: Rooms,
+  state: PlanState,
+  { task, visit, changes }: PlanState['uncommitted'][number],
+  { actor, now }: CommitOptions = { actor: ENGINE, now: rooms.clock.now() },
+): Promise<NonNullable<Turn['committed']>[number]> {
+  // The state is live: what it says is taken before the first wait.
+  const { definition } = state
+  const told = state.tasks.get(task)?.definition
+  const message = messageFor(definition, task, told)
+  const done = await guarded(rooms, async () => {
+    const paths = new Map((await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const))
+    const made = await commitEntries(rooms, state, {
+      entries: paths,
+      message,
+      actor,
+      at: now,
+      task,
+      key: `${state.id}/${task}/${visit}`,
+    })
+    return made.operations
+  })
+  return done.ok
+    ? { task, visit, operations: done.value }
+    : { task, visit, operations: done.done, failure: done.failure }
+}
+
+/** The words of the commit that holds the work of a task. */
+export function messageFor(
+  { git }: PlanDefinition,
+  task: TaskName,
+  { title = task, kind }: Pick<TaskDefinition, 'title' | 'kind'> = {},
+): string {
+  return commitMessage({
+    title,
+    ...(kind === undefined ? {} : { kind }),
+    ...(git?.message === undefined ? {} : { template: git.message }),
+  })
+}
+
+export interface EntriesToCommit {
+  /** What each path shall hold; null for nothing. */
+  readonly entries: Iterable<readonly [path: string, entry: TreeEntry | null]>
+  readonly message: string
+  readonly actor: Actor
+  readonly at: Millis
+  /** Whose work it is; absent for what is no task's. */
+  readonly task?: TaskName
+  readonly key: string
+}
+
+export interface MadeCommit {
+  readonly committed: Committed
+  readonly branch: string
+  readonly operations: readonly GitOperation[]
+}
+
+/** Throws `Refused` with what git said no to; what was done before that is in `CutShort`. */
+export async function commitEntries(rooms: Rooms, state: PlanState, wanted: EntriesToCommit): Promise<MadeCommit> {
+  const git = demandGit(rooms)
+  const owner = { plan: state.id, name: state.definition.name }
+  const { base = 'HEAD' } = state.definition.git ?? {}
+  const paths = contents(rooms, wanted.entries)
+  const branch = taken(await git.ensureBranch({ ...owner, base, at: wanted.at }))
+  const answered = await git.commitPaths({
+    ...owner,
+    paths,
+    message: wanted.message,
+    actor: wanted.actor,
+    at: wanted.at,
+    ...(wanted.task === undefined ? {} : { for: wanted.task }),
+    key: wanted.key,
+    // What is built again by whoever needs it is no part of the work.
+    ignored: 'leave',
+    // In a place of its own the branch is checked out, and the index there is ours.
+    whenCheckedOut: state.place === null ? 'refuse' : 'stage',
+  })
+  if (!answered.ok) {
+    const made = await unrecorded(rooms, state.id, branch, branch.tip)
+    throw new CutShort(answered.failure, made)
+  }
+  const committed = answered.value
+  const stood = committed.status === 'unchanged' ? committed.commit : committed.operation.before
+  const operations = [
+    ...(await unrecorded(rooms, state.id, branch, stood)),
+    ...(committed.status === 'unchanged' ? [] : [committed.operation]),
+  ]
+  return { committed, branch: branch.branch, operations }
+}
+
+/** The world said no after something had been done, which must be recorded all the same. */
+export class CutShort extends Error {
+  override readonly name = 'CutShort'
+  readonly failure: Failure
+  readonly done: readonly GitOperation[]
+  constructor(why: Failure, done: readonly GitOperation[]) {
+    super(why.message)
+    this.failure = why
+    this.done = done
+  }
+}
+
+export type Guarded<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure; readonly done: readonly GitOperation[] }
+
+/** Does work on the repository and answers with a value; what is held by another git is tried again a few times. */
+export async function guarded<T>(rooms: Rooms, work: () => Promise<T>): Promise<Guarded<T>> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return { ok: true, value: await work() }
+    } catch (error) {
+      const no = noOf(error)
+      const waitMs = WAITS_MS[tries]
+      // What was done before the no must not be told twice, so only a no at the very beginning is tried again.
+      if (no.failure.class !== 'transient' || no.done.length > 0 || waitMs === undefined) return { ok: false, ...no }
+      await new Promise<void>(resolve => void rooms.clock.after(waitMs, resolve))
+    }
+  }
+}
+
+function noOf(error: unknown): { readonly failure: Failure; readonly done: readonly GitOperation[] } {
+  if (error instanceof CutShort) return { failure: error.failure, done: error.done }
+  if (error instanceof MissingChanges)
+    return { failure: failure('resource', error.message, 'run `planfold check --read-data`'), done: [] }
+  const known = failureOf('git', error)
+  if (known !== null) return { failure: known, done: [] }
+  const message = error instanceof Error ? error.message : String(error)
+  return { failure: failure('unknown', `bug: committing threw: ${message}`, 'please report this'), done: [] }
+}
+
+export function demandGit({ git }: Rooms): Git {
+  return git ?? refuse('logic', 'git is not used here.', 'Take `git` out of the plan, or open the engine with git.')
+}
+
+/** The value of an answer of git; its no is thrown. */
+export function taken<T>(
+  answer: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure },
+): T {
+  if (answer.ok) return answer.value
+  throw new CutShort(answer.failure, [])
+}
+
+/** The making of the branch, when the journal does not know of it yet. Asked only where nothing stands on it. */
+export async function unrecorded(
+  rooms: Rooms,
+  plan: PlanId,
+  branch: PlanBranch,
+  stood: string | null,
+): Promise<readonly RefOperation[]> {
+  if (branch.made === 'now') return [branch.operation]
+  if (stood !== branch.operation.after) return []
+  return isRefRecorded(await entriesAfter(rooms.store, plan, 0), branch.ref) ? [] : [branch.operation]
+}
+
+/** A directory is nothing to git, and what belongs to a repository inside is that repository's own. */
+export function contents(rooms: Rooms, entries: EntriesToCommit['entries']): ReadonlyMap<string, PathContent> {
+  const paths = new Map<string, PathContent>()
+  for (const [path, entry] of entries) {
+    if (path.split('/').includes('.git')) continue
+    if (entry === null || entry.type === 'directory') paths.set(path, { from: 'nothing' })
+    else if (entry.type === 'link') paths.set(path, { from: 'link', target: entry.target })
+    else {
+      const mode = (entry.mode & 0o100) !== 0 ? '100755' : '100644'
+      paths.set(path, { from: 'stored', mode, read: async () => await stored(rooms, path, entry.sha256) })
+    }
+  }
+  return paths
+}
+
+async function stored({ store }: Rooms, path: string, id: Sha256): Promise<Uint8Array> {
+  const bytes = await store.blobs.get(id)
+  if (bytes !== null) return bytes
+  return refuse('resource', `what was written to ${JSON.stringify(path)} is missing from the content store.`, CHECK)
+}
+
+const CHECK = 'Run `planfold check --read-data`.'

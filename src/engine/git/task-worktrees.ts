@@ -1,0 +1,315 @@
+// Tasks that work apart (`git: {worktree: task}`). Whoever may write has a worktree of its own, which begins each attempt as the
+// plan's branch stands. What it changed is committed on its own branch, merged into the plan's, and then its worktree goes; whoever
+// only reads gets the plan's branch without a branch. The workspace of the person is never written.
+//
+//   take worktree ─► look ─► carry out ─► look ─► commit, with how it ended ─► merge ─► remove worktree ─► the result is journaled
+//                                                      └─ a crash from here on: the next attempt finds the commit and goes on
+
+import { existsSync } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Interrupted } from '../../domain/command.ts'
+import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
+import type { Action, TaskDefinition } from '../../domain/plan.ts'
+import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
+import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
+import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { heldToEffects } from '../attempts/expected-effects.ts'
+import { beforeBegun } from '../loop/shortage.ts'
+import { lookAfter, lookApart, readChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './task-commits.ts'
+
+const ENGINE = 'engine' as Actor
+const TOLD_MAX = 20
+
+interface ApartOptions {
+  readonly isHeld: () => true | Promise<boolean>
+  /** Carry out this instead of the task's own action: its compensation. */
+  readonly action?: Action
+}
+
+type Work = (rooms: Rooms) => Promise<Result | Interrupted>
+
+/** Carries out an attempt where it belongs. `rooms` are those of the workspace. */
+export async function performApart(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  options: ApartOptions,
+  say: (text: string) => void,
+  work: Work,
+): Promise<Result | Interrupted> {
+  const { definition } = task
+  const action = options.action ?? definition.action
+  const mayWrite =
+    (action.type === 'run' || action.type === 'edit') &&
+    (options.action !== undefined || effectOf(state.definition, definition) !== 'pure')
+  if (!mayWrite) {
+    if (!looksAtFiles(definition, action.type)) return await work(rooms)
+    const read = await reading(rooms, state, definition.id, work)
+    return read.ok ? read.value : beforeBegun(read.failure)
+  }
+  // The state is live: what it says is taken before the first wait.
+  const about = aboutOf(rooms, state, task, options)
+  if (!(await options.isHeld())) return GIVEN_UP
+  const first = await guarded(rooms, () => begin(about, 'find', say))
+  if (!first.ok) return beforeBegun(first.failure)
+  const earlier = 'result' in first.value ? await land(about, first.value, say) : null
+  if (earlier !== null && earlier.status !== 'conflict') return earlier
+  const begun = 'result' in first.value ? await guarded(rooms, () => begin(about, 'again', say)) : first
+  if (!begun.ok) return beforeBegun(begun.failure)
+  if ('result' in begun.value) throw new Error('bug: what was to be begun anew was found')
+  const { at, path, operations } = begun.value
+  const look = await lookApart(at, state, options.action === undefined ? definition : null)
+  if (look.unwatched !== undefined) return withGit(failedFor(look.unwatched), operations)
+  const result = await work(at)
+  if (result.status === 'interrupted') return result
+  if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
+  const wrote = await lookAfter(at, state, look)
+  if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
+  const held = options.action === undefined ? await heldApart(at, state, task, result, wrote) : result
+  if (held.status === 'failed') return withGit(pointingTo(held, path), operations)
+  if (!(await options.isHeld())) return GIVEN_UP
+  const landed = await land(about, { at, path, operations, result: held, changes: wrote.changes }, say)
+  return landed.status === 'conflict' ? { ...landed, status: 'failed' } : landed
+}
+
+/** It was alone there, so all that changed is its own. What it wrote is told by its commit, not by its result. */
+async function heldApart(
+  at: Rooms,
+  state: PlanState,
+  task: TaskState,
+  result: Succeeded,
+  wrote: Wrote,
+): Promise<Result> {
+  const { snapshot: _, ...alone } = wrote
+  const held = await heldToEffects(at, state, task, { ...result, wrote: alone })
+  const { wrote: __, ...bare } = held
+  return bare as Result
+}
+
+/** Runs something that only reads where it sees what the plan has done so far. */
+export async function reading<T>(
+  rooms: Rooms,
+  state: PlanState,
+  name: string,
+  work: (rooms: Rooms) => Promise<T>,
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }> {
+  const { id: plan, definition } = state
+  const opened = await guarded(rooms, async () => {
+    const git = demandGit(rooms)
+    const branch = taken(
+      await git.ensureBranch({
+        plan,
+        name: definition.name,
+        base: definition.git?.base ?? 'HEAD',
+        at: rooms.clock.now(),
+      }),
+    )
+    const folder = join(rooms.stateDir, 'work', definition.name)
+    await mkdir(folder, { recursive: true })
+    const path = join(await realpath(folder), `${name.replaceAll('/', '+')}~look`)
+    // What a reader that was cut off left there is nobody's work.
+    if (existsSync(path)) taken(await git.removeScratch({ plan, path }))
+    const { workspace } = taken(await git.checkOutScratch({ plan, path, commit: branch.tip }))
+    await mkdir(workspace, { recursive: true })
+    return { git, path, at: roomsAt(rooms, workspace) }
+  })
+  if (!opened.ok) return opened
+  const { git, path, at } = opened.value
+  try {
+    return { ok: true, value: await work(at) }
+  } finally {
+    await git.removeScratch({ plan, path })
+  }
+}
+
+/** What an attempt is about, from beginning to end. */
+interface About {
+  readonly rooms: Rooms
+  readonly owner: { readonly plan: PlanId; readonly name: PlanState['definition']['name'] }
+  readonly task: TaskDefinition['id']
+  readonly base: string
+  readonly key: string
+  readonly message: string
+  /** Of the merge. */
+  readonly title: string
+  /** May it be done again, on top of what it conflicts with? */
+  readonly mayRunAgain: boolean
+}
+
+interface Done {
+  /** Where it was done; null when an attempt before this one did it. */
+  readonly at: Rooms | null
+  readonly path: string | null
+  readonly operations: readonly GitOperation[]
+  readonly result: Succeeded
+  readonly changes: Sha256 | null
+}
+
+function aboutOf(rooms: Rooms, state: PlanState, task: TaskState, { action }: Pick<ApartOptions, 'action'>): About {
+  const { id: plan, definition } = state
+  const undone = action === undefined ? undefined : state.tasks.get(state.compensation ?? task.definition.id)
+  const key =
+    undone === undefined
+      ? `${plan}/${task.definition.id}/${task.visit}`
+      : `${plan}/${undone.definition.id}/${undone.visit}/undo`
+  return {
+    rooms,
+    owner: { plan, name: definition.name },
+    task: task.definition.id,
+    base: definition.git?.base ?? 'HEAD',
+    key,
+    message: messageFor(definition, task.definition.id, task.definition),
+    title: messageFor(definition, task.definition.id, { title: `merge the work of ${task.definition.id}` }),
+    mayRunAgain: mayRunAgain(effectOf(definition, task.definition)),
+  }
+}
+
+/** Work that was committed by an attempt which then could not say so is found; without how it ended it is done again. */
+async function begin(about: About, how: 'find' | 'again', say: (text: string) => void): Promise<Done | Begun> {
+  const { rooms, owner, task, base, key } = about
+  const git = demandGit(rooms)
+  const folder = join(rooms.stateDir, 'work', owner.name)
+  const at = rooms.clock.now()
+  const begun = taken(await git.beginTask({ ...owner, task, base, key, again: how === 'again', folder, at }))
+  if (begun.status === 'found') {
+    const stored = begun.result === null ? null : await rooms.store.blobs.get(begun.result as Sha256)
+    if (stored === null) return await begin(about, 'again', say)
+    say('planfold: the work of an attempt before this one is committed, so it is not done again\n')
+    const result = JSON.parse(Buffer.from(stored).toString()) as Succeeded
+    return { at: null, path: begun.path, operations: [], result, changes: null }
+  }
+  for (const ref of begun.aside) say(`planfold: what an attempt before this one left is kept in ${ref}\n`)
+  return { at: roomsAt(rooms, begun.workspace), path: begun.path, operations: begun.operations }
+}
+
+interface Begun {
+  readonly at: Rooms
+  readonly path: string
+  readonly operations: readonly GitOperation[]
+}
+
+function roomsAt(rooms: Rooms, folder: string): Rooms {
+  if (rooms.at === undefined) throw new Error('bug: these rooms cannot be moved')
+  return rooms.at(relative(rooms.root, folder))
+}
+
+/** Commits and merges what was done, one task of a plan after the other, and takes the worktree away. */
+async function land(about: About, done: Done, say: (text: string) => void): Promise<Result | Conflict> {
+  const { rooms, owner } = about
+  const { log: _, ...result } = done.result
+  const stored = await rooms.store.blobs.put(Buffer.from(JSON.stringify(result)))
+  const committed = done.at === null ? NOTHING_NEW : await guarded(rooms, () => commit(about, done, stored))
+  const operations = [...done.operations, ...(committed.ok ? committed.value : committed.done)]
+  const no = (failure: Failure): Failed => withGit(pointingTo({ status: 'failed', failure }, done.path), operations)
+  if (!committed.ok) return no(committed.failure)
+  // The journal hears of merges in the order in which they were made, so nobody merges before this one has answered.
+  return await oneByOne(rooms, owner.plan, async () => {
+    const landed = await guarded(rooms, () => merge(about, done.path, stored))
+    if (!landed.ok) return no(landed.failure)
+    if (landed.value.status === 'conflict') return { ...no(conflict(about, landed.value.paths)), status: 'conflict' }
+    const { branch, merge: merged, operations: cleared, kept } = landed.value
+    if (merged !== null) operations.push(...(await unrecorded(rooms, owner.plan, branch, merged.before)), merged)
+    operations.push(...cleared)
+    if (kept !== null) say(`planfold: its worktree stays. ${kept.message}\n`)
+    return withGit(result, operations)
+  })
+}
+
+/** Its work and that of others do not go together; nothing of either was changed. */
+type Conflict = Omit<Failed, 'status'> & { readonly status: 'conflict' }
+
+const NOTHING_NEW = { ok: true, value: [] } as const
+
+async function commit(
+  { owner, task, key, message }: About,
+  { at: rooms, changes }: Done,
+  result: Sha256,
+): Promise<readonly GitOperation[]> {
+  if (rooms === null || changes === null) return []
+  const written = (await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const)
+  const committed = taken(
+    await demandGit(rooms).commitPaths({
+      ...owner,
+      task,
+      paths: contents(rooms, written),
+      message,
+      actor: ENGINE,
+      at: rooms.clock.now(),
+      key,
+      result,
+      ignored: 'leave',
+      whenCheckedOut: 'stage',
+    }),
+  )
+  return committed.status === 'unchanged' ? [] : [committed.operation]
+}
+
+const merge = async ({ rooms, owner, task, key, base, title }: About, path: string | null, result: Sha256) =>
+  taken(
+    await demandGit(rooms).landTask({
+      ...owner,
+      task,
+      message: title,
+      actor: ENGINE,
+      at: rooms.clock.now(),
+      key,
+      result,
+      base,
+      path,
+    }),
+  )
+
+function conflict({ owner, task, mayRunAgain: retryable }: About, paths: readonly string[]): Failure {
+  const more = paths.length > TOLD_MAX ? ` and ${paths.length - TOLD_MAX} more` : ''
+  const shown = paths.slice(0, TOLD_MAX).map(path => JSON.stringify(path))
+  const [into, from] = [`plan/${owner.name}`, `plan/${owner.name}+${task.replaceAll('/', '+')}`]
+  return {
+    class: 'logic',
+    message: `its work on ${from} conflicts with what is in ${into} by now: ${shown.join(', ')}${more}`,
+    hint: `do it again on top of that: planfold retry; or merge by hand (git switch ${into} && git merge ${from} && git switch -), then planfold skip`,
+    retryable,
+  }
+}
+
+const lines = new WeakMap<object, Map<PlanId, Promise<unknown>>>()
+
+async function oneByOne<T>({ store }: Rooms, plan: PlanId, work: () => Promise<T>): Promise<T> {
+  const line = lines.get(store) ?? new Map<PlanId, Promise<unknown>>()
+  lines.set(store, line)
+  const turn = (line.get(plan) ?? Promise.resolve()).then(work, work)
+  line.set(plan, turn)
+  try {
+    return await turn
+  } finally {
+    if (line.get(plan) === turn) line.delete(plan)
+  }
+}
+
+/** Where what it left can be looked at. */
+function pointingTo(failed: Failed, path: string | null): Failed {
+  if (path === null) return failed
+  const { failure } = failed
+  const hint = [failure.hint, `what it left is in ${path}`].filter(part => part !== undefined).join('; ')
+  return { ...failed, failure: { ...failure, hint } }
+}
+
+const withGit = <T extends Result>(result: T, git: readonly GitOperation[]): T =>
+  git.length === 0 ? result : { ...result, git }
+
+const failedFor = (message: string): Failed => ({
+  status: 'failed',
+  failure: { class: 'resource', message: `what it writes cannot be seen: ${message}`, retryable: true },
+})
+
+/** Does it run a command or read a file, and so need to see what the plan has done? */
+function looksAtFiles({ accept = [], postconditions = [], outputs }: TaskDefinition, action: string): boolean {
+  if (action === 'run' || action === 'verify') return true
+  const checks = [...accept, ...postconditions].some(({ type }) => type === 'check')
+  return checks || Object.values(outputs ?? {}).some(({ from }) => from === 'file')
+}
+
+const GIVEN_UP: Interrupted = { status: 'interrupted', reason: 'the plan is no longer ours' }

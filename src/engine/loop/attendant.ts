@@ -1,0 +1,340 @@
+// Drives plans inside a process that lives long: whatever has something to do and is held by nobody, at first and then as the journal
+// goes on. A plan that only waits for people or agents costs nothing until somebody writes to it.
+//
+//   journal ──► moved ──► has it work? ──► in line ──► driven (at most `max`) ──► looked at again
+//                          └─ only later: woken then          └─ held by others, or nothing came of it: later
+
+import type { PlanId } from '../../domain/id.ts'
+import { type NextActions, nextActions } from '../../domain/next-actions.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Entry, Position, Store } from '../../stores/store.ts'
+import type { AttendOptions, Driven, ScopeWait, Worker } from '../engine.ts'
+import type { Rooms } from '../rooms.ts'
+import { Bell } from './bell.ts'
+import { sweepClaims } from './rescuer.ts'
+import { ShortageWatch } from './shortage-watch.ts'
+
+// Who wants to know which plans are given orders in this process. Whoever attends drives those at once; what another process sets
+// going is left to that process for a moment, because it is most likely about to drive it itself.
+
+type Listener = (plan: PlanId) => void
+
+const listeners = new WeakMap<Store, Listener>()
+
+/** Said before it is written, so that nobody sees the entry first. */
+export function noteOrder(store: Store, plan: PlanId): void {
+  listeners.get(store)?.(plan)
+}
+
+function listenForOrders(store: Store, listener: Listener): void {
+  listeners.set(store, listener)
+}
+
+const MAX_DEFAULT = 16
+/** How long entries may gather before they are read. */
+const REST_MS = 25
+const ROUND_MS = 5_000
+/** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
+const PATIENCE_MS = 2_000
+/** Whatever nothing came of is tried again later and later, up to this. */
+const BACK_OFF_MAX_MS = 60_000
+/** What others hold is looked at again so often: they may let go without a word. */
+const HELD_MS = 1_000
+const GRACE_MS = 1_000
+/** What is written to a plan so soon after an order given here is taken for what came of it. */
+const ORDERED_MS = 10_000
+const TIDY_MS = 60_000
+const PAGE = 200
+const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
+
+interface PutOff {
+  readonly at: number
+  readonly waitMs: number
+  /** Null: whatever becomes of it meanwhile. */
+  readonly version: number | null
+}
+
+type Hand = Pick<Worker, 'drive' | 'orphans' | 'tell'>
+
+export async function attend(
+  hand: Hand,
+  rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>,
+  options: AttendOptions,
+): Promise<void> {
+  await new Attendant(hand, rooms, options).run()
+}
+
+class Attendant {
+  readonly #hand: Hand
+  readonly #rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
+  readonly #options: AttendOptions
+  readonly #bell = new Bell()
+  readonly #everyMs: number
+  readonly #max: number
+  readonly #graceMs: number
+  /** When they were given an order in this process last, on the monotonic clock. */
+  readonly #ordered = new Map<PlanId, number>()
+  /** Written to since they were looked at. */
+  readonly #moved = new Set<PlanId>()
+  /** Have work, and wait for their turn. */
+  readonly #line = new Set<PlanId>()
+  readonly #driving = new Map<PlanId, Promise<void>>()
+  /** When they have work next, on the wall clock. */
+  readonly #wakes = new Map<PlanId, number>()
+  /** Others hold them, or nothing came of driving them at this version: not before then, on the monotonic clock. */
+  readonly #later = new Map<PlanId, PutOff>()
+  /** Waiting for files that other plans hold: they take nobody's place, and are woken when one of those plans moves. */
+  readonly #scopes = new Map<PlanId, readonly ScopeWait[]>()
+  /** The version up to which everybody was told. */
+  readonly #told = new Map<PlanId, number>()
+  /** Paused because we lacked something. */
+  readonly #shortages: ShortageWatch
+
+  constructor(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>, options: AttendOptions) {
+    this.#hand = hand
+    this.#rooms = rooms
+    this.#options = options
+    this.#everyMs = options.everyMs ?? ROUND_MS
+    this.#max = Math.max(1, options.max ?? MAX_DEFAULT)
+    this.#graceMs = options.graceMs ?? GRACE_MS
+    this.#shortages = new ShortageWatch(rooms, this.#everyMs)
+    listenForOrders(rooms.store, plan => void this.#ordered.set(plan, rooms.clock.monotonic()))
+  }
+
+  async run(): Promise<void> {
+    const { stop } = this.#options
+    const { clock, store } = this.#rooms
+    const ring = () => this.#bell.ring()
+    stop.addEventListener('abort', ring)
+    const after = await this.#tried(() => store.position())
+    const following = this.#follow(after ?? 0)
+    await this.#tried(() => this.#findOpen())
+    let roundAt = clock.monotonic()
+    let tidyAt = roundAt + TIDY_MS
+    // Nobody waits for it but the next time, and whoever stops.
+    let tidying: Promise<void> = Promise.resolve()
+    while (!stop.aborted) {
+      if (clock.monotonic() >= roundAt) {
+        await this.#tried(() => this.#round())
+        roundAt = clock.monotonic() + this.#everyMs
+      }
+      if (clock.monotonic() >= tidyAt) {
+        tidying = tidying.then(async () => void (await this.#tried(() => store.tidy())))
+        tidyAt = clock.monotonic() + TIDY_MS
+      }
+      this.#wakeDue()
+      if (clock.monotonic() >= this.#shortages.nextAt) await this.#tried(() => this.#shortages.resumeDue())
+      await this.#lookAtMoved()
+      this.#fill()
+      if (this.#moved.size === 0 && !stop.aborted) await this.#bell.wait(clock, this.#untilNext(roundAt))
+    }
+    stop.removeEventListener('abort', ring)
+    await Promise.all([following, tidying, ...this.#driving.values()])
+  }
+
+  /** What is committed from now on, by anybody. */
+  async #follow(from: Position): Promise<void> {
+    const { stop } = this.#options
+    const { clock, store } = this.#rooms
+    const gone = new Bell()
+    const ring = () => gone.ring()
+    stop.addEventListener('abort', ring)
+    let after = from
+    let restedAt = 0
+    while (!stop.aborted) {
+      await this.#tried(async () => {
+        for await (const entry of store.watch({ after, signal: stop, verify: false })) {
+          after = entry.position
+          this.#options.onEntry?.(entry)
+          this.#hear(entry)
+          // Entries come close behind one another: after a short rest many are read at once.
+          if (clock.monotonic() - restedAt < REST_MS) continue
+          await gone.wait(clock, REST_MS)
+          restedAt = clock.monotonic()
+        }
+      })
+      if (!stop.aborted) await gone.wait(clock, this.#everyMs)
+    }
+    stop.removeEventListener('abort', ring)
+  }
+
+  #hear(entry: Entry): void {
+    for (const [plan, waits] of this.#scopes) {
+      if (!waits.some(({ by }) => by.some(holder => holder.plan === entry.plan))) continue
+      this.#moved.add(plan)
+      this.#bell.ring()
+    }
+    // Whoever drives it looks for itself, and it is looked at again afterwards.
+    if (this.#driving.has(entry.plan)) return
+    const isHeld = this.#later.get(entry.plan)?.version === null
+    if (isHeld && entry.fence !== null) return
+    if (this.#isOrdered(entry.plan)) this.#later.delete(entry.plan)
+    else if (entry.fence === null) this.#putOff(entry.plan, null, this.#graceMs)
+    this.#moved.add(entry.plan)
+    this.#bell.ring()
+  }
+
+  async #findOpen(): Promise<void> {
+    const { store } = this.#rooms
+    for (const status of OPEN) {
+      for (let cursor: string | null = ''; cursor !== null && !this.#options.stop.aborted; ) {
+        const page = await store.plans({ status, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
+        for (const { id } of page.items) this.#moved.add(id)
+        cursor = page.next
+      }
+    }
+  }
+
+  /** Claims that lapsed are given back, and plans whose owner died are taken over. */
+  async #round(): Promise<void> {
+    await sweepClaims(this.#rooms.store)
+    for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
+    for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
+  }
+
+  /** Several entries may come of one order, and one of them of another process in between: then it is driven a little too soon. */
+  #isOrdered(plan: PlanId): boolean {
+    return this.#rooms.clock.monotonic() - (this.#ordered.get(plan) ?? Number.NEGATIVE_INFINITY) < ORDERED_MS
+  }
+
+  #wakeDue(): void {
+    const now = this.#rooms.clock.now()
+    for (const [plan, at] of this.#wakes) {
+      if (at > now) continue
+      this.#wakes.delete(plan)
+      this.#moved.add(plan)
+    }
+    const ticks = this.#rooms.clock.monotonic()
+    for (const [plan, { at }] of this.#later) if (at <= ticks && !this.#isAtWork(plan)) this.#moved.add(plan)
+  }
+
+  #isAtWork = (plan: PlanId): boolean => this.#driving.has(plan) || this.#line.has(plan)
+
+  async #lookAtMoved(): Promise<void> {
+    // Not all at once: whoever writes all the time must not keep claims and dead owners from being looked after.
+    for (const plan of [...this.#moved].slice(0, PAGE)) {
+      if (this.#options.stop.aborted) return
+      this.#moved.delete(plan)
+      if (!this.#isAtWork(plan)) await this.#tried(() => this.#look(plan), plan)
+      // Whoever can be driven is, before all have been looked at.
+      this.#fill()
+    }
+  }
+
+  async #look(plan: PlanId): Promise<void> {
+    const { store, clock } = this.#rooms
+    const state = await store.state(plan)
+    this.#wakes.delete(plan)
+    if (state === null) return
+    const { version } = state
+    this.#shortages.look(state)
+    const next = nextActions(state, clock.now())
+    const later = this.#later.get(plan)
+    const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
+    const isWanted = hasWork(next) || this.#hasNews(state)
+    if (isWanted && isPutOff && this.#scopes.has(plan)) return await this.#lookAtScopes(state)
+    if (isWanted && !isPutOff) this.#line.add(plan)
+    if (!isWanted) this.#later.delete(plan)
+    if (!isWanted && next.wakeAt !== null) this.#wakes.set(plan, next.wakeAt)
+  }
+
+  /** Have the plans that hold its files let go of them? */
+  async #lookAtScopes({ id }: PlanState): Promise<void> {
+    for (const { root, paths } of this.#scopes.get(id) ?? []) {
+      const { holders } = await this.#rooms.store.reservations.holders(id, { root, paths })
+      if (holders.length > 0) continue
+      this.#scopes.delete(id)
+      this.#later.delete(id)
+      this.#line.add(id)
+      return
+    }
+  }
+
+  /** Is there somebody whom the plan says to tell of what happened? */
+  #hasNews({ id, definition, status, version }: PlanState): boolean {
+    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#told.get(id) !== version
+  }
+
+  #fill(): void {
+    for (const plan of this.#line) {
+      if (this.#driving.size >= this.#max || this.#options.stop.aborted) return
+      this.#line.delete(plan)
+      const driven = this.#tried(() => this.#drive(plan), plan).finally(() => {
+        this.#driving.delete(plan)
+        this.#moved.add(plan)
+        this.#bell.ring()
+      })
+      this.#driving.set(plan, driven)
+    }
+  }
+
+  async #drive(plan: PlanId): Promise<void> {
+    const { stop, force, onDriving, onDriven } = this.#options
+    const { store, clock } = this.#rooms
+    const state = await store.state(plan)
+    if (state === null) return
+    const { version } = state
+    const works = hasWork(nextActions(state, clock.now()))
+    // Put off before anything is tried: what throws is not tried again at once.
+    this.#putOff(plan, version)
+    if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
+    if (works) {
+      onDriving?.(1)
+      const driven = await this.#hand
+        .drive(plan, {
+          stop,
+          patienceMs: PATIENCE_MS,
+          holdMs: Number.POSITIVE_INFINITY,
+          ...(force === undefined ? {} : { force }),
+        })
+        .finally(() => onDriving?.(-1))
+      onDriven?.(plan, driven)
+      const held = driven.status === 'rested' ? (driven.held ?? []) : []
+      if (held.length > 0) this.#scopes.set(plan, held)
+      else this.#scopes.delete(plan)
+      if (isElsewhere(driven)) return this.#putOff(plan, null)
+    } else await this.#hand.tell(plan, { stop })
+    const after = (await store.state(plan))?.version ?? 0
+    this.#told.set(plan, after)
+    if (this.#scopes.has(plan)) this.#putOff(plan, after)
+    else if (!works || after !== version) this.#later.delete(plan)
+  }
+
+  /** Longer each time nothing comes of it. */
+  #putOff(plan: PlanId, version: number | null, heldMs = Math.min(HELD_MS, this.#everyMs)): void {
+    const before = this.#later.get(plan)
+    const isAgain = version !== null && before?.version === version
+    const firstMs = version === null ? heldMs : this.#everyMs
+    const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : firstMs
+    this.#later.set(plan, { at: this.#rooms.clock.monotonic() + waitMs, waitMs, version })
+  }
+
+  #untilNext(roundAt: number): number {
+    const { clock } = this.#rooms
+    let wait = Math.min(roundAt, this.#shortages.nextAt) - clock.monotonic()
+    const now = clock.now()
+    for (const at of this.#wakes.values()) wait = Math.min(wait, at - now)
+    for (const [plan, { at }] of this.#later) if (!this.#isAtWork(plan)) wait = Math.min(wait, at - clock.monotonic())
+    return Math.max(0, wait)
+  }
+
+  /** Trouble with the store or a plan is told, and the others go on. */
+  async #tried<T>(work: () => Promise<T>, plan: PlanId | null = null): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#options.onTrouble?.(error, plan)
+      return undefined
+    }
+  }
+}
+
+const isElsewhere = ({ status }: Driven): boolean => status === 'held' || status === 'lost'
+
+/** Is there something to be done now? What comes only later is no work yet. */
+function hasWork(next: NextActions): boolean {
+  const { prepare, compensate, commit, propose, rollback, turn } = next
+  const isUnderWay = [...next.perform].length > 0 || prepare.length > 0 || turn
+  return isUnderWay || compensate !== null || commit !== null || propose !== null || rollback !== null
+}

@@ -1,0 +1,100 @@
+// The kill switch. `halt` writes a durable note first, from which moment nothing is started, resumed or claimed in this store, and
+// then pauses every plan by force: whatever runs is ended, also what may not be run again, which is parked. `lift` takes the note
+// away; plans stay paused until somebody resumes them.
+
+import type { Actor, Millis, PlanId } from '../../domain/id.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { PlanStatus } from '../../domain/status.ts'
+import type { Store } from '../../stores/store.ts'
+import type { KillSwitch, Order } from '../engine.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** Who stopped everything, when and why. */
+export interface Halt {
+  readonly by: string
+  readonly at: Millis
+  readonly reason: string
+}
+
+export interface Halted extends Halt {
+  readonly paused: readonly string[]
+  /** Plans that were paused before. */
+  readonly already: readonly string[]
+  /** Plans that could not be paused, and why. */
+  readonly left: readonly { readonly name: string; readonly why: string }[]
+}
+
+const PIN = 'halt'
+const PAGE = 200
+const OPEN: readonly PlanStatus[] = ['active', 'blocked']
+
+export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
+  const note = store.blobs.pinned(PIN)
+  if (note === null) return null
+  try {
+    return JSON.parse(note) as Halt
+  } catch {
+    // A note nobody can read is a note: whoever wrote it wanted all to stop.
+    return { by: 'somebody', at: 0, reason: 'the note that says why cannot be read' }
+  }
+}
+
+/** Refuses what would make work begin. Whoever asks for work to do, as agents do, is not told how to lift it: people decide that. */
+export function refuseHalted(rooms: Rooms, order: Order['type']): Refusal | null {
+  const halt = haltOf(rooms)
+  if (halt === null) return null
+  const hint =
+    order === 'claim'
+      ? 'stop working; somebody who may will lift it, and then you can claim again'
+      : 'to lift that: planfold halt --lift'
+  return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
+}
+
+export const killSwitch = (rooms: Rooms): KillSwitch => ({
+  halt: (reason, actor) => halt(rooms, reason, actor),
+  lift: async () => lift(rooms),
+  halted: async () => haltOf(rooms),
+})
+
+/** Said twice, the first who said it stands; plans that began in between are paused too. */
+async function halt({ store, clock }: Rooms, reason: string, by: Actor): Promise<Halted> {
+  const said = haltOf({ store }) ?? { by, at: clock.now(), reason }
+  store.blobs.pin(PIN, JSON.stringify(said))
+  const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
+  const paused: string[] = []
+  const left: { name: string; why: string }[] = []
+  for (const { plan, name } of await plansOf(store, OPEN)) {
+    const updated = await pauseHalted(store, plan, said)
+    if (updated === null) paused.push(name)
+    else left.push({ name, why: updated.message })
+  }
+  return { ...said, paused, already, left }
+}
+
+/** Null when nothing was halted. */
+function lift({ store }: Rooms): Halt | null {
+  const halt = haltOf({ store })
+  if (halt !== null) store.blobs.unpin(PIN)
+  return halt
+}
+
+export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promise<Refusal | null> {
+  const reason = `halted by ${halt.by}: ${halt.reason}`
+  const updated = await store.update(plan, { type: 'pause', reason, force: true }, { actor: halt.by as Actor })
+  return updated.ok ? null : updated.refusal
+}
+
+async function plansOf(
+  store: Store,
+  statuses: readonly PlanStatus[],
+): Promise<readonly { readonly plan: PlanId; readonly name: string }[]> {
+  const found = new Map<PlanId, string>()
+  for (const status of statuses) {
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await store.plans({ status, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
+      for (const { id, name } of page.items) found.set(id, name)
+      cursor = page.next
+    }
+  }
+  return Array.from(found, ([plan, name]) => ({ plan, name }))
+}

@@ -1,0 +1,503 @@
+// The loop that drives one plan. It performs only what the journal already says was started (L1), waits in exactly one place
+// (L3), and ends at once when its lease is lost (L5). Fresh start, resume and crash recovery are the same path:
+//
+//        ┌────────────── recover: attempts an old owner left open are lost ─────────────┐
+//        ▼                                                                              │ (commit unknown: read again)
+//   nextActions ──► begin what is under way, prepare who is in line, end what is no longer wanted
+//        │
+//        ├─ news, or a turn would make something true ──► update(turn) ──► durable ──► back to the top
+//        ├─ nothing left for us ──► rest
+//        └─ otherwise ──► wait for the bell: an outcome, a change by others, a timer, a stop
+//
+// What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
+
+import type { CommandOf, Turn } from '../../domain/command.ts'
+import type { Actor, Millis, PlanId } from '../../domain/id.ts'
+import { type NextActions, nextActions } from '../../domain/next-actions.ts'
+import { effectOf, mayRunAgain, scopeOf, scopesOverlap } from '../../domain/plan-rules/effect.ts'
+import type { Failure } from '../../domain/result.ts'
+import { compensationEffect } from '../../domain/rollback/compensation.ts'
+import { type Shortage, shortageIn, shortageReason } from '../../domain/shortage.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { CommitUnknown, type Lease } from '../../stores/store.ts'
+import { Stopper } from '../attempts/stop.ts'
+import type { Clock } from '../clock.ts'
+import type { Driven, DriveOptions } from '../engine.ts'
+import type { Rooms } from '../rooms.ts'
+import { Bell, heed } from './bell.ts'
+import { HANDS, type Hands } from './loop-effects.ts'
+import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
+import { News } from './turn-news.ts'
+
+// Time as a plan lives it: dated by its journal, carried on by the monotonic clock. A wall clock that jumps back neither turns
+// it back nor makes it stand still, so a retry due in a second comes in a second.
+
+class PlanTime {
+  readonly #clock: Clock
+  #at: Millis
+  #since: number
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#at = clock.now()
+    this.#since = clock.monotonic()
+  }
+
+  now(): Millis {
+    return Math.floor(this.#at + (this.#clock.monotonic() - this.#since))
+  }
+
+  /** The journal has moved on to this date. */
+  follow(updatedAt: Millis): void {
+    const monotonic = this.#clock.monotonic()
+    this.#at = Math.max(Math.floor(this.#at + (monotonic - this.#since)), updatedAt)
+    this.#since = monotonic
+  }
+}
+
+const ENGINE = 'engine' as Actor
+
+interface Flight {
+  readonly key: string
+  readonly task: TaskState
+  readonly visit: number
+  readonly attempt: number
+  /** May it be ended in the middle and made again later? */
+  readonly interruptible: boolean
+  readonly stop: Stopper
+  ended: boolean
+}
+
+type Chore = 'commit' | 'rollback' | 'propose'
+
+export class PlanLoop {
+  readonly #rooms: Rooms
+  readonly #plan: PlanId
+  readonly #lease: Lease
+  readonly #options: DriveOptions
+  readonly #bell = new Bell()
+  readonly #flights = new Map<string, Flight>()
+  /** By task and visit; stays here until the turn that tells of it is durable, like a flight. */
+  readonly #preparing = new Set<string>()
+  #news = new News()
+  /** Begun, and not yet durably told. */
+  readonly #chores = new Set<Chore>()
+  #working = 0
+  /** Fires when nothing new is to begin; a precondition being checked is then not waited for. */
+  readonly #leaving = new AbortController()
+  #stale = false
+  #unknowns = 0
+  #writing = false
+  /** By our last write: until then nobody else can have taken the plan. */
+  #heldUntil = 0
+  /** Our own work lacks something: nothing new begins before it is tried again. */
+  readonly #standstill: Standstill
+  /** The journal cannot be written for want of space. */
+  readonly #unwritten: Standstill
+  /** After this the process must not write: the loop ends with it. */
+  #failStop: { readonly error: unknown } | null = null
+  readonly #time: PlanTime
+  readonly #hands: Hands
+  readonly #notices: ReturnType<Hands['notices']>
+  readonly #scopes: ReturnType<Hands['scopeWaits']>
+
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
+    this.#hands = hands
+    this.#rooms = rooms
+    this.#plan = plan
+    this.#lease = lease
+    this.#options = options
+    this.#time = new PlanTime(rooms.clock)
+    this.#standstill = new Standstill(rooms.clock, HOLD_MS)
+    this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
+    const { signal: leaving } = this.#leaving
+    this.#scopes = hands.scopeWaits(rooms, options.onWaiting)
+    this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
+  }
+
+  async run(lost: AbortSignal): Promise<Driven> {
+    const ring = () => this.#bell.ring()
+    const unlisten = this.#rooms.store.onChange(origin => {
+      if (origin === 'elsewhere') this.#stale = true
+      this.#scopes.changed()
+      // Our own turn is no news: the loop looks again as soon as it is written.
+      if (origin === 'elsewhere' || !this.#writing) ring()
+    })
+    const unheed = heed([this.#options.stop, this.#options.force, lost], ring)
+    try {
+      return await this.#drive(lost)
+    } finally {
+      unlisten()
+      unheed()
+      await this.#land()
+    }
+  }
+
+  async #drive(lost: AbortSignal): Promise<Driven> {
+    const { patienceMs = Number.POSITIVE_INFINITY } = this.#options
+    let state = await this.#recover()
+    for (;;) {
+      if (lost.aborted) return { status: 'lost' }
+      if (this.#failStop !== null) throw this.#failStop.error
+      if (this.#stale) state = await this.#read()
+      const stopping = this.#options.stop.aborted
+      if (stopping) this.#leaving.abort()
+      if (this.#scopes.lookMs !== null) await this.#scopes.look(state)
+      const next = nextActions(state, this.#time.now(), this.#scopes.names)
+      const waitMs = this.#unwritten.waitMs ?? this.#standstill.waitMs
+      if (waitMs === null) this.#begin(state, next, stopping)
+      this.#interrupt(state, stopping)
+      const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
+      const telling = this.#notices.look(state, this.#news, resting !== null)
+      if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping && waitMs === null))) {
+        state = await this.#turn(stopping)
+        continue
+      }
+      const given = this.#givenUp(state, stopping)
+      if (given !== null) return given
+      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
+        if (stopping) return { status: 'stopped' }
+        if (resting !== null) return this.#rested(resting)
+        if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return this.#rested('waiting')
+      }
+      const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
+      const soon = [this.#scopes.lookMs, wakeMs].filter(ms => ms !== null)
+      await this.#bell.wait(this.#rooms.clock, waitMs ?? (soon.length === 0 ? null : Math.min(...soon)))
+      // What came while we waited is told before anybody looks again: the plan itself has not moved.
+      const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
+      if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
+    }
+  }
+
+  /** What we lack has not come: nothing is in flight that could still be told, so the loop ends and `resume` goes on later. */
+  #givenUp(state: PlanState, stopping: boolean): Driven | null {
+    for (const flight of this.#flights.values()) if (!flight.ended) return null
+    if (this.#working > 0) return null
+    const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
+    const { shortage } = still
+    if (shortage === null || (!still.isHopeless && !stopping)) return null
+    const isTold = this.#news.isNone && state.status === 'paused'
+    return isTold ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
+  }
+
+  readonly #onShortage = (shortage: Shortage): void => {
+    this.#news.shortage = shortage
+    this.#standstill.meet(shortage)
+    this.#bell.ring()
+  }
+
+  readonly #onFailStop = (error: unknown): void => {
+    this.#failStop ??= { error }
+    this.#bell.ring()
+  }
+
+  /** Nothing is left to do here: does it stay for what others do? For a plan that somebody drives, unless others want our place. */
+  #stays(patienceMs: number): boolean {
+    return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
+  }
+
+  #rested(rest: NonNullable<NextActions['rest']>): Driven {
+    const held = this.#scopes.list
+    return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
+  }
+
+  /** Then declared outputs are looked at, where there are some; most plans have none, and then nothing is read. */
+  async #recover(): Promise<PlanState> {
+    const { signs } = this.#rooms
+    // Without any sign nobody can say until when they lived: whatever differs is then asked about.
+    const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
+    const state = await this.#sayRecover(lastSign === null ? {} : { lastSign })
+    if (state.status !== 'active' || !leavesFiles(state)) return state
+    const lost = await this.#hands.lostOutputs(this.#rooms, state)
+    return lost.length + state.lostOutputs.length === 0 ? state : await this.#sayRecover({ lost })
+  }
+
+  /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
+  async #sayRecover(found: Pick<CommandOf<'recover'>, 'lastSign' | 'lost'>): Promise<PlanState> {
+    for (;;) {
+      let known = true
+      const state = await this.#submit({ type: 'recover', reason: LEFT_OPEN, ...found }, () => {
+        known = false
+      })
+      if (known) return state
+      if (this.#unwritten.shortage !== null) throw new ShortageMet(this.#unwritten.shortage)
+    }
+  }
+
+  /** Begins every attempt the journal says is under way and that is not in flight yet. */
+  #begin(state: PlanState, next: NextActions, stopping: boolean): void {
+    for (const task of next.perform) {
+      const key = `${task.definition.id}/${task.visit}/${task.attempt}`
+      if (this.#flights.has(key) || this.#isInTheWay(state, task)) continue
+      const interruptible = mayRunAgain(effectOf(state.definition, task.definition))
+      const flight = this.#takeOff(key, task, interruptible)
+      const { visit, attempt } = task
+      const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+      const unwatch = isLookedAt ? this.#rooms.signs?.watch(this.#plan) : undefined
+      void this.#perform(state, task, flight).then(result => {
+        unwatch?.()
+        this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
+        if (result.status !== 'interrupted') this.#standstill.pass()
+        this.#end(flight)
+      }, this.#failing(flight))
+    }
+    if (stopping) return
+    if (next.compensate !== null && !this.#flights.has(COMPENSATION)) {
+      const { task, action, by = task } = next.compensate
+      const interruptible = mayRunAgain(compensationEffect(state, task.definition.id))
+      const flight = this.#takeOff(COMPENSATION, task, interruptible)
+      void this.#perform(state, by, flight, action).then(result => {
+        // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
+        const { shortage } = this.#standstill
+        if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
+          const failed = { status: 'failed', failure: failureFor(shortage) } as const
+          this.#news.compensated.push({ task: task.definition.id, result: failed })
+        } else if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
+        else this.#news.compensated.push({ task: task.definition.id, result })
+        if (result.status !== 'interrupted') this.#standstill.pass()
+        this.#end(flight)
+      }, this.#failing(flight))
+    }
+    const { commit, propose, rollback } = next
+    if (commit !== null)
+      this.#doChore('commit', async () => {
+        // Awaited first: a turn meanwhile begins a new list.
+        const done = await this.#hands.commit(this.#rooms, state, commit)
+        if (!this.#isShort('commit', done.failure)) this.#news.committed.push(done)
+      })
+    if (propose !== null)
+      this.#doChore('propose', async () => {
+        const made = await this.#hands.propose(this.#rooms, state, propose)
+        this.#news.proposed.push(made)
+      })
+    // Nobody may be reading or writing files then.
+    if (rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0)
+      this.#doChore('rollback', async () => {
+        if (!(await this.#isHeld())) return
+        const outcome = await this.#hands.rollBack(this.#rooms, state)
+        if (!this.#isShort('rollback', outcome.failure)) this.#news.rolledBack = { id: rollback.id, outcome }
+      })
+    for (const task of next.prepare) {
+      const key = `${task.definition.id}/${task.visit}`
+      if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
+      this.#preparing.add(key)
+      void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
+        if (preparation.waits === undefined) this.#news.prepared.push(preparation)
+        else {
+          this.#scopes.add(preparation.waits)
+          this.#preparing.delete(key)
+        }
+        if (preparation.shortage === undefined) this.#standstill.pass()
+        else this.#onShortage(preparation.shortage)
+        this.#bell.ring()
+      }, this.#onFailStop)
+    }
+  }
+
+  /** A chore that met a shortage is not told of: it is begun again. */
+  #isShort(chore: Chore, failure: Failure | undefined): boolean {
+    const shortage = failure === undefined ? null : shortageIn(failure)
+    if (shortage === null) {
+      this.#standstill.pass()
+      return false
+    }
+    this.#chores.delete(chore)
+    this.#onShortage(shortage)
+    return true
+  }
+
+  readonly #failing =
+    (flight: Flight) =>
+    (error: unknown): void => {
+      this.#end(flight)
+      this.#onFailStop(error)
+    }
+
+  #doChore(chore: Chore, work: () => Promise<void>): void {
+    if (this.#chores.has(chore)) return
+    this.#chores.add(chore)
+    this.#working++
+    void work()
+      .catch(this.#onFailStop)
+      .finally(() => {
+        this.#working--
+        this.#bell.ring()
+      })
+  }
+
+  /** Something given up has not ended yet, and would act beside this task or write the same files. Its end rings the bell. */
+  #isInTheWay(state: PlanState, task: TaskState): boolean {
+    for (const flight of this.#flights.values()) {
+      if (flight.ended) continue
+      const other = flight.task.definition
+      if (other.id === task.definition.id) return true
+      const [a, b] = [scopeOf(state.definition, other), scopeOf(state.definition, task.definition)]
+      if (flight.stop.aborted && a !== null && b !== null && scopesOverlap(a, b)) return true
+    }
+    return false
+  }
+
+  /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
+  readonly #isHeld = (): true | Promise<boolean> =>
+    this.#rooms.clock.monotonic() < this.#heldUntil ? true : this.#askHolder()
+
+  async #askHolder(): Promise<boolean> {
+    const holder = await this.#rooms.store.leases.holder(this.#plan)
+    return holder?.owner === this.#lease.owner && holder.alive
+  }
+
+  #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
+    const { visit, attempt } = task
+    const flight = { key, task, visit, attempt, interruptible, stop: new Stopper(), ended: false }
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  #end(flight: Flight): void {
+    flight.ended = true
+    this.#bell.ring()
+  }
+
+  #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
+    const { onOutput, holdMs } = this.#options
+    const name = task.definition.id
+    return this.#hands.perform(this.#rooms, state, task, {
+      owner: this.#lease.owner,
+      isHeld: this.#isHeld,
+      stop,
+      onShortage: this.#onShortage,
+      leaving: this.#leaving.signal,
+      ...(holdMs === undefined ? {} : { holdMs }),
+      ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
+      ...(action === undefined ? {} : { action }),
+    })
+  }
+
+  /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
+  #interrupt(state: PlanState, stopping: boolean): void {
+    // Paused because we lack something: what runs may go on to its end, and is not made again for it.
+    const pausing = stopping || (state.status === 'paused' && state.shortage === null)
+    const forced = this.#options.force?.aborted === true || state.halted
+    for (const [key, flight] of this.#flights) {
+      if (flight.ended || flight.stop.aborted) continue
+      // By name: a state that was read anew is made of other objects.
+      const name = flight.task.definition.id
+      const task = state.tasks.get(name)
+      const wanted =
+        key === COMPENSATION
+          ? state.compensation === name
+          : task?.status === 'running' &&
+            task.visit === flight.visit &&
+            task.attempt === flight.attempt &&
+            state.compensating === null
+      // A pause stops tasks; a compensation under way goes on, since something waits for it to end.
+      const mayEnd = flight.interruptible && (key === COMPENSATION ? stopping : pausing)
+      if (!wanted || forced || mayEnd) flight.stop.abort()
+    }
+  }
+
+  /** One turn: everything that became true by the time the store writes is one entry. */
+  async #turn(stopping: boolean): Promise<PlanState> {
+    let taken = NO_NEWS
+    let ended: Flight[] = []
+    const gather = (): Turn => {
+      for (const flight of this.#flights.values()) if (flight.ended) ended.push(flight)
+      taken = this.#news
+      this.#news = new News()
+      return taken.turn(stopping, this.#scopes.names)
+    }
+    const state = await this.#submit(gather, () => {
+      this.#news.again(taken)
+      taken = NO_NEWS
+      ended = []
+    })
+    if (taken.committed.length > 0) this.#chores.delete('commit')
+    if (taken.proposed.length > 0) this.#chores.delete('propose')
+    if (taken.rolledBack !== null) {
+      this.#chores.delete('rollback')
+      // It is in the journal now, and need not be told again.
+      await this.#rooms.snapshots?.settled()
+    }
+    for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)
+    for (const { key } of ended) this.#flights.delete(key)
+    return state
+  }
+
+  async #submit(command: Parameters<Rooms['store']['update']>[1], onUnknown?: () => void): Promise<PlanState> {
+    this.#writing = true
+    try {
+      const updated = await this.#rooms.store.update(this.#plan, command, {
+        actor: ENGINE,
+        lease: this.#lease,
+        notBefore: this.#time.now(),
+      })
+      if (!updated.ok) throw new Error(`bug: the engine's own command was refused: ${updated.refusal.message}`)
+      this.#unknowns = 0
+      this.#unwritten.pass()
+      this.#heldUntil = updated.heldUntil ?? 0
+      this.#time.follow(updated.state.updatedAt)
+      return updated.state
+    } catch (error) {
+      const shortage = this.#shortageOf(error)
+      if (shortage !== null) {
+        onUnknown?.()
+        await this.#pauseUnwritten(shortage)
+        return await this.#read()
+      }
+      // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.
+      if (!(error instanceof CommitUnknown) || ++this.#unknowns > UNKNOWNS_MAX) throw error
+      onUnknown?.()
+      return await this.#read()
+    } finally {
+      this.#writing = false
+    }
+  }
+
+  #shortageOf(error: unknown): Shortage | null {
+    return error instanceof CommitUnknown || isFailStop(error)
+      ? null
+      : shortageOf(this.#rooms, error, 'Writing the journal')
+  }
+
+  /** Nothing was written. A pause is small, and may still have room; what is in flight is said again later. */
+  async #pauseUnwritten(cause: Shortage): Promise<void> {
+    const isFirst = this.#unwritten.shortage === null
+    this.#unwritten.meet(cause)
+    if (!isFirst) return
+    const pause = { type: 'pause', reason: shortageReason(cause), cause } as const
+    await this.#rooms.store.update(this.#plan, pause, { actor: ENGINE }).catch(error => {
+      if (this.#shortageOf(error) === null) throw error
+    })
+  }
+
+  async #read(): Promise<PlanState> {
+    this.#stale = false
+    const state = await this.#rooms.store.state(this.#plan)
+    if (state === null) throw new Error('bug: the plan being driven is gone')
+    this.#time.follow(state.updatedAt)
+    return state
+  }
+
+  /** Leaving: nothing of ours may live on. */
+  async #land(): Promise<void> {
+    this.#leaving.abort()
+    for (const flight of this.#flights.values()) flight.stop.abort()
+    const { clock } = this.#rooms
+    const deadline = clock.monotonic() + 10_000
+    const isBusy = () => [...this.#flights.values()].some(flight => !flight.ended) || this.#working > 0
+    while (isBusy() && clock.monotonic() < deadline) await this.#bell.wait(clock, 1_000)
+  }
+}
+
+const NO_NEWS: Readonly<News> = new News()
+const COMPENSATION = '~compensation'
+const UNKNOWNS_MAX = 5
+
+const LEFT_OPEN = 'the process running it died'
+
+/** Has a completed task declared a file as an output? */
+const leavesFiles = ({ order }: PlanState): boolean =>
+  order.some(
+    ({ status, definition: { outputs } }) =>
+      status === 'completed' && outputs !== undefined && Object.values(outputs).some(({ from }) => from === 'file'),
+  )

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import type { PlanId } from '../../domain/id.ts'
+import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
+import { StoreMemory } from '../../stores/memory/store-memory.ts'
+import { systemClock } from '../clock.ts'
+import { exited, name, setup } from '../rooms.fixture.ts'
+
+test('a plan whose owner died is taken over at once, and only its open attempt is made again', async () => {
+  const room = setup(async () => exited(0))
+  const plan = await room.plan({ id: name('a'), effect: 'pure' }, { id: name('b'), needs: [name('a')] })
+  // Another process: same disk, its own pid, which then dies with task a under way.
+  const dead = new StoreMemory(room.disk, {
+    clock: systemClock,
+    host: { host: 'here', boot: 'boot', pids: 'pids', pid: 2, startTime: '2', isRunning: () => true },
+    newId: () => 'dead-owner',
+  })
+  const owner = await dead.leases.open({ leaseMs: 60_000 })
+  const claimed = await dead.leases.claim(plan, owner)
+  if (!claimed.ok) throw new Error('not claimed')
+  await dead.update(plan, { type: 'turn' }, { actor: 'engine' as never, lease: claimed.lease })
+  room.kill(2)
+
+  const stop = new AbortController()
+  const rescued: PlanId[] = []
+  await room.worker.rescue({
+    everyMs: 60_000,
+    stop: stop.signal,
+    onRescued: taken => rescued.push(taken),
+    onDriven: () => stop.abort(),
+  })
+  expect(rescued).toEqual([plan])
+  expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed', b: 'completed' })
+  expect(room.attempts.map(({ task, attempt }) => `${task} ${attempt}`)).toEqual(['a 2', 'b 1'])
+  expect(room.disk).toBeInstanceOf(MemoryDisk)
+})
+
+test('a claim without heartbeats is given back', async () => {
+  const room = setup()
+  const plan = await room.plan({ id: name('a'), action: { type: 'external' } })
+  const first = await room.engine.submit(plan, { type: 'claim', leaseMs: 1 }, 'one' as never)
+  expect(first.ok).toBe(true)
+  const stop = new AbortController()
+  const sweeping = room.worker.rescue({ everyMs: 5, stop: stop.signal })
+  await expect.poll(() => room.statuses(plan)).toEqual({ plan: 'active', a: 'ready' })
+  stop.abort()
+  await sweeping
+  expect(await room.engine.submit(plan, { type: 'claim' }, 'two' as never)).toMatchObject({
+    ok: true,
+    claim: { task: 'a' },
+  })
+})

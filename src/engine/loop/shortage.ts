@@ -1,0 +1,279 @@
+// A loop that cannot go on for want of something on our side: what it lacks, when it tries again, and when it gives up.
+
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
+import type { Interrupted } from '../../domain/command.ts'
+import type { Failure, Result } from '../../domain/result.ts'
+import {
+  fullCode,
+  SHORTAGE_HINTS,
+  type Shortage,
+  type ShortageKind,
+  shortageIn,
+  shortageKindOf,
+} from '../../domain/shortage.ts'
+import { codeOf, failureOf } from '../../safety/safety-refusal.ts'
+import type { Store } from '../../stores/store.ts'
+import type { Clock } from '../clock.ts'
+import type { Rooms } from '../rooms.ts'
+
+// Recognises what the engine's own work lacks: an error of the operating system or of SQLite, or a folder that is no longer there.
+// A failed fsync is never a shortage: what was written before it may be lost without a word, so whoever met it stops (P12).
+
+type Folders = Pick<Rooms, 'root' | 'stateDir' | 'store'>
+
+/** Thrown by the engine's own work where a value has no place for it. */
+export class ShortageMet extends Error {
+  override readonly name = 'ShortageMet'
+  readonly shortage: Shortage
+  constructor(shortage: Shortage) {
+    super(shortage.message)
+    this.shortage = shortage
+  }
+}
+
+/** An attempt that was cut off by a shortage on our side. The shortage is told to the loop and never journaled with the attempt. */
+export interface CutOff extends Interrupted {
+  readonly shortage: Shortage
+}
+
+/** `begun: false` where it is certain that the attempt has done nothing. */
+export function cutOff(shortage: Shortage, begun?: false): CutOff {
+  const reason = shortage.message
+  return { status: 'interrupted', reason, shortage, ...(begun === undefined ? {} : { begun }) }
+}
+
+/** A failure met before an attempt could begin: cut off when it was a shortage, else a failure of the attempt. */
+export function beforeBegun(failure: Failure): Result | CutOff {
+  const shortage = shortageIn(failure)
+  return shortage === null ? { status: 'failed', failure } : cutOff(shortage, false)
+}
+
+/** The other way round: a shortage where a failure is asked for. */
+export const failureFor = ({ kind, code, message, hint }: Shortage): Failure => ({
+  class: 'resource',
+  message,
+  hint,
+  retryable: true,
+  code: `errno:${code}`,
+  shortage: kind,
+})
+
+/** Passes a value on; throws when it is a failure that tells of a shortage. */
+export function demandRoom<T extends { readonly ok: boolean }>(answer: T): T {
+  const shortage = 'failure' in answer ? shortageIn(answer.failure as Failure) : null
+  if (shortage !== null) throw new ShortageMet(shortage)
+  return answer
+}
+
+/** What an error of our own work tells of, or which of our folders is gone; null when it is something else. */
+export function shortageOf(folders: Folders, error: unknown, doing = "Planfold's own work"): Shortage | null {
+  if (error instanceof ShortageMet) return error.shortage
+  if (isFailStop(error)) return null
+  return namedShortage(error, doing) ?? unusableFolder(folders)
+}
+
+/** Errors after which this process must not go on writing. */
+export function isFailStop(error: unknown): boolean {
+  return error instanceof Error && FAIL_STOP.has(error.name)
+}
+
+const FAIL_STOP: ReadonlySet<string> = new Set(['CommitUnknown', 'StoreGone', 'SyncFailed'])
+
+/** As `shortageOf`, without a look at the folders. */
+export function namedShortage(error: unknown, doing: string): Shortage | null {
+  if (!(error instanceof Error)) return null
+  if (error.name === 'StoreFull') return made('disk-full', fullCode(codeOf(error.cause)), `${doing}: the disk is full`)
+  const sqlite = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null
+  if (sqlite !== null) return fromSqlite(sqlite, doing)
+  const failure = failureOf(doing, error)
+  return failure === null ? null : shortageIn(failure)
+}
+
+const SQLITE_FULL = 13
+const SQLITE_CANTOPEN = 14
+/** The shared memory file could not be made as large as it must be: the disk is full. */
+const SQLITE_IOERR_SHMSIZE = 10 | (19 << 8)
+
+function fromSqlite(code: number, doing: string): Shortage | null {
+  if ((code & 0xff) === SQLITE_FULL || code === SQLITE_IOERR_SHMSIZE)
+    return made('disk-full', 'ENOSPC', `${doing}: the disk is full`)
+  if ((code & 0xff) !== SQLITE_CANTOPEN) return null
+  const short = handlesShort()
+  return short === null ? null : made('open-files', short, `${doing}: ${OPEN_FILES}`)
+}
+
+const OPEN_FILES = 'no more files can be opened'
+
+/** The code with which opening a file fails for want of handles; null when there are some. */
+function handlesShort(): string | null {
+  try {
+    closeSync(openSync('/dev/null', 'r'))
+    return null
+  } catch (error) {
+    const code = codeOf(error) ?? ''
+    return shortageKindOf(code) === 'open-files' ? code : null
+  }
+}
+
+const made = (kind: ShortageKind, code: string, message: string): Shortage => ({
+  kind,
+  code,
+  message,
+  hint: SHORTAGE_HINTS[kind],
+})
+
+/** Which of our folders, seen before, is no longer there. Two looks at the disk. */
+export function missingFolder({ root, stateDir, store }: Folders): Shortage | null {
+  const known = devices(store)
+  return missing('the workspace', root, known) ?? missing('the state folder', stateDir, known)
+}
+
+function missing(what: string, path: string, known: Map<string, number>): Shortage | null {
+  const gone = (code: string, why: string): Shortage =>
+    made('unavailable', code, `${what} ${JSON.stringify(path)} ${why}`)
+  const before = known.get(path)
+  try {
+    const dev = statSync(path, { throwIfNoEntry: false })?.dev
+    if (before === undefined && dev !== undefined) known.set(path, dev)
+    if (before === undefined || before === dev) return null
+    return dev === undefined
+      ? gone('ENOENT', 'is gone')
+      : gone('ESTALE', 'is on another file system: its mount is gone')
+  } catch (error) {
+    const code = codeOf(error) ?? ''
+    if (before !== undefined && code === 'ENOTDIR') return gone(code, 'is gone')
+    return shortageKindOf(code) === 'unavailable' ? gone(code, 'does not answer') : null
+  }
+}
+
+/** As `missingFolder`, and whether they can be written: asked when something has gone wrong. */
+export function unusableFolder(folders: Folders): Shortage | null {
+  return (
+    missingFolder(folders) ?? readOnly('the workspace', folders.root) ?? readOnly('the state folder', folders.stateDir)
+  )
+}
+
+function readOnly(what: string, path: string): Shortage | null {
+  try {
+    accessSync(path, constants.W_OK)
+    return null
+  } catch (error) {
+    if (codeOf(error) !== 'EROFS') return null
+    return made('unavailable', 'EROFS', `${what} ${JSON.stringify(path)} can only be read`)
+  }
+}
+
+/** On which device each folder was when it was first looked at: a mount that vanishes leaves an empty folder behind. */
+const DEVICES = new WeakMap<Store, Map<string, number>>()
+
+function devices(store: Store): Map<string, number> {
+  let known = DEVICES.get(store)
+  if (known === undefined) {
+    known = new Map()
+    DEVICES.set(store, known)
+  }
+  return known
+}
+
+// Holds what is already known while our side lacks space or handles: a command has ended, and what it left cannot be stored yet.
+// The work of storing it is tried again, later and later, for as long as whoever drives has patience.
+
+export interface HoldOptions {
+  /** Is told each time that it is still lacking. */
+  readonly onShortage?: (shortage: Shortage) => void
+  /** How long to go on trying. */
+  readonly holdMs?: number
+  /** Fires when nothing is to be waited for any more. */
+  readonly leaving?: AbortSignal
+}
+
+/** So long results are held in a process that is not a service. */
+export const HOLD_MS = 5_000
+const WAIT_FIRST_MS = 100
+const WAIT_MAX_MS = 5_000
+
+type Held<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
+
+/** `work` may be done several times; it throws what it lacks. Anything else it throws is passed on. */
+export async function holdWhileShort<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<Held<T>> {
+  const { clock } = rooms
+  const until = clock.monotonic() + (options.holdMs ?? HOLD_MS)
+  for (let waitMs = WAIT_FIRST_MS; ; waitMs = Math.min(WAIT_MAX_MS, waitMs * 2)) {
+    try {
+      return { ok: true, value: await work() }
+    } catch (error) {
+      const shortage = shortageOf(rooms, error)
+      if (shortage === null) throw error
+      options.onShortage?.(shortage)
+      const leftMs = until - clock.monotonic()
+      if (leftMs <= 0 || options.leaving?.aborted === true) return { ok: false, shortage }
+      await waited(rooms, Math.min(waitMs, leftMs), options.leaving)
+    }
+  }
+}
+
+/** The value, or the shortage thrown. */
+export async function heldOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
+  const held = await holdWhileShort(rooms, options, work)
+  if (!held.ok) throw new ShortageMet(held.shortage)
+  return held.value
+}
+
+function waited({ clock }: Rooms, ms: number, leaving: AbortSignal | undefined): Promise<void> {
+  return new Promise(resolve => {
+    const end = (): void => {
+      cancel()
+      leaving?.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(ms, end)
+    leaving?.addEventListener('abort', end, { once: true })
+  })
+}
+
+export class Standstill {
+  readonly #clock: Clock
+  readonly #lastsMs: number
+  #shortage: Shortage | null = null
+  #since = 0
+  #waitMs = 0
+  #retryAt = 0
+
+  constructor(clock: Clock, lastsMs: number) {
+    this.#clock = clock
+    this.#lastsMs = lastsMs
+  }
+
+  /** What is lacking, when something is. */
+  get shortage(): Shortage | null {
+    return this.#shortage
+  }
+
+  /** It was met, for the first time or again. */
+  meet(shortage: Shortage): void {
+    const now = this.#clock.monotonic()
+    if (this.#shortage === null) {
+      this.#since = now
+      this.#waitMs = WAIT_FIRST_MS
+    } else if (now < this.#retryAt) return
+    else this.#waitMs = Math.min(WAIT_MAX_MS, this.#waitMs * 2)
+    this.#shortage = shortage
+    this.#retryAt = now + this.#waitMs
+  }
+
+  /** It is there again. */
+  pass(): void {
+    this.#shortage = null
+  }
+
+  /** Until it is tried again; null when nothing is lacking or it may be tried now. */
+  get waitMs(): number | null {
+    const waitMs = this.#retryAt - this.#clock.monotonic()
+    return this.#shortage === null || waitMs <= 0 ? null : waitMs
+  }
+
+  /** It has lasted too long. */
+  get isHopeless(): boolean {
+    return this.#shortage !== null && this.#clock.monotonic() - this.#since >= this.#lastsMs
+  }
+}

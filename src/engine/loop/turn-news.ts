@@ -1,0 +1,84 @@
+// What became true and is not in the journal yet. A turn takes all of it; when nobody knows whether the turn was written, it is
+// said again, which is harmless: what is settled already stays settled.
+
+import type { Settlement, Turn } from '../../domain/command.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { Shortage } from '../../domain/shortage.ts'
+import type { Preparation } from '../attempts/prepare.ts'
+
+type Told<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
+
+export class News {
+  settled: Settlement[] = []
+  prepared: Preparation[] = []
+  compensated: Told<'compensated'>[] = []
+  committed: Told<'committed'>[] = []
+  rolledBack: Turn['rolledBack'] | null = null
+  proposed: Told<'proposed'>[] = []
+  notices: Told<'notices'>[] = []
+  /** What our side lacks to go on. */
+  shortage: Shortage | null = null
+  /** Notices said in a turn of which nobody knows whether it was written: looked for there, since nobody is told twice. */
+  unsure: Told<'notices'>[] = []
+
+  get isNone(): boolean {
+    return (
+      this.settled.length === 0 &&
+      this.prepared.length === 0 &&
+      this.compensated.length === 0 &&
+      this.committed.length === 0 &&
+      this.proposed.length === 0 &&
+      this.notices.length === 0 &&
+      this.rolledBack === null &&
+      this.shortage === null
+    )
+  }
+
+  /** As a turn of the loop tells it. */
+  turn(stopping: boolean, held: ReadonlySet<TaskName> = new Set()): Turn {
+    const { settled, prepared, compensated, committed, rolledBack, proposed, notices, shortage } = this
+    // Filled in step by step: made for every step of a plan, and most tell only what ended.
+    const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
+    if (settled.length > 0) turn.settled = settled
+    if (prepared.length > 0) Object.assign(turn, toldBy(prepared))
+    if (compensated.length > 0) turn.compensated = compensated
+    if (committed.length > 0) turn.committed = committed
+    if (rolledBack != null) turn.rolledBack = rolledBack
+    if (proposed.length > 0) turn.proposed = proposed
+    if (notices.length > 0) turn.notices = notices
+    if (shortage !== null) turn.shortage = shortage
+    if (held.size > 0) turn.held = [...held]
+    if (stopping) turn.start = false
+    return turn
+  }
+
+  /** What was taken before comes first. */
+  again(taken: News): void {
+    this.settled = [...taken.settled, ...this.settled]
+    this.prepared = [...taken.prepared, ...this.prepared]
+    this.compensated = [...taken.compensated, ...this.compensated]
+    this.committed = [...taken.committed, ...this.committed]
+    this.rolledBack ??= taken.rolledBack
+    this.shortage ??= taken.shortage
+    this.proposed = [...taken.proposed, ...this.proposed]
+    this.unsure = [...taken.unsure, ...taken.notices, ...this.unsure]
+  }
+}
+
+function toldBy(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
+  // Where we lacked something, nothing is known of the task.
+  const preparations = all.filter(({ shortage }) => shortage === undefined)
+  if (preparations.length === 0) return {}
+  const prepared = preparations.map(({ task, visit, prepared }) => ({ task, visit, prepared }))
+  const expanded = preparations.flatMap(({ expanded }) => (expanded === undefined ? [] : [expanded]))
+  const gates = preparations.flatMap(({ task, visit, gate }) => (gate === undefined ? [] : [{ task, visit, ...gate }]))
+  const restored = preparations.flatMap(({ task, restored, earlier = [] }) =>
+    [...earlier, ...(restored === null ? [] : [restored])].map(one => ({ task, ...one })),
+  )
+  return {
+    prepared,
+    ...(expanded.length === 0 ? {} : { expanded }),
+    ...(gates.length === 0 ? {} : { gates }),
+    ...(restored.length === 0 ? {} : { restored }),
+  }
+}

@@ -1,0 +1,246 @@
+// Drives plans in this process, each in a loop of its own, all under one lease.
+
+import { setMaxListeners } from 'node:events'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../../stores/store.ts'
+import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from '../engine.ts'
+import { ensurePlace, isGone, roomsOf } from '../git/plan-worktree.ts'
+import { late } from '../lazy-imports.ts'
+import type { Rooms } from '../rooms.ts'
+import { haltOf, pauseHalted } from './kill-switch.ts'
+import { PlanLoop } from './plan-loop.ts'
+import { rescue } from './rescuer.ts'
+import { missingFolder, ShortageMet } from './shortage.ts'
+
+export class WorkerLocal implements Worker {
+  readonly #rooms: Rooms
+  #owner: Promise<Owner> | null = null
+  /** The loops of this process; a plan has at most one. */
+  readonly #driving = new Map<PlanId, Promise<unknown>>()
+  /** Somebody traces, and is told of all entries: a loop need not tell of its own. */
+  #tellsAll = false
+  /** Under which fence each was driven here last. */
+  readonly #fences = new Map<PlanId, number>()
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms
+  }
+
+  async drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
+    if (this.#driving.has(plan)) return await this.#heldHere(plan)
+    const driving = this.#drive(plan, options)
+    this.#driving.set(
+      plan,
+      driving.catch(() => {}),
+    )
+    try {
+      return await driving
+    } finally {
+      this.#driving.delete(plan)
+    }
+  }
+
+  orphans(): Promise<readonly PlanId[]> {
+    return this.#rooms.store.leases.orphans()
+  }
+
+  rescue(options: RescueOptions): Promise<void> {
+    return rescue(this, this.#rooms, options)
+  }
+
+  async attend(options: AttendOptions): Promise<void> {
+    const rooms = this.#rooms
+    const { attend } = await late.attending()
+    if (rooms.tracer === undefined) return await attend(this, rooms, options)
+    const tell = (await late.tracing()).teller(rooms)
+    this.#tellsAll = true
+    // What people and agents do is ours to tell of, and what our loops do; other processes tell of theirs.
+    const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
+    let told: Promise<void> = Promise.resolve()
+    const onEntry = (entry: Entry): void => {
+      options.onEntry?.(entry)
+      if (isOurs(entry)) told = tell(entry)
+    }
+    await attend(this, rooms, { ...options, onEntry })
+    await told
+  }
+
+  /** Also a plan that has ended may have somebody to tell of it. Whoever drives it tells by itself. */
+  async tell(plan: PlanId, options: { readonly stop?: AbortSignal } = {}): Promise<void> {
+    if (this.#rooms.publisher === undefined || this.#driving.has(plan)) return
+    const telling = this.#tell(plan, options.stop ?? new AbortController().signal)
+    this.#driving.set(
+      plan,
+      telling.catch(() => {}),
+    )
+    try {
+      await telling
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+    } finally {
+      this.#driving.delete(plan)
+    }
+  }
+
+  async #tell(plan: PlanId, stop: AbortSignal): Promise<void> {
+    const { store } = this.#rooms
+    const state = await store.state(plan)
+    const { isStill, tellLeft } = await late.notifying()
+    if (haltOf(this.#rooms) !== null) return
+    if (state === null || !isStill(state) || (await store.leases.holder(plan))?.alive === true) return
+    const owner = await this.#open()
+    const taken = await this.#take(plan, owner)
+    if ('status' in taken) return
+    try {
+      await tellLeft(this.#rooms, plan, taken, stop)
+    } finally {
+      if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
+    }
+  }
+
+  /** Waits for the loops to end, then gives the lease back. */
+  async close(): Promise<void> {
+    await Promise.all(this.#driving.values())
+    const owner = await this.#owner?.catch(() => null)
+    await owner?.stop()
+  }
+
+  /** The lease of this process. One that was lost, or could not be had, is not kept: the next drive asks for another. */
+  #open(): Promise<Owner> {
+    if (this.#owner !== null) return this.#owner
+    const forget = () => {
+      if (this.#owner === opened) this.#owner = null
+    }
+    const opened: Promise<Owner> = this.#rooms.store.leases.open({ leaseMs: this.#rooms.leaseMs }).then(
+      owner => {
+        // Every loop listens to it, and there may be many.
+        setMaxListeners(0, owner.lost)
+        owner.lost.addEventListener('abort', forget)
+        return owner
+      },
+      error => {
+        forget()
+        throw error
+      },
+    )
+    this.#owner = opened
+    return opened
+  }
+
+  /** Null when our lease ran out before anybody told us. */
+  async #claim(plan: PlanId, owner: Owner, over: string | null): Promise<Claimed | null> {
+    try {
+      return await this.#rooms.store.leases.claim(plan, owner, { over })
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+      this.#owner = null
+      return null
+    }
+  }
+
+  async #heldHere(plan: PlanId): Promise<Driven> {
+    const { store, clock } = this.#rooms
+    const here = { owner: '', host: '', pid: 0, alive: true, since: clock.now() }
+    return { status: 'held', holder: (await store.leases.holder(plan)) ?? here }
+  }
+
+  /** The lease of the plan, or why it is not to be had. */
+  async #take(plan: PlanId, owner: Owner): Promise<Lease | Driven> {
+    const { store, processes } = this.#rooms
+    // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
+    // over from us would be told of us, and never of them.
+    const holder = await store.leases.holder(plan)
+    const over = holder === null || holder.alive ? null : holder
+    if (over !== null) {
+      const { ended, left } = await processes.endOwner(over.owner)
+      if (ended > 0) await this.#livedUntilNow(over.owner)
+      if (left > 0) return { status: 'held', holder: over }
+    }
+    const claimed = await this.#claim(plan, owner, over?.owner ?? null)
+    if (claimed === null) return { status: 'lost' }
+    return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
+  }
+
+  /** Some of a dead owner's processes were found alive: what its plans' files are now may be their work. */
+  async #livedUntilNow(owner: string): Promise<void> {
+    const { store, signs } = this.#rooms
+    if (signs === undefined) return
+    for (const plan of await store.leases.orphans())
+      if ((await store.leases.holder(plan))?.owner === owner) signs.touch(plan)
+  }
+
+  async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
+    const { store } = this.#rooms
+    const halt = haltOf(this.#rooms)
+    if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
+    const owner = await this.#open()
+    const taken = await this.#take(plan, owner)
+    if ('status' in taken) return taken
+    try {
+      const rooms = await this.#roomsFor(plan)
+      if (rooms === null) return { status: 'rested', rest: 'paused' }
+      // Remembers where they are now.
+      missingFolder(rooms)
+      const loop = new PlanLoop(rooms, plan, taken, options)
+      const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
+      const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
+      if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
+      // What is left of these does no harm.
+      if (hasEnded) await this.#forget(plan).catch(() => {})
+      return driven
+    } catch (error) {
+      if (error instanceof LeaseLost) return { status: 'lost' }
+      if (error instanceof ShortageMet) return { status: 'short', shortage: error.shortage }
+      throw error
+    } finally {
+      if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
+    }
+  }
+
+  /** Notes that only matter while the plan may go on. */
+  async #forget(plan: PlanId): Promise<void> {
+    const { store, signs } = this.#rooms
+    signs?.forget(plan)
+    const state = await store.state(plan)
+    if (state !== null && state.restored.length > 0) (await late.restoreScope()).forgetRestores(this.#rooms, state)
+  }
+
+  /** What the loop writes is told to whoever traces, in the background. */
+  async #traced<T>(plan: PlanId, { fence }: Lease, run: () => Promise<T>): Promise<T> {
+    const { tracer, store } = this.#rooms
+    if (tracer === undefined) return await run()
+    this.#fences.set(plan, fence)
+    if (this.#tellsAll) return await run()
+    const { traceJournal } = await late.tracing()
+    const stop = new AbortController()
+    const takes = (entry: Entry) => entry.fence === fence
+    const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
+    try {
+      return await run()
+    } finally {
+      stop.abort()
+      // Nothing that goes wrong with a trace may touch the plan.
+      await told.catch(() => {})
+    }
+  }
+
+  /** Null when the folder the plan works in is gone: it is paused before anything fails for want of it. */
+  async #roomsFor(plan: PlanId): Promise<Rooms | null> {
+    const { store } = this.#rooms
+    const state = await store.state(plan)
+    if (state === null || state.place === null) return this.#rooms
+    const rooms = roomsOf(this.#rooms, state)
+    const placed = isMoving(state) ? await ensurePlace(this.#rooms, state) : { ok: true as const }
+    if (placed.ok && (!isMoving(state) || !isGone(rooms))) return rooms
+    const reason = placed.ok
+      ? `its folder ${state.place} is gone; bring it back, then resume`
+      : `its worktree could not be made: ${placed.failure.message} ${placed.failure.hint ?? ''}`
+    const paused = await store.update(plan, { type: 'pause', reason }, { actor: 'engine' as Actor })
+    return paused.ok ? null : rooms
+  }
+}
+
+/** A plan that is being undone goes on: what then fails is told for each task. */
+const isMoving = ({ status, compensating, rollback }: PlanState): boolean =>
+  status === 'active' && compensating === null && rollback === null

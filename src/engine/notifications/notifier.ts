@@ -1,0 +1,302 @@
+// Tells people what a plan says they are to be told, beside the loop and never in its way. What is to be told stands in the journal, and
+// so does that it was told: whoever drives the plan next goes on from there.
+//
+//   entries ──► due ──► held while a review window is open ──► told (3 tries) ──► `notices` of the next turn ──► notice.sent
+//
+// Only the owner of the plan tells, so two processes never tell the same. Between telling and the turn that says so an owner may die;
+// then it is told once more, under the same id. One batch is under way at a time, and its end is one turn: whatever is older than the
+// last notice in the journal has been told, apart from what still waits for a person, and that is looked for by its id.
+
+import { createHash } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import type { Turn } from '../../domain/command.ts'
+import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
+import type { Notify } from '../../domain/plan.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { Due, Notice } from '../../domain/views/notices.ts'
+import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { CommitUnknown, type Entry, type Lease } from '../../stores/store.ts'
+import { late } from '../lazy-imports.ts'
+import { Bell } from '../loop/bell.ts'
+import { News } from '../loop/turn-news.ts'
+import type { Rooms } from '../rooms.ts'
+import { entryOf, type Told, ToldAlready } from './sent-notifications.ts'
+
+// How somebody who is told is called in the journal: by host or program, never by the whole address, since addresses of webhooks are
+// often secrets themselves. A few digits tell two of them apart.
+
+const NAME_MAX = 60
+
+function labelOf(send: Notify['send']): string {
+  const mark = createHash('sha256').update(JSON.stringify(send)).digest('hex').slice(0, 6)
+  if ('webhook' in send) {
+    const host = URL.canParse(send.webhook) ? new URL(send.webhook).host : 'no address'
+    return `webhook ${host} #${mark}`
+  }
+  const name = 'argv' in send.command ? (send.command.argv[0] ?? '').split('/').at(-1)! : 'script'
+  return `command ${name.slice(0, NAME_MAX)} #${mark}`
+}
+
+export interface Notices {
+  /** Called each time round. True while something is being told; nothing is waited for here. `resting`: whoever asks is about to leave. */
+  look(state: PlanState, news: News, resting: boolean): boolean
+}
+
+export interface NotifierOptions {
+  readonly owner: string
+  readonly bell: Bell
+  /** Asked immediately before anybody is told (law L5). */
+  readonly isHeld: () => true | Promise<boolean>
+  readonly leaving: AbortSignal
+}
+
+const TRIES_MAX = 3
+const BACKOFF_MS = [1_000, 4_000] as const
+const AT_ONCE_MAX = 4
+/** Whoever is being told when we leave may end by itself. */
+const GRACE_MS = 2_000
+const FAILURE_MAX = 500
+
+interface Message {
+  readonly notice: Notice
+  readonly send: Notify['send']
+  readonly to: string
+  /** What it tells of, and they have not been told. */
+  readonly ids: Notice['ids']
+}
+
+const ENGINE = 'engine' as Actor
+const say = (text: string): string => escapeForTerminal(text)
+
+export class Notifier implements Notices {
+  readonly #rooms: Rooms
+  readonly #options: NotifierOptions
+  readonly #already = new ToldAlready()
+  #due: Due[] = []
+  /** Told, and not yet said in a turn. */
+  #told: Told[] = []
+  /** Said in a turn of which nobody knows whether it was written. */
+  #unsure: Told[] = []
+  /** All that is due is held back until then, unless more comes or we leave. */
+  #quietUntil: Millis | null = null
+  #busy: 'reading' | 'telling' | null = null
+  #isBroken = false
+  #timer: (() => void) | null = null
+
+  constructor(rooms: Rooms, options: NotifierOptions) {
+    this.#rooms = rooms
+    this.#options = options
+    options.leaving.addEventListener('abort', () => this.#timer?.(), { once: true })
+  }
+
+  look(state: PlanState, news: News, resting: boolean): boolean {
+    const { publisher } = this.#rooms
+    const { notify = [] } = state.definition
+    if (publisher === undefined || this.#isBroken || state.rules < 3) return false
+    if (notify.length === 0 && this.#told.length === 0) return false
+    this.#unsure.push(...news.unsure.splice(0))
+    news.notices.push(...this.#told.splice(0))
+    if (this.#busy === null) {
+      if (this.#already.version < state.version || this.#unsure.length > 0) this.#do('reading', () => this.#read(state))
+      else if (!this.#options.leaving.aborted) this.#begin(state, resting)
+    }
+    return this.#busy !== null
+  }
+
+  #do(what: 'reading' | 'telling', work: () => Promise<void>): void {
+    this.#busy = what
+    void work()
+      // A store that cannot be read will say so to the loop; whoever drives next tells what is left.
+      .catch(() => {
+        this.#isBroken = true
+      })
+      .finally(() => {
+        this.#busy = null
+        this.#options.bell.ring()
+      })
+  }
+
+  async #read(state: PlanState): Promise<void> {
+    const { dueIn } = await late.notices()
+    const unsure = this.#unsure
+    const entries = await this.#already.readUpTo(this.#rooms.store, state)
+    this.#unsure = []
+    this.#told.push(...unsure.filter(one => !this.#already.isWritten(one)))
+    const due = entries.flatMap((entry: Entry) => dueIn(entry))
+    const wanted = due.filter(({ event, task }) => event.type !== 'task.readied' || hasName(state, task))
+    this.#due.push(...wanted)
+    if (wanted.length > 0) this.#quietUntil = null
+  }
+
+  #begin(state: PlanState, resting: boolean): void {
+    const now = this.#rooms.clock.now()
+    const digest = digestsDue(state, this.#already.digests, now)
+    const isQuiet = this.#due.length === 0 || (!resting && this.#quietUntil !== null && now < this.#quietUntil)
+    if (isQuiet && digest.now.length === 0) return this.#wakeAt(earlier(digest.next, this.#quietUntil), now)
+    this.#do('telling', async () => {
+      const { noticesFor, digestNotice } = await late.notices()
+      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, say })
+      this.#due = [...held]
+      this.#quietUntil = until
+      const messages = this.#messages(state, notices)
+      for (const { send, to, since } of digest.now) {
+        const told = await (await late.auditing()).digestSince(this.#rooms, state, since)
+        const notice = digestNotice(state, `digest.${now}`, since, told, say)
+        messages.push({ notice, send, to, ids: notice.ids })
+        this.#already.digests.set(to, now)
+      }
+      await this.#tellAll(messages)
+    })
+  }
+
+  /** Each to everybody who wants that kind, once. */
+  #messages({ definition: { notify = [] } }: PlanState, notices: readonly Notice[]): Message[] {
+    return notices.flatMap(notice => {
+      const wants = notify.filter(({ on }) => on?.includes(notice.kind) ?? true)
+      const sends = new Map(wants.map(({ send }) => [labelOf(send), send]))
+      return [...sends].flatMap(([to, send]) => {
+        const ids = notice.ids.filter(({ id }) => !this.#already.has({ id, to }))
+        return ids.length === 0 ? [] : [{ notice, send, to, ids }]
+      })
+    })
+  }
+
+  #wakeAt(at: Millis | null, now: Millis): void {
+    this.#timer?.()
+    this.#timer = at === null ? null : this.#rooms.clock.after(Math.max(0, at - now), () => this.#options.bell.ring())
+  }
+
+  async #tellAll(messages: readonly Message[]): Promise<void> {
+    const told: Told[] = []
+    /** Of what happened and was not told: what happened later is told again after it, so that nothing is passed over. */
+    let missed = Number.POSITIVE_INFINITY
+    const line = [...messages]
+    const worker = async (): Promise<void> => {
+      for (let next = line.shift(); next !== undefined; next = line.shift()) {
+        const { notice, send, to, ids } = next
+        const failure = await this.#tell(send, notice, ids[0]!.id)
+        if (failure === 'not told') {
+          if (notice.kind !== 'waiting') missed = Math.min(missed, entryOf(ids[0]!.id) ?? missed)
+          continue
+        }
+        const more = failure === null ? {} : { failure: failure.slice(0, FAILURE_MAX) }
+        told.push(...ids.map(one => ({ ...one, kind: notice.kind, to, ...more })))
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker))
+    const sure = told.filter(({ id, kind }) => kind === 'waiting' || (entryOf(id) ?? 0) <= missed)
+    for (const one of sure) this.#already.add(one)
+    this.#told.push(...sure)
+  }
+
+  /** Null when they were told; else why not. `not told`: because we leave, or the plan is not ours any more. */
+  async #tell(send: Notify['send'], notice: Notice, id: string): Promise<string | null> {
+    const { publisher, clock } = this.#rooms
+    const { owner, leaving } = this.#options
+    const body = `${JSON.stringify({ id, ...notice.says })}\n`
+    let failure = ''
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      if (tries > 0) await pause(clock, BACKOFF_MS[tries - 1] ?? 0, leaving)
+      if (leaving.aborted || !(await this.#options.isHeld())) return 'not told'
+      const late = graceful(clock, leaving)
+      const published = await publisher!.publish(send, { id, kind: notice.kind, owner, body }, late.signal)
+      late.end()
+      if (published.ok) return null
+      if (late.signal.aborted) return 'not told'
+      failure = published.failure
+      if (!published.again) break
+    }
+    return failure
+  }
+}
+
+/** Only work that is somebody's waits for a person; anybody may claim the rest. */
+const hasName = ({ tasks }: PlanState, task: TaskName | undefined): boolean =>
+  task !== undefined && tasks.get(task)?.definition.assignee !== undefined
+
+interface DigestDue extends Pick<Message, 'send' | 'to'> {
+  readonly since: Millis
+}
+
+/** Who gets a digest now, and when the next one is due. */
+function digestsDue(
+  state: PlanState,
+  digests: ReadonlyMap<string, Millis>,
+  now: Millis,
+): { readonly now: readonly DigestDue[]; readonly next: Millis | null } {
+  const due: DigestDue[] = []
+  let next: Millis | null = null
+  for (const { on, everyMs, send } of state.status === 'active' ? (state.definition.notify ?? []) : []) {
+    if (everyMs === undefined || on?.includes('digest') === false) continue
+    const to = labelOf(send)
+    const since = digests.get(to) ?? state.startedAt ?? state.createdAt
+    if (since + everyMs <= now) due.push({ send, to, since })
+    else next = earlier(next, since + everyMs)
+  }
+  return { now: due, next }
+}
+
+const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)
+
+/** Tells what is left to tell of a plan that nobody drives. What is under way there is left to whoever drives it next. */
+export async function tellLeft(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
+  const { store, clock } = rooms
+  const bell = new Bell()
+  const news = new News()
+  const isHeld = async (): Promise<boolean> => (await store.leases.holder(plan))?.owner === lease.owner
+  const notices = new Notifier(rooms, { owner: lease.owner, bell, isHeld, leaving: stop })
+  setMaxListeners(0, stop)
+  stop.addEventListener('abort', () => bell.ring(), { once: true })
+  let state = await store.state(plan)
+  while (state !== null && isStill(state)) {
+    const telling = notices.look(state, news, true)
+    if (news.notices.length > 0) {
+      const command: Turn = { type: 'turn', notices: news.notices.splice(0), start: false }
+      try {
+        const updated = await store.update(plan, command, { actor: ENGINE, lease })
+        if (!updated.ok) return
+        state = updated.state
+      } catch (error) {
+        if (error instanceof CommitUnknown) return
+        throw error
+      }
+    } else if (telling) await bell.wait(clock, null)
+    else return
+  }
+}
+
+/** Nothing of it is under way, so nobody has to say first what was lost. */
+export const isStill = ({ running, compensation, rollback, rules, definition }: PlanState): boolean =>
+  running.size === 0 && compensation === null && rollback === null && rules > 2 && definition.notify !== undefined
+
+function pause(clock: Rooms['clock'], ms: number, leaving: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const cancel = clock.after(ms, () => {
+      leaving.removeEventListener('abort', leave)
+      resolve()
+    })
+    const leave = (): void => {
+      cancel()
+      resolve()
+    }
+    leaving.addEventListener('abort', leave, { once: true })
+  })
+}
+
+/** Fires a moment after `leaving` does. */
+function graceful(clock: Rooms['clock'], leaving: AbortSignal): { readonly signal: AbortSignal; end(): void } {
+  const controller = new AbortController()
+  let cancel: (() => void) | null = null
+  const leave = (): void => {
+    cancel = clock.after(GRACE_MS, () => controller.abort())
+  }
+  leaving.addEventListener('abort', leave, { once: true })
+  return {
+    signal: controller.signal,
+    end() {
+      cancel?.()
+      leaving.removeEventListener('abort', leave)
+    },
+  }
+}

@@ -1,0 +1,317 @@
+// The two documents a plan leaves behind, as Markdown: a short readme for whoever comes next, and a postmortem. Made from the facts
+// of the journal and nothing else: no clock, no folder, no machine, so the same journal gives the same bytes. What people, plans
+// and tasks said stays text.
+
+import type { Millis } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { CommandLine, Criterion } from '../../domain/plan.ts'
+import type { TaskStatus } from '../../domain/status.ts'
+import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
+import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
+
+/** The first line of what we wrote: such a file may be written again. */
+export const HANDOFF_MARK = '<!-- planfold handoff -->'
+
+const ROWS_MAX = 200
+
+/** Where an artifact lies beside the documents; null when it does not. */
+export type LinkTo = (sha256: string) => string | null
+const NOWHERE: LinkTo = () => null
+
+export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
+  const { name, tasks, goal } = facts
+  const open = tasks.filter(isLeftOpen)
+  const files = tasks.filter(({ changes }) => changes !== null)
+  return document(`${facts.title ?? name}`, [
+    goal === null ? [] : [`> ${text(goal)}`],
+    [statusLine(facts)],
+    section('Left open', [...open.map(openLine), ...waitingLines(facts)], 'Nothing.'),
+    section('Decided', facts.decisions.map(decisionLine)),
+    section('Where things are', [
+      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(`planfold audit ${name}`)}`,
+      `- What tasks printed: ${code(`planfold log ${name} TASK --output`)}`,
+      ...(files.length === 0
+        ? []
+        : [
+            `- Files: ${count(files.length, 'task')} wrote ${count(
+              sum(files, ({ paths }) => paths),
+              'path',
+            )}`,
+          ]),
+      ...tasks.flatMap(task => artifactLines(task, linkTo)),
+      ...checkpointLines(facts),
+      ...refLines(facts),
+      ...(facts.place === null ? [] : [`- Works in ${code(facts.place)}`]),
+      ...(facts.origin === null ? [] : [`- Made from plan ${code(facts.origin)}`]),
+    ]),
+    section('Go on', goOn(facts, open)),
+  ])
+}
+
+export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
+  const { tasks } = facts
+  const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
+  return document(`Postmortem: ${facts.title ?? facts.name}`, [
+    [statusLine(facts)],
+    section('Asked', [
+      ...(facts.goal === null ? [] : [`- Goal: ${text(facts.goal)}`]),
+      `- By ${text(facts.askedBy)}, ${time(facts.createdAt)}`,
+      ...facts.done.map(each => `- Done when: ${criterion(each)}`),
+      ...facts.revisions.map(
+        ({ revision, at, by, hash, rationale }) =>
+          `- Revision ${revision} ${code(hash.slice(0, 12))}, ${time(at)}, ${text(by)}${rationale === null ? '' : `: ${text(rationale)}`}`,
+      ),
+    ]),
+    table(
+      'Done',
+      ['task', 'status', 'attempts', 'visits', 'work', 'files', 'log'],
+      tasks.map(({ task, title, status, attempts, visits, workMs, paths, log }) => [
+        `${code(task)}${title === null ? '' : ` ${text(title, 200)}`}`,
+        status,
+        String(attempts),
+        String(visits),
+        workMs === 0 ? '' : duration(workMs),
+        paths === 0 ? '' : String(paths),
+        log === null ? '' : code(log.sha256.slice(0, 12)),
+      ]),
+    ),
+    section(
+      'Judged',
+      tasks.flatMap(({ task, verdicts }) =>
+        verdicts.map(({ criterion: what, holds, evidence }) => {
+          const word = holds === true ? 'holds' : holds === false ? 'does not hold' : 'was left to a person'
+          return `- ${code(task)}: ${text(what)} ${word}${evidence === undefined ? '' : `; ${text(evidence, 300)}`}`
+        }),
+      ),
+    ),
+    section('Decided', facts.decisions.map(decisionLine)),
+    ...judgedSections(facts),
+    section('Failed, and why', facts.setbacks.map(setbackLine), 'Nothing failed.'),
+    section(
+      'Tried again',
+      again.map(
+        ({ task, attempts, visits, status }) =>
+          `- ${code(task)}: ${count(attempts, 'attempt')} in ${count(visits, 'visit')}, ${status} in the end`,
+      ),
+    ),
+    section(
+      'Rolled back',
+      facts.rollbacks.map(({ version, at, by, kind, to, how, paths, saved, message }) => {
+        const what =
+          kind === 'undo'
+            ? 'the last rollback was undone'
+            : kind === 'adopt'
+              ? `the work of the fork ${code(to)} was adopted`
+              : `to ${code(to)}`
+        const kept = saved === null ? '' : `; what stood there is kept as ${code(saved)}`
+        return `- ${time(at)}, entry ${version}, ${text(by)}: ${what}, ${how}, ${count(paths, 'path')}${kept}${message === null ? '' : `: ${text(message)}`}`
+      }),
+    ),
+    section(
+      'Compensated',
+      facts.compensations.map(
+        ({ at, task, status, message }) =>
+          `- ${time(at)} ${code(task)}: ${status}${message === null ? '' : `: ${text(message)}`}`,
+      ),
+    ),
+    section('How long', times(facts)),
+    section('Left open', [...tasks.filter(isLeftOpen).map(openLine), ...waitingLines(facts)], 'Nothing.'),
+    section(
+      'Notes',
+      facts.notes.map(
+        ({ at, by, task, text: said }) =>
+          `- ${time(at)}, ${text(by)}${task === null ? '' : `, ${code(task)}`}: ${text(said)}`,
+      ),
+    ),
+    section('Where things are', [
+      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,
+      ...tasks.flatMap(({ task, changes }) =>
+        changes === null ? [] : [`- Change set of ${code(task)}: ${code(changes)}`],
+      ),
+      ...tasks.flatMap(task => artifactLines(task, linkTo)),
+      ...checkpointLines(facts),
+      ...refLines(facts),
+    ]),
+  ])
+}
+
+/** What was asked in the middle of work, what was done about failures, who was called, what was proposed. */
+function judgedSections(facts: Handoff): readonly (readonly string[])[] {
+  return [
+    section(
+      'Asked meanwhile',
+      facts.questions.map(({ at, by, task, text: asked, answer }) => {
+        const where = task === null ? '' : ` at ${code(task)}`
+        const said = answer === null ? 'not answered' : `${text(answer.by)}: ${text(JSON.stringify(answer.answers))}`
+        return `- ${time(at)}, ${text(by)}${where}: ${text(asked)} — ${said}`
+      }),
+    ),
+    section(
+      'Proposed',
+      facts.proposals.map(({ id, at, by, rationale, fate }) => {
+        const how =
+          fate === null
+            ? 'not decided'
+            : fate.how === 'void'
+              ? `void: ${text(fate.rationale)}`
+              : `${fate.how} by ${text(fate.by)}: ${text(fate.rationale)}`
+        return `- ${time(at)}, ${text(by)}: ${code(id)} ${text(rationale)} — ${how}`
+      }),
+    ),
+    section(
+      'Recovered, or not',
+      facts.recoveries.map(({ at, task, choice, reason }) => `- ${time(at)} ${code(task)}: ${choice}: ${text(reason)}`),
+    ),
+    section(
+      'Called',
+      facts.escalations.map(
+        ({ at, task, why, to }) => `- ${time(at)} ${code(task)}: ${text(to ?? 'somebody')} was called (${why})`,
+      ),
+    ),
+    facts.aborted === null ? [] : section('Given up', [`- ${text(facts.aborted)}`]),
+  ]
+}
+
+function document(title: string, parts: readonly (readonly string[])[]): string {
+  const told = parts.filter(({ length }) => length > 0).map(lines => lines.join('\n'))
+  return `${[HANDOFF_MARK, `# ${text(title)}`, ...told].join('\n\n')}\n`
+}
+
+function section(title: string, rows: readonly string[], none?: string): readonly string[] {
+  if (rows.length === 0) return none === undefined ? [] : [`## ${title}`, '', none]
+  const more = rows.length > ROWS_MAX ? [`- … and ${rows.length - ROWS_MAX} more, in the journal`] : []
+  return [`## ${title}`, '', ...rows.slice(0, ROWS_MAX), ...more]
+}
+
+function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.map(inCell).join(' | ')} |`
+  const lines = [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.slice(0, ROWS_MAX).map(line)]
+  const more = rows.length > ROWS_MAX ? ['', `… and ${rows.length - ROWS_MAX} more tasks, in the journal`] : []
+  return rows.length === 0 ? [] : [`## ${title}`, '', ...lines, ...more]
+}
+
+function statusLine({ name, status, reason, tasks, startedAt, endedAt }: Handoff): string {
+  const counts = new Map<TaskStatus, number>()
+  for (const { status: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
+  const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
+  const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
+  const why = reason === null || reason === '' || status === 'completed' ? '' : ` (${text(reason)})`
+  return `Plan ${code(name)}: **${status}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
+}
+
+function openLine({ task, title, status, reason }: HandedTask): string {
+  return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${status}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
+}
+
+/** What still waits for a person; of a plan that has ended, what nobody has answered. */
+const waitingLines = ({ waiting, endedAt, questions, proposals }: Handoff): readonly string[] => [
+  ...waiting.map(
+    ({ task, asks, since }) =>
+      `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${asks}`,
+  ),
+  ...(endedAt === null ? [] : questions)
+    .filter(({ answer }) => answer === null)
+    .map(
+      ({ id, at, by, task, text: asked }) =>
+        `- question ${code(id)} of ${text(by)}${task === null ? '' : ` at ${code(task)}`}, ${time(at)}, not answered: ${text(asked)}`,
+    ),
+  ...(endedAt === null ? [] : proposals)
+    .filter(({ fate }) => fate === null)
+    .map(
+      ({ id, at, by, rationale }) =>
+        `- proposal ${code(id)} of ${text(by)}, ${time(at)}, not decided: ${text(rationale)}`,
+    ),
+]
+
+const decisionLine = ({
+  version,
+  at,
+  by,
+  task,
+  proposal,
+  verdict,
+  rationale,
+  said,
+}: Handoff['decisions'][number]): string =>
+  `- ${time(at)}, entry ${version}, ${text(by)}: ${task === null ? `proposal ${code(proposal ?? '')}` : code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
+
+function setbackLine({ at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number]): string {
+  const which = visit > 1 ? `visit ${visit}, attempt ${attempt}` : `attempt ${attempt}`
+  return `- ${time(at)} ${code(task)} (${which}), ${kind}: ${text(message)}${hint === null ? '' : ` — ${text(hint)}`}`
+}
+
+const artifactLines = ({ task, artifacts }: HandedTask, linkTo: LinkTo): readonly string[] =>
+  artifacts.map(({ output, sha256 }) => {
+    const path = linkTo(sha256)
+    const there = path === null ? code(sha256) : `[${text(path)}](${encodeURI(path)}), ${code(sha256)}`
+    return `- Artifact ${code(`${task}.${output}`)}: ${there}`
+  })
+
+function checkpointLines({ name, checkpoints, automatic }: Handoff): readonly string[] {
+  return [
+    ...checkpoints.map(
+      ({ name: called, version, at }) => `- Checkpoint ${code(called)}: entry ${version}, ${time(at)}`,
+    ),
+    ...(automatic === 0
+      ? []
+      : [`- ${count(automatic, 'checkpoint')} after tasks: ${code(`planfold checkpoints ${name}`)}`]),
+  ]
+}
+
+const refLines = ({ refs }: Handoff): readonly string[] =>
+  refs.map(({ ref, commit }) => `- ${code(ref)}: ${commit === null ? 'taken away again' : code(commit)}`)
+
+function goOn({ name, status }: Handoff, open: readonly HandedTask[]): readonly string[] {
+  const failed = open.find(each => each.status === 'failed')
+  const words: readonly (readonly [string, string])[] = [
+    ...(status === 'failed' && failed !== undefined
+      ? ([[`planfold retry ${name} ${failed.task}`, 'try it again']] as const)
+      : []),
+    ...(status === 'completed' || status === 'failed' || status === 'cancelled'
+      ? []
+      : ([
+          [`planfold resume ${name}`, 'go on'],
+          ['planfold inbox', 'what waits for a person'],
+        ] as const)),
+    [`planfold log ${name}`, 'what happened'],
+    [`planfold rollback ${name} --dry-run`, 'what going back would do'],
+  ]
+  return words.map(([command, means]) => `- ${code(command)}: ${means}`)
+}
+
+function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handoff): readonly string[] {
+  return [
+    `- Made ${time(createdAt)}`,
+    ...(startedAt === null ? [] : [`- Started ${time(startedAt)}`]),
+    endedAt === null ? `- Last entry ${time(lastAt)}` : `- Ended ${time(endedAt)}`,
+    ...(startedAt === null
+      ? []
+      : [
+          `- From start to ${endedAt === null ? 'the last entry' : 'end'}: ${duration((endedAt ?? lastAt) - startedAt)}`,
+        ]),
+    `- Work of all attempts: ${duration(workMs)}`,
+  ]
+}
+
+function criterion(one: Criterion): string {
+  if (one.type === 'prose') return text(one.text)
+  const told = one.text === undefined ? '' : `${text(one.text)}: `
+  return `${told}${code(one.type === 'check' ? command(one.command) : one.expression)}`
+}
+
+const command = (line: CommandLine): string => ('argv' in line ? JSON.stringify(line.argv) : line.script)
+const count = numberOf
+const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((total, item) => total + of(item), 0)
+
+/** In UTC, so that it does not matter where it is written. */
+const time = (at: Millis): string => `${new Date(at).toISOString().slice(0, 19)}Z`
+
+function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 100) / 10)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { handoff } from '../../domain/views/handoff.ts'
+import { gate, type Journal, name, numberedSha, plan, started, task } from '../../testing/index.ts'
+import { postmortemText, readmeText } from './handoff-text.ts'
+
+const factsOf = (journal: Journal) =>
+  handoff(journal.entries.map(entry => ({ ...entry, hash: numberedSha(entry.version) })))
+
+function lived(): Journal {
+  const journal = started(
+    plan(
+      'release',
+      task('build', { title: 'Build it', retry: { attempts: 3, backoffMs: { min: 1, max: 1 } } }),
+      gate('review', { needs: ['build'], on: { rejected: 'build' } }),
+      task('publish', { needs: ['review'] }),
+      { goal: 'Ship <b>it</b>\n# now', done: [{ type: 'prose', text: 'people like it' }] },
+    ),
+  )
+  journal.fail('build', { class: 'transient', retryable: true, message: 'no network', hint: 'try later' })
+  journal.clock.advance(2_000)
+  journal.turn()
+  journal.succeed('build', {
+    durationMs: 1_500,
+    log: { sha256: numberedSha(5), bytes: 9 },
+    outputs: { app: { artifact: numberedSha(6) } },
+    wrote: { changes: numberedSha(7), paths: 3 },
+  })
+  journal.submit({ type: 'decide', task: name('review'), verdict: 'rejected', rationale: 'too short' }, 'ana')
+  journal.turn()
+  journal.succeed('build', { durationMs: 500, outputs: { app: { artifact: numberedSha(8) } } })
+  journal.submit({ type: 'decide', task: name('review'), verdict: 'approved', rationale: 'good' }, 'ana')
+  journal.turn()
+  journal.fail('publish', { message: 'denied \u202e' })
+  journal.must({ type: 'note', text: 'ask bo about the key' })
+  return journal
+}
+
+describe('what is handed on', () => {
+  it('is the same for the same journal', () => {
+    const [a, b] = [factsOf(lived()), factsOf(lived())]
+    expect(readmeText(a)).toBe(readmeText(b))
+    expect(postmortemText(a)).toBe(postmortemText(b))
+  })
+
+  it('tells what was asked, done, decided, left, failed and tried again', () => {
+    const facts = factsOf(lived())
+    expect(facts.status).toBe('failed')
+    expect(facts.workMs).toBe(2_000)
+    expect(facts.decisions.map(({ by, verdict }) => [by, verdict])).toEqual([
+      ['ana', 'rejected'],
+      ['ana', 'approved'],
+    ])
+    expect(facts.setbacks.map(({ task, class: kind }) => [task, kind])).toEqual([
+      ['build', 'transient'],
+      ['publish', 'logic'],
+    ])
+    const build = facts.tasks.find(({ task }) => task === 'build')!
+    expect(build).toMatchObject({ attempts: 3, visits: 2, artifacts: [{ output: 'app', sha256: numberedSha(8) }] })
+
+    const [readme, postmortem] = [readmeText(facts), postmortemText(facts)]
+    expect(readme).toContain('Plan `release`: **failed**')
+    expect(readme).toMatch(/## Left open\n\n- `publish`: failed, denied/)
+    expect(readme).toContain('- `planfold retry release publish`: try it again')
+    expect(postmortem).toMatch(/## Failed, and why\n\n- \S+ `build` \(attempt 1\), transient: no network — try later/)
+    expect(postmortem).toContain('- `build`: 3 attempts in 2 visits, completed in the end')
+    expect(postmortem).toContain('`review` rejected: too short')
+    expect(postmortem).toContain('ask bo about the key')
+    expect(postmortem).toContain(`Artifact \`build.app\`: \`${numberedSha(8)}\``)
+    expect(postmortem).toContain('Done when: people like it')
+  })
+
+  it('keeps what others wrote as text, with what hides made visible', () => {
+    const facts = factsOf(lived())
+    for (const text of [readmeText(facts), postmortemText(facts)]) {
+      expect(text).not.toContain('<b>')
+      expect(text).not.toMatch(/\n# now/)
+      expect(text).not.toContain('\u202e')
+      expect(text).toContain('u\\{202e\\}')
+    }
+  })
+})

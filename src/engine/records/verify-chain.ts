@@ -1,0 +1,90 @@
+// Entries of a journal with their chain proven, page by page: how far it is sound, and what is wrong behind that. A journal that was
+// altered is told of, not thrown at whoever asks.
+
+import type { PlanId, Sha256 } from '../../domain/id.ts'
+import { ChainBroken, type Entry, type Store } from '../../stores/store.ts'
+
+export interface ChainFault {
+  readonly kind: ChainBroken['fault']
+  readonly version: number
+  readonly message: string
+}
+
+export interface Chain {
+  readonly plan: PlanId
+  readonly name: string
+  /** How many entries are sound, and the hash of the last of them; empty when there is none. */
+  readonly entries: number
+  readonly head: string
+  readonly fault: ChainFault | null
+  /** The hashes of the entries that were asked for, where the journal holds them. */
+  readonly at: { readonly [version: number]: Sha256 }
+}
+
+const PAGE = 200
+
+/** Hands every sound entry on, in order. */
+export async function proven(
+  store: Pick<Store, 'read'>,
+  plan: PlanId,
+  take: (entry: Entry) => void,
+): Promise<Pick<Chain, 'entries' | 'head' | 'fault'>> {
+  let entries = 0
+  let head = ''
+  for (let limit = PAGE; ; ) {
+    const page = await pageOf(store, plan, { after: entries, limit, previous: head })
+    if (page instanceof ChainBroken) {
+      // What stands before it is sound, and told first.
+      const sound = page.version - 1 - entries
+      if (sound > 0 && sound < limit) {
+        limit = sound
+        continue
+      }
+      const { fault: kind, version, message } = page
+      return { entries, head, fault: { kind, version, message } }
+    }
+    for (const entry of page) {
+      take(entry)
+      entries = entry.version
+      head = entry.hash
+    }
+    if (page.length < limit) return { entries, head, fault: null }
+  }
+}
+
+async function pageOf(
+  store: Pick<Store, 'read'>,
+  plan: PlanId,
+  options: { readonly after: number; readonly limit: number; readonly previous: string },
+): Promise<readonly Entry[] | ChainBroken> {
+  try {
+    return await store.read(plan, options)
+  } catch (error) {
+    if (error instanceof ChainBroken) return error
+    throw error
+  }
+}
+
+export async function chainOf(
+  store: Pick<Store, 'read'>,
+  { plan, name }: { readonly plan: PlanId; readonly name: string },
+  versions: readonly number[],
+): Promise<Chain> {
+  const wanted = new Set(versions)
+  const at: { [version: number]: Sha256 } = {}
+  const told = await proven(store, plan, ({ version, hash }) => {
+    if (wanted.has(version)) at[version] = hash
+  })
+  return { plan, name, ...told, at }
+}
+
+/** All of it, for whoever can do nothing with a part: a broken chain is damage. */
+export async function wholeJournal(store: Pick<Store, 'read'>, plan: PlanId): Promise<readonly Entry[]> {
+  const all: Entry[] = []
+  for (let previous = ''; ; ) {
+    const page = await store.read(plan, { after: all.length, limit: PAGE, previous })
+    all.push(...page)
+    previous = page.at(-1)?.hash ?? previous
+    if (page.length < PAGE) return all
+  }
+}

@@ -1,0 +1,51 @@
+// The first place in which two plain values differ, as a JSON path. Values are equal when their canonical JSON is: the order of
+// keys does not matter, and a key that is undefined counts as absent.
+
+import type { Json } from '../../domain/json.ts'
+
+export interface Difference {
+  /** e.g. `$.events[2].attempt`. */
+  readonly path: string
+  /** Absent: there is nothing at this path. */
+  readonly expected?: Json
+  readonly actual?: Json
+}
+
+export function firstDifference(expected: unknown, actual: unknown, path = '$'): Difference | null {
+  if (expected === actual) return null
+  if (!isTree(expected) || !isTree(actual) || Array.isArray(expected) !== Array.isArray(actual))
+    return told(path, expected, actual)
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    for (let at = 0; at < Math.max(expected.length, actual.length); at++) {
+      const found = firstDifference(expected[at], actual[at], `${path}[${at}]`)
+      if (found !== null) return found
+    }
+    return null
+  }
+  for (const key of Object.keys(expected)) {
+    const found = firstDifference(expected[key], own(actual, key), member(path, key))
+    if (found !== null) return found
+  }
+  for (const key of Object.keys(actual))
+    if (actual[key] !== undefined && own(expected, key) === undefined)
+      return told(member(path, key), undefined, actual[key])
+  return null
+}
+
+type Tree = { readonly [key: string]: unknown }
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
+
+/** `__proto__` and its kind are keys like any other. */
+const own = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined)
+
+const member = (path: string, key: string): string =>
+  /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`
+
+function told(path: string, expected: unknown, actual: unknown): Difference {
+  return {
+    path,
+    ...(expected === undefined ? {} : { expected: expected as Json }),
+    ...(actual === undefined ? {} : { actual: actual as Json }),
+  }
+}

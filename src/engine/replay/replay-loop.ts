@@ -1,0 +1,489 @@
+// The real loop, driven again through its own past. It is given what was recorded, in the order in which it was recorded, and
+// must ask for every turn that the journal says it took: the same attempts carried out, the same preparations, in the same turn.
+//
+//   entry of an owner ──► the loop stands still ──► hand it what this entry says had ended ──► does it ask for this very entry?
+//   any other entry   ──► the loop stands still ──► it happens ──► the loop is rung
+//
+// The loop stands still when it asks to write, waits for its bell, or has returned; it does nothing else that takes time. An
+// owner that died leaves no last word, so a loop may want more than the journal holds; it may never want something else.
+
+import type { Command, Interrupted, RollbackOutcome, Settlement, Turn } from '../../domain/command.ts'
+import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { Result } from '../../domain/result.ts'
+import { awaitsProposal } from '../../domain/revisions/proposals.ts'
+import { isClear } from '../../domain/rollback/rollback-rules.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { type Asked, type Entry, type Lease, LeaseLost, type Store, type Updated } from '../../stores/store.ts'
+import type { Preparation } from '../attempts/prepare.ts'
+import type { Clock } from '../clock.ts'
+import type { Hands } from '../loop/loop-effects.ts'
+import { PlanLoop } from '../loop/plan-loop.ts'
+import type { News } from '../loop/turn-news.ts'
+import type { Rooms } from '../rooms.ts'
+import { type Difference, firstDifference } from './first-difference.ts'
+
+// What of a turn matters. A loop may tell of things that no longer change anything: an attempt that was given up meanwhile, a
+// preparation for a visit that is over, something said again because nobody knew whether it had been written. Two turns are the
+// same when what matters in them is.
+
+type Restored = NonNullable<Turn['restored']>
+
+/** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and what `before` told. */
+function effective(state: PlanState, command: Command, before: Restored): Partial<Turn> {
+  if (command.type !== 'turn') return {}
+  const { settled, prepared, restored, expanded, compensated, committed, rolledBack, gates, proposed, ...others } =
+    command
+  const { shortage, ...rest } = others
+  const waits = (name: TaskName, visit: number): boolean => {
+    const task = state.tasks.get(name)
+    return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
+  }
+  const isRetold = (one: Restored[number]): boolean => before.some(told => firstDifference(told, one) === null)
+  return {
+    ...rest,
+    ...some(
+      'settled',
+      settled?.filter(one => isOpen(state, one)),
+    ),
+    ...some(
+      'prepared',
+      prepared?.filter(({ task, visit }) => waits(task, visit)),
+    ),
+    // Every one of these leaves an event, so only a repetition may be passed over.
+    ...some(
+      'restored',
+      restored?.filter(one => !isRetold(one)),
+    ),
+    ...some(
+      'expanded',
+      expanded?.filter(({ task, visit, from }) => waits(task, visit) && from === state.hash),
+    ),
+    ...some(
+      'gates',
+      gates?.filter(({ task, visit, from }) => waits(task, visit) && from === state.hash),
+    ),
+    ...some(
+      'proposed',
+      proposed?.filter(({ task: name, base }) => {
+        const task = name === undefined ? undefined : state.tasks.get(name)
+        return task !== undefined && base === state.hash && awaitsProposal(state, task)
+      }),
+    ),
+    ...some(
+      'compensated',
+      compensated?.filter(({ task }) => state.compensation === task),
+    ),
+    ...some(
+      'committed',
+      committed?.filter(one => state.uncommitted.some(({ task, visit }) => task === one.task && visit === one.visit)),
+    ),
+    // It pauses a plan that moves, and changes no other.
+    ...(shortage !== undefined && maySomethingStart(state) && state.rollback === null ? { shortage } : {}),
+    ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isClear(state) ? { rolledBack } : {}),
+  }
+}
+
+/** Where nothing may start, nobody asks what was prepared. */
+const maySomethingStart = ({ status, compensating }: PlanState): boolean => status === 'active' && compensating === null
+
+function isIdle({ type: _, start: __, held: ___, ...news }: Partial<Turn>): boolean {
+  return Object.keys(news).length === 0
+}
+
+function isOpen(state: PlanState, { task: name, visit, attempt }: Omit<Settlement, 'result'>): boolean {
+  const task = state.tasks.get(name)
+  return task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt
+}
+
+const some = <K extends string, V>(key: K, list: readonly V[] | undefined) =>
+  list === undefined || list.length === 0 ? {} : ({ [key]: list } as { readonly [key in K]: readonly V[] })
+
+// What a loop that is replayed has asked for and the record has not answered yet.
+
+interface Pending<T> {
+  readonly stop: { readonly aborted: boolean } | undefined
+  /** May its end still matter to the plan? */
+  readonly matters: () => boolean
+  readonly answer: (value: T) => void
+}
+
+/** Everything that is asked of promises is done when the next round of the event loop begins. */
+const standsStill = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+const attemptKey = (of: { readonly task: string; readonly visit: number; readonly attempt: number }): string =>
+  `${of.task}/${of.visit}/${of.attempt}`
+
+function give<T>(to: Map<string, Pending<T>>, key: string, value: T): boolean {
+  const pending = to.get(key)
+  to.delete(key)
+  pending?.answer(value)
+  return pending !== undefined
+}
+
+const without = ({ task: _, ...rest }: NonNullable<Turn['restored']>[number]) => rest
+
+const gateOf = ({ task: _, visit: __, ...gate }: NonNullable<Turn['gates']>[number]) => gate
+
+// Rooms for a replay: a loop that stands in them can ask for the state and say what it wants to write, and nothing else. There
+// is no runner, workspace or process in them, and whoever reaches for one is told so by an error: no side effects, by making.
+
+/** What the loop needs of a store. */
+interface LoopStore {
+  readonly update: Store['update']
+  readonly state: Store['state']
+  readonly onChange: Store['onChange']
+}
+
+function emptyRooms(store: LoopStore, clock: Clock, { owner }: Lease): Rooms {
+  const holder = { owner, host: '', pid: 0, alive: true, since: 0 }
+  return {
+    store: only<Store>('store', { ...store, leases: only<Store['leases']>('leases', { holder: async () => holder }) }),
+    workspace: only('workspace', {}),
+    // Asked for a runner, it throws: a map without any would only say that there is none.
+    runners: only<Rooms['runners']>('runners', {}),
+    processes: only('processes', {}),
+    clock,
+    random: forbidden('chance'),
+    root: '',
+    stateDir: '',
+    environment: {},
+    leaseMs: Number.MAX_SAFE_INTEGER,
+    about: 'a replay',
+  }
+}
+
+function only<T extends object>(name: string, allowed: Partial<T>): T {
+  return new Proxy(allowed as T, {
+    get: (target, key) =>
+      Object.hasOwn(target, key) ? Reflect.get(target, key) : forbidden(`${name}.${String(key)}`)(),
+  })
+}
+
+function forbidden(what: string): () => never {
+  return () => {
+    throw new Error(`bug: a replay reached for ${what}; it must touch nothing`)
+  }
+}
+
+/** So often the loop is looked at again before it is said that it does not come. */
+const LOOKS_MAX = 12
+
+type Committed = NonNullable<Turn['committed']>[number]
+type Proposed = NonNullable<Turn['proposed']>[number]
+
+interface Mismatch extends Difference {
+  readonly message: string
+}
+
+/** Retold: nobody could say whether a turn was written, so it was said again; by then it changed nothing but itself. */
+type Met = 'asked' | 'retold' | Mismatch
+
+export class ReplayLoop {
+  readonly #plan: PlanId
+  readonly #state: PlanState
+  readonly fence: number
+  readonly #stop = new AbortController()
+  readonly #attempts = new Map<string, Pending<Result | Interrupted>>()
+  readonly #preparations = new Map<
+    string,
+    Pending<Preparation> & { readonly of: Pick<Preparation, 'task' | 'visit'> }
+  >()
+  readonly #commits = new Map<string, Pending<Committed>>()
+  readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
+  readonly #proposals = new Map<string, Pending<Proposed>>()
+  /** The tasks that were passed over in the turn that is met. */
+  readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
+  /** Where the loop hears who was told, and of which turn it has heard that. */
+  #news: News | null = null
+  #heard: Turn | null = null
+  #tells = false
+  #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
+  #listener: (() => void) | null = null
+  #returned = false
+  #failed: unknown = null
+  #lost = new AbortController()
+  #running: Promise<void>
+  #now = 0
+  /** What the last turn said was set back. Nothing else may be said again. */
+  #restored: NonNullable<Turn['restored']> = []
+  /** How much was answered from the record. */
+  readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0, proposals: 0 }
+
+  constructor(plan: PlanId, state: PlanState, fence: number, now: number) {
+    this.#plan = plan
+    this.#state = state
+    this.fence = fence
+    this.#now = now
+    this.#running = this.#begin()
+  }
+
+  /** Brings the loop to ask for this entry. The entry is not applied yet. */
+  async meet(entry: Entry): Promise<Met> {
+    try {
+      return await this.#meet(entry)
+    } catch (error) {
+      return { path: '$.command', message: `the loop cannot be given this entry: ${messageOf(error)}` }
+    }
+  }
+
+  async #meet({ command, now }: Entry): Promise<Met> {
+    this.#now = Math.max(this.#now, now)
+    let said: Mismatch | null = null
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      await standsStill()
+      if (this.#failed !== null) return { path: '$', message: `the loop failed: ${messageOf(this.#failed)}` }
+      if (this.#returned || (command.type === 'recover' && !this.#asksTo('recover'))) await this.#again()
+      else if (this.#asksTo('recover')) {
+        if (command.type === 'recover') return 'asked'
+        if (this.#state.running.size > 0 || this.#state.compensation !== null) return recoversFirst(command)
+        this.#answer([])
+      } else {
+        const met = await this.#turn(command as Turn)
+        if (met === 'asked') return met
+        if (met !== null) {
+          const { final, ...mismatch } = met
+          if (final) return mismatch
+          said = mismatch
+        }
+      }
+    }
+    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'retold'
+    return said ?? { path: '$.command', actual: command.type, message: 'the loop would have waited here' }
+  }
+
+  /** One look at a loop that is on its way: null when it may still come. */
+  async #turn(turn: Turn): Promise<'asked' | (Mismatch & { readonly final: boolean }) | null> {
+    if (turn.start === false) this.#stop.abort()
+    this.#scopes.names = new Set(turn.held)
+    // What the record tells of and the loop has not begun may stand behind something it gave up, whose end left no entry.
+    if (this.#misses(turn) && this.#releaseAborted(turn) > 0 && this.#asked === null) return null
+    const delivered = this.#deliver(turn)
+    if (this.#asked === null) {
+      if (delivered === 0) this.#listener?.()
+      return null
+    }
+    await standsStill()
+    const { command: asked } = this.#asked
+    const said = this.#effective(typeof asked === 'function' ? asked() : asked)
+    const difference = firstDifference(said, this.#effective(turn), '$.command')
+    if (difference === null) return 'asked'
+    // It told of nothing that matters: such a turn changes nothing and leaves no entry, or it comes again with more to say.
+    if (isIdle(said)) this.#answer([])
+    return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
+  }
+
+  /** The entry stands. A loop that asked for it is told so, any other is rung. */
+  happened({ command, events }: Entry, met: 'asked' | 'retold' | 'elsewhere'): void {
+    if (met !== 'elsewhere') this.#restored = (command.type === 'turn' ? command.restored : undefined) ?? []
+    if (met === 'asked') this.#answer(events)
+    else this.#listener?.()
+  }
+
+  /** Lets it come to rest before something else happens to the plan. */
+  async still(now: number): Promise<void> {
+    await standsStill()
+    this.#now = Math.max(this.#now, now)
+  }
+
+  /** Its owner is gone, or the journal ends. */
+  async close(): Promise<void> {
+    this.#lost.abort()
+    this.#asked?.refuse(new LeaseLost(ENDS))
+    this.#asked = null
+    for (const { answer } of this.#attempts.values()) answer({ status: 'interrupted', reason: ENDS })
+    for (const { answer } of this.#commits.values()) answer(NO_COMMIT)
+    for (const { answer } of this.#rollbacks.values()) answer(NOTHING)
+    for (const { answer } of this.#proposals.values()) answer(NO_PROPOSAL)
+    await this.#running
+  }
+
+  async #again(): Promise<void> {
+    await this.close()
+    this.#running = this.#begin()
+  }
+
+  async #begin(): Promise<void> {
+    this.#returned = false
+    this.#attempts.clear()
+    this.#preparations.clear()
+    this.#commits.clear()
+    this.#rollbacks.clear()
+    this.#proposals.clear()
+    this.#news = null
+    this.#lost = new AbortController()
+    const lost = this.#lost.signal
+    const lease = { owner: 'replay', fence: this.fence }
+    const rooms = emptyRooms(
+      {
+        update: (_plan, command) => this.#update(command, lost),
+        state: async () => this.#state,
+        onChange: listener => {
+          this.#listener = () => listener('here')
+          return () => {}
+        },
+      },
+      { now: () => this.#now, monotonic: () => this.#now, after: () => () => {} },
+      lease,
+    )
+    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands(lost))
+    try {
+      await loop.run(lost)
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) this.#failed = error
+    }
+    this.#returned = true
+  }
+
+  /** They touch nothing: what they are asked to do waits here until the record says how it ended. */
+  #hands(lost: AbortSignal): Hands {
+    return {
+      perform: (_rooms, _state, task, { action, stop }) => {
+        const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
+        const own = action === undefined
+        const { compensation } = this.#state
+        const matters = () => (own ? isOpen(this.#state, of) : this.#state.compensation === compensation)
+        return new Promise(answer => this.#attempts.set(own ? attemptKey(of) : COMPENSATION, { stop, matters, answer }))
+      },
+      prepare: (_rooms, _state, task, _isHeld, signal) => {
+        const of = { task: task.definition.id, visit: task.visit }
+        const matters = () => maySomethingStart(this.#state)
+        return new Promise(answer =>
+          this.#preparations.set(`${of.task}/${of.visit}`, { stop: signal, matters, answer, of }),
+        )
+      },
+      commit: (_rooms, _state, { task, visit }) =>
+        new Promise(answer => this.#commits.set(`${task}/${visit}`, { ...STAYS, answer })),
+      rollBack: (_rooms, { rollback }) =>
+        // The loop looks at its lease before it asks for this, and may have lost it by then.
+        lost.aborted
+          ? Promise.resolve(NOTHING)
+          : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
+      // Whose files other plans held is known from the record as well.
+      // What was found stands in the entry.
+      lostOutputs: async () => [],
+      scopeWaits: () => this.#scopes,
+      // Who was told is heard from the record; until then the loop stays, since somebody may be told of its end.
+      notices: () => ({
+        look: ({ definition }, news) => {
+          this.#news = news
+          // Somebody may still have been being told when a revision took that away.
+          this.#tells ||= definition.notify !== undefined
+          return this.#tells
+        },
+      }),
+      propose: (_rooms, { hash }, { definition: { id } }) =>
+        new Promise(answer => this.#proposals.set(`${id}/${hash}`, { ...STAYS, answer })),
+    }
+  }
+
+  #update(command: Asked, lost: AbortSignal): Promise<Updated> {
+    if (lost.aborted) return Promise.reject(new LeaseLost(ENDS))
+    return new Promise((resolve, reject) => {
+      this.#asked = { command, answer: resolve, refuse: reject }
+    })
+  }
+
+  #answer(events: Entry['events']): void {
+    const asked = this.#asked
+    this.#asked = null
+    asked?.answer({ ok: true, version: this.#state.version, position: 0, events, state: this.#state })
+  }
+
+  #asksTo(type: Command['type']): boolean {
+    const command = this.#asked?.command
+    return command !== undefined && (typeof command === 'function' ? 'turn' : command.type) === type
+  }
+
+  /** Hands over what the turn says had ended, to whom was asked for it. */
+  #deliver(turn: Turn): number {
+    const before = this.#answers()
+    for (const { result, ...settled } of turn.settled ?? [])
+      if (give(this.#attempts, attemptKey(settled), result)) this.answered.attempts++
+    for (const { result } of turn.compensated ?? [])
+      if (give(this.#attempts, COMPENSATION, result)) this.answered.compensations++
+    for (const committed of turn.committed ?? [])
+      if (give(this.#commits, `${committed.task}/${committed.visit}`, committed)) this.answered.commits++
+    if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
+      this.answered.rollbacks++
+    // Not counted: nobody waits for it, so the loop must be rung.
+    if (turn.notices !== undefined && this.#news !== null && this.#heard !== turn) {
+      this.#news.notices.push(...turn.notices)
+      this.#heard = turn
+    }
+    if (turn.shortage !== undefined && this.#news !== null) this.#news.shortage = turn.shortage
+    for (const made of turn.proposed ?? [])
+      if (give(this.#proposals, `${made.task}/${made.base}`, made)) this.answered.proposals++
+    for (const { task, visit, prepared } of turn.prepared ?? []) {
+      const all = (turn.restored ?? []).filter(one => one.task === task).map(without)
+      const expanded = turn.expanded?.find(one => one.task === task && one.visit === visit)
+      const asked = turn.gates?.find(one => one.task === task && one.visit === visit)
+      const preparation = {
+        task,
+        visit,
+        prepared,
+        ...(expanded === undefined ? {} : { expanded }),
+        ...(asked === undefined ? {} : { gate: gateOf(asked) }),
+        restored: all.at(-1) ?? null,
+        ...(all.length < 2 ? {} : { earlier: all.slice(0, -1) }),
+      } as Preparation
+      if (give(this.#preparations, `${task}/${visit}`, preparation)) this.answered.preparations++
+    }
+    return this.#answers() - before
+  }
+
+  #answers(): number {
+    return Object.values(this.answered).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Does the turn tell of something that matters, and that the loop has not under way? */
+  #misses(turn: Turn): boolean {
+    const { settled, prepared, committed, rolledBack, proposed } = this.#effective(turn)
+    return (
+      settled?.some(one => !this.#attempts.has(attemptKey(one))) === true ||
+      prepared?.some(({ task, visit }) => !this.#preparations.has(`${task}/${visit}`)) === true ||
+      committed?.some(({ task, visit }) => !this.#commits.has(`${task}/${visit}`)) === true ||
+      proposed?.some(({ task, base }) => !this.#proposals.has(`${task}/${base}`)) === true ||
+      (rolledBack !== undefined && !this.#rollbacks.has(rolledBack.id))
+    )
+  }
+
+  /** What was given up and ended without a word in the journal, because by then it changed nothing. */
+  #releaseAborted(turn: Turn): number {
+    const told = new Set((turn.settled ?? []).map(attemptKey))
+    const before = this.#attempts.size + this.#preparations.size
+    for (const [key, { matters, answer, of }] of this.#preparations) {
+      if (matters()) continue
+      this.#preparations.delete(key)
+      answer({ ...of, prepared: {}, restored: null })
+    }
+    for (const [key, { stop, matters, answer }] of this.#attempts) {
+      if (stop?.aborted !== true || matters() || told.has(key)) continue
+      this.#attempts.delete(key)
+      answer({ status: 'interrupted', reason: 'stopped' })
+    }
+    return before - this.#attempts.size - this.#preparations.size
+  }
+
+  #effective(command: Command): Partial<Turn> {
+    return effective(this.#state, command, this.#restored)
+  }
+}
+
+const NOBODY_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
+const COMPENSATION = '~compensation'
+const ENDS = 'the record of this owner ends here'
+/** What is not given up in the middle. */
+const STAYS = { stop: undefined, matters: () => true }
+/** Said to a loop that writes no more. */
+const NOTHING: RollbackOutcome = { changes: null, paths: 0 }
+const NO_PROPOSAL: Proposed = { task: '' as TaskName, base: '' as Sha256, none: ENDS }
+const NO_COMMIT: Committed = { task: '' as TaskName, visit: 0, operations: [] }
+
+const recoversFirst = ({ type }: Command): Mismatch => ({
+  path: '$.command.type',
+  expected: 'recover',
+  actual: type,
+  message: 'a new owner says first what was lost',
+})
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,371 @@
+// Is this what happened? Reads a journal entry by entry and decides every one again: the same state, command and time must lead
+// to the same events. What an owner wrote is also re-enacted: the real loop, with what was recorded in its hands, must ask for
+// the same turns. Only reads; the plan is the same afterwards, whatever is found. The first fault is told, and the rest is not
+// looked at.
+
+import { createHash } from 'node:crypto'
+import type { Command, CommandType, Turn } from '../../domain/command.ts'
+import { decide } from '../../domain/decide.ts'
+import type { Event, EventType } from '../../domain/event.ts'
+import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import { newState } from '../../domain/state/fold.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { canonicalJson } from '../../format/plan/hash.ts'
+import { ChainBroken, type Entry, type Position, type Store } from '../../stores/store.ts'
+import { type Difference, firstDifference } from './first-difference.ts'
+import { ReplayLoop } from './replay-loop.ts'
+
+// Which words of a journal this program knows. An entry of a newer program is refused by name, not called a divergence: the rules
+// that would judge it are not here. The compiler keeps the lists whole.
+
+/** What this program does not know in the entry; null when it knows all of it. */
+function unknownWord({ command, events }: Entry): string | null {
+  if (!isWord(COMMANDS, command)) return `holds the command ${typeOf(command)}, ${NEWER}`
+  const event = events.find(one => !isWord(EVENTS, one))
+  return event === undefined ? null : `holds the event ${typeOf(event)}, ${NEWER}`
+}
+
+/** Why the entry is decided again and not re-enacted; null when it is a turn a loop can be driven through. */
+function onlyRedecided({
+  command,
+  fence,
+}: {
+  readonly command: Command
+  readonly fence: number | null
+}): string | null {
+  if (command.type !== 'turn' && command.type !== 'recover') return 'commands of people and agents'
+  if (fence === null) return 'turns written without an owner'
+  if (command.type === 'turn' && Object.keys(command).some(word => !Object.hasOwn(TURN_WORDS, word)))
+    return 'turns that tell of something this program does not know'
+  return null
+}
+
+const NEWER = 'which this program does not know; use the planfold that wrote it'
+
+const isWord = (words: object, of: unknown): boolean =>
+  typeof of === 'object' && of !== null && 'type' in of && typeof of.type === 'string' && Object.hasOwn(words, of.type)
+
+const typeOf = (of: unknown): string =>
+  typeof of === 'object' && of !== null && 'type' in of ? JSON.stringify(of.type) : 'without a type'
+
+/** What a turn learns to say must be added here, and `ReplayLoop` must learn to hand it over. */
+const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
+  type: true,
+  settled: true,
+  prepared: true,
+  restored: true,
+  compensated: true,
+  committed: true,
+  rolledBack: true,
+  expanded: true,
+  gates: true,
+  proposed: true,
+  notices: true,
+  shortage: true,
+  held: true,
+  start: true,
+}
+
+const COMMANDS: Readonly<Record<CommandType, true>> = {
+  create: true,
+  revise: true,
+  start: true,
+  pause: true,
+  resume: true,
+  cancel: true,
+  archive: true,
+  recover: true,
+  turn: true,
+  claim: true,
+  report: true,
+  lapse: true,
+  decide: true,
+  retry: true,
+  skip: true,
+  note: true,
+  restore: true,
+  checkpoint: true,
+  place: true,
+  adopted: true,
+  rollback: true,
+  review: true,
+  ask: true,
+  answer: true,
+  propose: true,
+  judge: true,
+  assess: true,
+  add: true,
+  annotate: true,
+  evaluate: true,
+  finish: true,
+}
+
+const EVENTS: Readonly<Record<EventType, true>> = {
+  'plan.created': true,
+  'plan.revised': true,
+  'task.imported': true,
+  'plan.started': true,
+  'plan.paused': true,
+  'plan.resumed': true,
+  'plan.cancelled': true,
+  'plan.finished': true,
+  'plan.reopened': true,
+  'plan.archived': true,
+  'task.readied': true,
+  'task.skipped': true,
+  'task.blocked': true,
+  'task.unblocked': true,
+  'task.abandoned': true,
+  'task.failed': true,
+  'task.reopened': true,
+  'task.routed': true,
+  'attempt.started': true,
+  'attempt.succeeded': true,
+  'attempt.failed': true,
+  'attempt.lost': true,
+  'attempt.parked': true,
+  'report.refused': true,
+  'retry.scheduled': true,
+  'gate.opened': true,
+  'gate.decided': true,
+  'criterion.judged': true,
+  'workspace.restored': true,
+  'files.restored': true,
+  'compensation.started': true,
+  'compensation.finished': true,
+  'compensation.retried': true,
+  'plan.compensating': true,
+  'checkpoint.taken': true,
+  'git.committed': true,
+  'place.made': true,
+  'fork.adopted': true,
+  'rollback.started': true,
+  'rollback.finished': true,
+  'rollback.stopped': true,
+  'note.added': true,
+  'recovery.chosen': true,
+  'task.substituted': true,
+  'plan.aborted': true,
+  'breaker.opened': true,
+  'breaker.closed': true,
+  'task.escalated': true,
+  'gate.voted': true,
+  'consent.voided': true,
+  'question.asked': true,
+  'question.answered': true,
+  'revision.proposed': true,
+  'revision.declined': true,
+  'assessment.made': true,
+  'outputs.checked': true,
+  'notice.sent': true,
+  'task.added': true,
+  'plan.annotated': true,
+  'task.annotated': true,
+  'task.evaluated': true,
+}
+
+export interface Replay {
+  readonly plan: PlanId
+  readonly name: string
+  readonly ok: boolean
+  /** How many entries were read, proven to be chained, and decided as they were. */
+  readonly entries: number
+  /** Of these, how many turns of how many owners the loop asked for again, answered from the record. */
+  readonly reenacted: {
+    readonly entries: number
+    readonly owners: number
+    readonly attempts: number
+    readonly preparations: number
+    readonly compensations: number
+    readonly commits: number
+    readonly rollbacks: number
+    readonly proposals: number
+  }
+  /** Entries that were decided again and not re-enacted, and why. */
+  readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
+  /** One hash over all decisions, in order. Two replays that decide the same have the same. */
+  readonly trace: Sha256
+  /** The hash of the last sound entry; empty when there is none. */
+  readonly head: string
+  readonly fault: ReplayFault | null
+}
+
+export type ReplayFault = {
+  readonly version: number
+  /** Null when there is no such entry. */
+  readonly position: Position | null
+  readonly message: string
+} & (
+  | { readonly type: 'chain'; readonly kind: 'tampered' | 'missing' | 'unreadable' }
+  /** Written by a program that knew more than this one: nothing is wrong, but it cannot be judged here. */
+  | { readonly type: 'unknown' }
+  /** Expected is what the rules come to, actual is what the journal holds; absent is nothing. */
+  | ({ readonly type: 'diverged'; readonly by: 'decision' | 'loop' } & Difference)
+)
+
+const PAGE = 200
+
+export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: string): Promise<Replay> {
+  const replaying = new Replaying(plan)
+  let fault: ReplayFault | null = null
+  try {
+    for (let limit = PAGE; fault === null; ) {
+      const page = await readPage(store, plan, replaying, limit)
+      if (page instanceof ChainBroken) {
+        // What stands before it is judged first.
+        const sound = page.version - 1 - replaying.entries
+        if (sound > 0 && sound < limit) limit = sound
+        else fault = chainFault(page)
+        continue
+      }
+      for (const entry of page) {
+        fault = await replaying.take(entry)
+        if (fault !== null) break
+      }
+      if (page.length < limit) break
+    }
+  } finally {
+    await replaying.close()
+  }
+  return { plan, name, ok: fault === null, ...replaying.told(), fault }
+}
+
+async function readPage(
+  store: Pick<Store, 'read'>,
+  plan: PlanId,
+  { entries, head }: Replaying,
+  limit: number,
+): Promise<readonly Entry[] | ChainBroken> {
+  try {
+    return await store.read(plan, { after: entries, limit, previous: head })
+  } catch (error) {
+    if (error instanceof ChainBroken) return error
+    throw error
+  }
+}
+
+function chainFault({ fault, version, position, message }: ChainBroken): ReplayFault {
+  return fault === 'unknown-format'
+    ? { type: 'unknown', version, position, message }
+    : { type: 'chain', kind: fault, version, position, message }
+}
+
+class Replaying {
+  readonly #plan: PlanId
+  readonly #state: PlanState = newState()
+  readonly #trace = createHash('sha256')
+  readonly #only = new Map<string, { entries: number; first: number }>()
+  readonly #sum = {
+    entries: 0,
+    owners: 0,
+    attempts: 0,
+    preparations: 0,
+    compensations: 0,
+    commits: 0,
+    rollbacks: 0,
+    proposals: 0,
+  }
+  #loop: ReplayLoop | null = null
+  #last: { readonly position: Position; readonly now: Millis; readonly fence: number } = {
+    position: 0,
+    now: 0,
+    fence: 0,
+  }
+  entries = 0
+  head = ''
+
+  constructor(plan: PlanId) {
+    this.#plan = plan
+  }
+
+  async take(entry: Entry): Promise<ReplayFault | null> {
+    const at = { version: entry.version, position: entry.position }
+    const unknown = unknownWord(entry)
+    if (unknown !== null) return { type: 'unknown', ...at, message: `entry ${entry.version} ${unknown}` }
+    const unordered = this.#unordered(entry)
+    if (unordered !== null) return { type: 'diverged', by: 'decision', ...at, ...unordered }
+
+    let why = onlyRedecided(entry)
+    const loop = why === null ? await this.#loopOf(entry) : this.#loop
+    if (why !== null) await loop?.still(entry.now)
+    const met = why === null ? await loop!.meet(entry) : 'elsewhere'
+    const difference = this.#decide(entry)
+    if (difference !== null) {
+      const message = `entry ${entry.version} is not what its command leads to`
+      return { type: 'diverged', by: 'decision', ...at, message, ...difference }
+    }
+    if (typeof met !== 'string') return { type: 'diverged', by: 'loop', ...at, ...met }
+
+    loop?.happened(entry, met)
+    if (met === 'asked') this.#sum.entries++
+    else {
+      why ??= 'turns that say again what a commit had left unsure'
+      const count = this.#only.get(why) ?? { entries: 0, first: entry.version }
+      count.entries++
+      this.#only.set(why, count)
+    }
+    this.#last = { position: entry.position, now: entry.now, fence: entry.fence ?? this.#last.fence }
+    this.entries = entry.version
+    this.head = entry.hash
+    return null
+  }
+
+  async close(): Promise<void> {
+    if (this.#loop === null) return
+    const { answered } = this.#loop
+    for (const key of Object.keys(answered) as (keyof typeof answered)[]) this.#sum[key] += answered[key]
+    await this.#loop.close()
+    this.#loop = null
+  }
+
+  told(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
+    return {
+      entries: this.entries,
+      reenacted: { ...this.#sum },
+      redecidedOnly: [...this.#only].map(([why, count]) => ({ why, ...count })),
+      trace: this.#trace.copy().digest('hex') as Sha256,
+      head: this.head,
+    }
+  }
+
+  /** Every owner has a loop of its own: the one before it died, or let go. */
+  async #loopOf({ fence, now }: Entry): Promise<ReplayLoop> {
+    if (this.#loop?.fence === fence) return this.#loop
+    await this.close()
+    this.#sum.owners++
+    this.#loop = new ReplayLoop(this.#plan, this.#state, fence!, now)
+    return this.#loop
+  }
+
+  /** What no rule of the domain says and the store keeps: places, times and fences only rise. */
+  #unordered({ position, now, fence }: Entry): (Difference & { readonly message: string }) | null {
+    const last = this.#last
+    if (position <= last.position)
+      return { path: '$.position', actual: position, message: `its position is not behind ${last.position}` }
+    if (now < last.now)
+      return { path: '$.now', actual: now, message: `its time is before that of the last, ${last.now}` }
+    if (fence !== null && fence < last.fence)
+      return { path: '$.fence', actual: fence, message: `its owner had been replaced: the fence was ${last.fence}` }
+    return null
+  }
+
+  /** Afterwards the state is the fold with this entry, if it was decided as it is. */
+  #decide({ version, command, now, events }: Entry): Difference | null {
+    const decided = this.#ask(command, now)
+    if (!Array.isArray(decided))
+      return { path: '$.events', expected: decided as Json, actual: events as unknown as Json }
+    this.#state.version = version
+    this.#trace.update(`${version} ${canonicalJson(decided as unknown as Json)}\n`)
+    return firstDifference(decided, events, '$.events')
+  }
+
+  #ask(command: Command, now: Millis): readonly Event[] | { readonly [word: string]: string } {
+    try {
+      const decision = decide(this.#state, command, now)
+      return decision.ok ? decision.events : { refused: decision.refusal.message }
+    } catch (bug) {
+      return { threw: bug instanceof Error ? bug.message : String(bug) }
+    }
+  }
+}

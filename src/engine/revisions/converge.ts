@@ -1,0 +1,124 @@
+// The definition of done, judged against the workspace as it is, outside any task; and what is to be added to the plan for what does
+// not hold. Each criterion comes with what was seen: how the check ended and the end of what it printed.
+
+import type { Command } from '../../domain/command.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { Criterion } from '../../domain/plan.ts'
+import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Verdict } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { type Convergence, convergenceOf, unmetIn, withFixes } from '../../domain/views/convergence.ts'
+import { definitionHash } from '../../format/plan/hash.ts'
+import { contextAfter, judge } from '../attempts/judge-criteria.ts'
+import { checkTools } from '../attempts/preconditions.ts'
+import { resolveAttempt } from '../attempts/resolve.ts'
+import { entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** So much of what a check printed is told, from its end. */
+const SEEN_MAX = 1_000
+
+export type Asked<T extends Command['type']> =
+  | { readonly ok: true; readonly command: Extract<Command, { readonly type: T }> }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export async function assess(
+  rooms: Rooms,
+  state: PlanState,
+  { timeoutMs = Number.POSITIVE_INFINITY }: { readonly timeoutMs?: number },
+): Promise<Asked<'assess'>> {
+  const { done = [] } = state.definition
+  const round = state.rounds + 1
+  const task = state.tasks.get(DONE_TASK)
+  if (done.length === 0 || task === undefined)
+    return {
+      ok: false,
+      refusal: refuse('not-ready', 'the plan does not say when it is done', "write criteria under 'done:'"),
+    }
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok) return { ok: false, refusal: refuse('invalid', resolved.message, resolved.hint) }
+  const verdicts: Verdict[] = []
+  const attempt = { ...resolved.value, timeoutMs: Math.max(1, Math.min(resolved.value.timeoutMs, timeoutMs)) }
+  for (const criterion of done) verdicts.push(await judgeOne(rooms, state, criterion, attempt))
+  return { ok: true, command: { type: 'assess', round, verdicts } }
+}
+
+async function judgeOne(
+  rooms: Rooms,
+  state: PlanState,
+  criterion: Criterion,
+  attempt: Parameters<typeof contextAfter>[1],
+): Promise<Verdict> {
+  let seen = ''
+  const [verdict] = await judge([criterion], {
+    state,
+    attempt,
+    context: contextAfter({ outputs: {} }, attempt),
+    run: rooms.runners.get('run'),
+    tools: checkTools(rooms, attempt.key, (stream, chunk) => {
+      if (stream !== 'engine') seen = `${seen}${Buffer.from(chunk).toString()}`.slice(-SEEN_MAX)
+    }),
+    signal: new AbortController().signal,
+  })
+  const { evidence, ...judged } = verdict!
+  const printed = seen.trim()
+  if (judged.holds !== false || printed === '') return verdict!
+  return { ...judged, evidence: evidence === undefined ? printed : `${evidence}: ${printed}` }
+}
+
+/** The revision that adds a task for each criterion that did not hold in the last round. */
+export async function append(
+  rooms: Rooms,
+  state: PlanState,
+  { with: command }: { readonly with?: string },
+): Promise<Asked<'revise'>> {
+  const { definition, revision } = state
+  if (definition.policy?.replan === 'never')
+    return {
+      ok: false,
+      refusal: refuse(
+        'not-allowed',
+        "the plan's policy lets nothing be added to it (`policy.replan: never`)",
+        'change it by hand: `planfold revise`',
+      ),
+    }
+  const { round, verdicts, isAppended } = convergenceOf(await entriesAfter(rooms.store, state.id, 0))
+  const unmet = unmetIn(verdicts)
+  if (round === 0 || isAppended || unmet.length === 0)
+    return { ok: false, refusal: refuse('not-ready', 'nothing is known to be missing', 'judge it first') }
+  const fixed = withFixes(definition, round, unmet, command)
+  const rationale = `converge, round ${round}: ${unmet.map(({ criterion }) => `'${criterion}'`).join(', ')} did not hold`
+  return {
+    ok: true,
+    command: {
+      type: 'revise',
+      definition: fixed,
+      hash: definitionHash(fixed),
+      rationale,
+      expectedRevision: revision,
+      reopen: true,
+    },
+  }
+}
+
+export interface Converging extends Convergence {
+  /** How many criteria the plan has. */
+  readonly criteria: number
+  /** Why nothing more may be spent; null while there is something left. */
+  readonly spent: string | null
+}
+
+export async function converging(rooms: Rooms, state: PlanState): Promise<Converging> {
+  const { definition, attempts, startedAt } = state
+  const { budget } = definition.policy ?? {}
+  const took = rooms.clock.now() - (startedAt ?? rooms.clock.now())
+  const spent =
+    budget?.attempts !== undefined && attempts >= budget.attempts
+      ? `${attempts} of ${numberOf(budget.attempts, 'attempt')} are used up`
+      : budget?.timeMs !== undefined && took >= budget.timeMs
+        ? `it has been at work for ${Math.round(took / 1000)} s of ${Math.round(budget.timeMs / 1000)} s`
+        : null
+  const entries = await entriesAfter(rooms.store, state.id, 0)
+  return { ...convergenceOf(entries), criteria: definition.done?.length ?? 0, spent }
+}

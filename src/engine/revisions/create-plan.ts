@@ -1,0 +1,69 @@
+// How a plan is started from now on: by which rules, whether files are looked at, and how the world stands.
+
+import type { CommandOf } from '../../domain/command.ts'
+import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
+import { NAME_TRIES_MAX } from '../../domain/limits.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { refuse } from '../../domain/refusal.ts'
+import { definitionHash } from '../../format/plan/hash.ts'
+import type { Order, Submitted } from '../engine.ts'
+import { placeFor } from '../git/plan-worktree.ts'
+import { late } from '../lazy-imports.ts'
+import { submitted, type Writing } from '../orders.ts'
+import type { Rooms } from '../rooms.ts'
+
+// A new plan, under its own name or, when that is taken, under a numbered one.
+
+const YIELD_TASKS = 1_000
+
+export async function create(
+  rooms: Rooms,
+  order: Extract<Order, { readonly type: 'create' }>,
+  { actor, once }: Writing,
+): Promise<Submitted> {
+  const { store, clock, random } = rooms
+  for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
+    const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
+    const definition: PlanDefinition = { ...order.definition, name }
+    const { origin, session, conversation, goal, agent, source, imported } = order
+    const hash = definitionHash(definition)
+    // Hashing a large definition takes a while, and so does writing it; others are answered in between.
+    if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
+    const updated = await store.create(
+      {
+        type: 'create',
+        plan: planId(clock.now(), random(10)),
+        definition,
+        hash,
+        ...(origin === undefined ? {} : { origin }),
+        ...(session === undefined ? {} : { session }),
+        ...(goal === undefined ? {} : { goal }),
+        ...(agent === undefined ? {} : { agent }),
+        ...(source === undefined ? {} : { source }),
+        ...(imported === undefined ? {} : { imported }),
+        ...(await placeFor(rooms, definition)),
+      },
+      actor,
+      { ...(once === undefined ? {} : { once }), ...(conversation === undefined ? {} : { conversation }) },
+    )
+    if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
+    if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)
+  }
+  return {
+    ok: false,
+    refusal: refuse(
+      'limit',
+      `no free name was found for '${order.definition.name}'`,
+      'choose another name, or prune old plans',
+    ),
+  }
+}
+
+/** The rules plans are started under from now on; what older ones did stays as they said. */
+const RULES = 4
+
+export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
+  const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
+  const stamp = await (await late.drift()).stampOf(rooms, plan)
+  return { rules: RULES, ...files, ...stamp }
+}

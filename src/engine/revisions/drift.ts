@@ -1,0 +1,229 @@
+// What has moved since the plan became what it is: the commit, files, by whose hand; and what was expected and did not hold. A
+// revision is stamped with how the world stood when it took effect. What is as the plan's own tasks left it is no drift.
+
+import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import { isWatched } from '../../domain/plan-rules/effect.ts'
+import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
+import type { GitStanding, LostOutput, Standing } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { gitOperationsSince } from '../../domain/views/git-operations.ts'
+import type { Entry } from '../../stores/store.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import { lostOutputs } from '../files/lost-outputs.ts'
+import { isGone, roomsOf } from '../git/plan-worktree.ts'
+import { gitStanding, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
+import { changesOf, composeSince, entriesAfter, isSame, scopesIn } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+
+export interface Drift {
+  readonly revision: number
+  /** When it took effect, and the entry. */
+  readonly since: { readonly at: Millis; readonly version: number }
+  /** Null when it is where it was, or nobody knows where it was. */
+  readonly commit: {
+    readonly from: Where
+    readonly to: Where
+    readonly by: 'plan' | 'somebody'
+  } | null
+  readonly files: readonly DriftedFile[]
+  /** How files were compared: all of them, only what the plan wrote, or not at all. */
+  readonly basis: 'whole' | 'written' | 'none'
+  /** Why not all of them; null when all were. */
+  readonly lacks: string | null
+  readonly unmet: readonly UnmetCriterion[]
+  /** Declared outputs of completed tasks that are gone, or not as they were left. */
+  readonly outputs: readonly LostOutput[]
+}
+
+type Where = Pick<GitStanding, 'head' | 'branch'>
+
+export interface DriftedFile {
+  readonly path: string
+  readonly what: 'created' | 'changed' | 'deleted'
+  /** `plan`: it is as these tasks left it. */
+  readonly by: 'plan' | 'somebody'
+  /** The tasks that wrote it since, whoever wrote last. */
+  readonly tasks: readonly TaskName[]
+}
+
+export interface UnmetCriterion {
+  readonly task: TaskName
+  readonly stage: 'precondition' | 'acceptance' | 'done'
+  readonly criterion: string
+  readonly evidence: string | null
+}
+
+/** The stamp for a plan; a draft gets its own when it is started. */
+export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promise<{ readonly stamp?: Standing }> {
+  const state = await rooms.store.state(plan)
+  if (state === null || (when === 'begun' && state.status === 'draft')) return {}
+  const made = await stamp(roomsOf(rooms, state), state)
+  return made === undefined ? {} : { stamp: made }
+}
+
+/** How the world stands when a definition takes effect: the commit, and all files where the plan looks at them anyway. */
+async function stamp(rooms: Rooms, state: PlanState): Promise<Standing | undefined> {
+  if (isGone(rooms)) return undefined
+  const { definition } = state
+  const seen = { definition, files: 'seen' as const }
+  if (rooms.snapshots !== undefined && definition.tasks.some(task => isWatched(seen, task)))
+    return await standingNow(rooms, state)
+  const git = await gitStanding(rooms)
+  return git === null ? undefined : { git, lacks: 'no task of the plan looks at all files' }
+}
+
+export async function drift(
+  rooms: Rooms,
+  state: PlanState,
+  { files: wanted = true }: { readonly files?: boolean | undefined } = {},
+): Promise<Drift> {
+  // Without files only the stamp itself is read, however long the journal is.
+  const after = wanted ? 0 : Math.max(0, state.stampedEntry - 1)
+  const entries = wanted
+    ? await entriesAfter(rooms.store, state.id, 0)
+    : await rooms.store.read(state.id, { after, limit: 1 })
+  const { at, version, standing } = stampIn(entries)
+  const since = entries.filter(entry => entry.version > version)
+  const found = wanted && !isGone(rooms) ? await movedFiles(rooms, state, standing, since, entries) : NONE
+  return {
+    revision: state.revision,
+    since: { at, version },
+    commit: await movedCommit(rooms, standing, () => (wanted ? since : entriesAfter(rooms.store, state.id, version))),
+    ...found,
+    unmet: unmetOf(state),
+    outputs: wanted ? await lostOutputs(rooms, state) : [],
+  }
+}
+
+/** The last definition that took effect, and the first that is known of the world from then on. */
+function stampIn(entries: readonly Entry[]): {
+  readonly at: Millis
+  readonly version: number
+  readonly standing: Standing | null
+} {
+  let last: { at: Millis; version: number; standing: Standing | null } = { at: 0, version: 0, standing: null }
+  for (const { version, now, events } of entries) {
+    for (const event of events) {
+      if (event.type === 'plan.started' || event.type === 'plan.revised')
+        last = { at: now, version, standing: event.stamp ?? null }
+      // Written before revisions were stamped, or by a rule while the plan ran: a checkpoint tells as well.
+      else if (event.type === 'checkpoint.taken' && last.standing === null)
+        last = { at: now, version, standing: event.standing }
+    }
+  }
+  return last
+}
+
+async function movedCommit(
+  rooms: Rooms,
+  then: Standing | null,
+  since: () => readonly Entry[] | Promise<readonly Entry[]>,
+): Promise<Drift['commit']> {
+  if (then?.git === undefined || isGone(rooms)) return null
+  const now = await gitStanding(rooms)
+  const { head, branch } = then.git
+  if (now === null || (now.head === head && now.branch === branch)) return null
+  const own = gitOperationsSince(await since()).some(operation => JSON.stringify(operation).includes(`"${now.head}"`))
+  const to = { head: now.head, branch: now.branch }
+  return { from: { head, branch }, to, by: own && now.branch === branch ? 'plan' : 'somebody' }
+}
+
+type Files = Pick<Drift, 'files' | 'basis' | 'lacks'>
+const NONE: Files = { files: [], basis: 'none', lacks: 'files were not looked at' }
+
+async function movedFiles(
+  rooms: Rooms,
+  state: PlanState,
+  then: Standing | null,
+  since: readonly Entry[],
+  entries: readonly Entry[],
+): Promise<Files> {
+  if (rooms.snapshots === undefined) return { ...NONE, lacks: 'files are not looked at here' }
+  try {
+    const until = entries.slice(0, entries.length - since.length)
+    const written = await composeSince(rooms, since, { until, scopeOf: scopesIn(state) })
+    const left = new Map(written.changes.map(({ path, after }) => [path, after]))
+    const writers = await writersIn(rooms, since)
+    const told = (change: Change): DriftedFile => ({
+      path: change.path,
+      what: change.before === null ? 'created' : change.after === null ? 'deleted' : 'changed',
+      by: left.has(change.path) && isSame(left.get(change.path) ?? null, change.after) ? 'plan' : 'somebody',
+      tasks: writers.get(change.path) ?? [],
+    })
+    if (then?.snapshot === undefined) {
+      const lacks = then?.lacks ?? 'the revision was not stamped with its files'
+      const now = await nowAt(rooms, [...left.keys()])
+      const moved = written.changes.map(change => ({ ...change, after: now.get(change.path) ?? null }))
+      const undone = undoneOf(written.changes, now)
+      return { files: [...moved.filter(isMoved), ...undone].map(told), basis: 'written', lacks }
+    }
+    const found = await rooms.snapshots.diff(then.snapshot, 'now')
+    if (!found.ok) return { ...NONE, lacks: found.failure.message }
+    const lacks = found.left.length === 0 ? null : `${numberOf(found.left.length, 'path')} could not be looked into`
+    // What the plan wrote and the comparison does not show stands as it stood before: somebody has taken it back.
+    const shown = new Set(found.changes.map(({ path }) => path))
+    const missing = written.changes.filter(({ path, before, after }) => !shown.has(path) && !isSame(before, after))
+    const now = await nowAt(
+      rooms,
+      missing.map(({ path }) => path),
+    )
+    const undone = undoneOf(missing, now)
+    return { files: [...found.changes.filter(isMoved), ...undone].map(told), basis: 'whole', lacks }
+  } catch (error) {
+    if (!(error instanceof MissingChanges)) throw error
+    return { ...NONE, lacks: error.message }
+  }
+}
+
+/** Changes of the plan that are gone: what stands there now stood there before it. */
+const undoneOf = (written: readonly Change[], now: ReadonlyMap<string, TreeEntry | null>): readonly Change[] =>
+  written.flatMap(({ path, before, after }) => {
+    const stands = now.get(path) ?? null
+    const change = { path, before: after, after: stands }
+    return isSame(stands, before) && isMoved(change) ? [change] : []
+  })
+
+/** A folder that comes or goes with its files says nothing of its own. */
+const isMoved = ({ before, after }: Change): boolean =>
+  !isSame(before, after) && (before ?? after)?.type !== 'directory' && (after ?? before)?.type !== 'directory'
+
+async function writersIn(rooms: Rooms, since: readonly Entry[]): Promise<ReadonlyMap<string, readonly TaskName[]>> {
+  const writers = new Map<string, TaskName[]>()
+  for (const { events } of since) {
+    for (const event of events) {
+      const changes = changesOf(event)
+      if (changes === null || !('task' in event) || event.task === undefined) continue
+      for (const { path } of await readChanges(rooms, changes)) {
+        const known = writers.get(path) ?? []
+        if (!known.includes(event.task)) writers.set(path, [...known, event.task])
+      }
+    }
+  }
+  return writers
+}
+
+/** What stands at these paths now. */
+async function nowAt(rooms: Rooms, paths: readonly string[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  const { snapshots } = rooms
+  if (snapshots === undefined || paths.length === 0) return new Map()
+  const taken = await snapshots.snapshot({ scopes: paths })
+  const found = taken.ok ? await snapshots.entries(taken.manifest, paths) : taken
+  return new Map(found.ok ? found.entries.map(({ path, entry }) => [path, entry]) : [])
+}
+
+/** What was judged and did not hold, of tasks that stand so now. */
+function unmetOf({ order }: PlanState): readonly UnmetCriterion[] {
+  return order.flatMap(({ definition: { id }, status, gate, result }): readonly UnmetCriterion[] => {
+    const isOpen = status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
+    if (!isOpen || result?.status !== 'failed') return []
+    const refuted = (result.verdicts ?? []).filter(({ holds }) => holds === false)
+    const stage = id === DONE_TASK ? 'done' : 'acceptance'
+    if (refuted.length > 0)
+      return refuted.map(({ criterion, evidence = null }) => ({ task: id, stage, criterion, evidence }))
+    const [, criterion] = /^precondition '(.*)' does not hold/s.exec(result.failure.message) ?? []
+    return criterion === undefined
+      ? []
+      : [{ task: id, stage: 'precondition', criterion, evidence: result.failure.message }]
+  })
+}

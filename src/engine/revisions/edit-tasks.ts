@@ -1,0 +1,413 @@
+// What may be ordered and asked about a plan that clients build and keep task by task: the part of the door in engine.ts that is
+// about adding, changing, removing, annotating, evaluating, and having the last word.
+
+import type { Command } from '../../domain/command.ts'
+import type { Evaluation } from '../../domain/event.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { suggest } from '../../domain/phrases.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Standing } from '../../domain/result.ts'
+import { isOpenTo } from '../../domain/revisions/add-tasks.ts'
+import { changedIn, outlinedBy, type PlanChanges, type TaskChanges } from '../../domain/revisions/merge.ts'
+import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
+import { definitionHash, revisionHash } from '../../format/plan/hash.ts'
+import type { CaughtUp, SearchHit, SearchQuery, StepsQuery, StepsRow, Store } from '../../stores/store.ts'
+import type { Objection, Order, Submitted } from '../engine.ts'
+import { noPlan, submitted, type Writing, write } from '../orders.ts'
+import type { Rooms } from '../rooms.ts'
+import { startOf } from './create-plan.ts'
+import { stampOf } from './drift.ts'
+
+// Orders that change the tasks of a plan which has begun, one queue for each plan. Whoever comes while a batch is written waits for
+// the next one, so that many writers share one look at the workspace and one commit, and nobody is refused because another was
+// quicker: each order is worked out from the plan as the one before it left it, inside the transaction.
+//
+//   empty ─order→ batch of one: stamp ─→ written, one commit ─→ the orders that came meanwhile are the next batch ─→ … ─→ empty
+
+type Stamp = { readonly stamp?: Standing }
+
+/** Must reach the store before it first awaits anything: orders of one batch then share a commit. */
+type Write = (stamp: Stamp) => Promise<Submitted>
+
+interface Waiting {
+  readonly write: Write
+  readonly resolve: (submitted: Submitted) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A transaction holds up everybody else for as long as it takes to work out what is in it. */
+const BATCH_MAX = 32
+
+const queues = new WeakMap<Store, Map<PlanId, Waiting[]>>()
+
+/** Settles when the order is durable or refused. */
+function queueEdit(rooms: Rooms, plan: PlanId, write: Write): Promise<Submitted> {
+  const plans = queues.get(rooms.store) ?? new Map<PlanId, Waiting[]>()
+  queues.set(rooms.store, plans)
+  return new Promise((resolve, reject) => {
+    const waiting = plans.get(plan)
+    if (waiting !== undefined) {
+      waiting.push({ write, resolve, reject })
+      return
+    }
+    const begun: Waiting[] = [{ write, resolve, reject }]
+    plans.set(plan, begun)
+    void writeBatches(rooms, plan, begun, () => plans.delete(plan))
+  })
+}
+
+/** Never rejects: what goes wrong is told to those it happened to. */
+async function writeBatches(rooms: Rooms, plan: PlanId, waiting: Waiting[], emptied: () => void): Promise<void> {
+  while (waiting.length > 0) {
+    const batch = waiting.splice(0, BATCH_MAX)
+    try {
+      const stamp = await stampOf(rooms, plan, 'begun')
+      await Promise.all(batch.map(({ write, resolve, reject }) => write(stamp).then(resolve, reject)))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  // In the same step as the look at the queue: nobody can have come in between.
+  emptied()
+}
+
+// Orders of clients that keep a plan here task by task, made into commands: additions to a draft, revisions made from the definition
+// as it stands, annotations, evaluations, and the last word about a plan.
+
+type OrderOf<T> = Extract<RevisingOrder, { readonly type: T }>
+
+export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writing: Writing): Promise<Submitted> {
+  const by: string = writing.actor
+  switch (order.type) {
+    case 'annotate':
+      return await write(rooms, plan, { ...order, by }, writing)
+    case 'evaluate':
+      return await write(
+        rooms,
+        plan,
+        { ...order, id: Buffer.from(rooms.random(12)).toString('base64url'), by },
+        writing,
+      )
+    case 'finish': {
+      const state = await rooms.store.state(plan)
+      const start = state?.status === 'draft' ? { start: await startOf(rooms, plan) } : {}
+      return await write(rooms, plan, { ...order, by, ...start }, writing)
+    }
+    default:
+      return order satisfies never
+  }
+}
+
+/**
+ * Worked out inside the transaction, from the plan as it stands there: whoever else writes meanwhile is no reason to refuse it. A
+ * plan that has begun is stamped with how the workspace stands, and so its changes queue (edit-queue.ts).
+ */
+export async function edit(
+  rooms: Rooms,
+  plan: PlanId,
+  order: RevisingOrder,
+  writing: Writing,
+  objection: Objection = NO_OBJECTION,
+): Promise<Submitted> {
+  const state = await rooms.store.state(plan)
+  if (state === null) return noPlan(plan)
+  const written = async (stamp: Stamp | null): Promise<Submitted> =>
+    submitted(await rooms.store.updateFrom(plan, now => objection(now) ?? commandFor(now, order, stamp), writing))
+  if (state.status === 'draft') {
+    const made = await written(null)
+    if (made.ok || made.refusal !== HAS_BEGUN) return made
+  }
+  return await queueEdit(rooms, plan, written)
+}
+
+const NO_OBJECTION: Objection = () => null
+/** Answered to nobody: a draft was started in the very moment. */
+const HAS_BEGUN = refuse('conflict', 'the plan has begun')
+
+/** Without a stamp only a draft can be changed. */
+function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null): Command | Refusal {
+  if (order.type === 'add' && isOpenTo(state, order.tasks)) return { type: 'add', tasks: order.tasks }
+  if (stamp === null && state.status !== 'draft') return HAS_BEGUN
+  const edited = editedBy(state, order)
+  if ('code' in edited) return edited
+  const definition = keepItems(state.definition, edited)
+  const { expectedRevision } = order
+  return {
+    type: 'revise',
+    definition,
+    hash: revisionHash(definition),
+    rationale: order.rationale ?? wordsOf(order),
+    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+    ...stamp,
+  }
+}
+
+function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refusal {
+  const { definition } = state
+  switch (order.type) {
+    case 'add':
+      return { ...definition, tasks: [...definition.tasks, ...order.tasks] }
+    case 'change':
+      return changed(definition, order)
+    case 'remove':
+      return without(definition, order)
+    case 'reorder':
+      return reordered(definition, order)
+    case 'outline':
+      return outlined(definition, order)
+    default:
+      return order satisfies never
+  }
+}
+
+/** The list of a draft that is not sealed goes on growing: what is made of it has a list of its own. */
+function outlined(definition: PlanDefinition, order: OrderOf<'outline'>): PlanDefinition {
+  const tasks = [...definition.tasks]
+  return outlinedBy({ ...definition, tasks }, order)
+}
+
+function changed(definition: PlanDefinition, order: OrderOf<'change'>): PlanDefinition | Refusal {
+  const { task: name, set, extra } = order
+  const strange = Object.keys(set).find(key => !Object.hasOwn(FIELDS, key))
+  if (strange !== undefined) {
+    const near = suggest(strange, Object.keys(FIELDS))
+    const hint = near === null ? 'see the format of plans' : `did you mean '${near}'?`
+    return refuse('invalid', `'${strange.slice(0, 60)}' is nothing of a task that can be changed`, hint)
+  }
+  const tasks = changedIn(definition.tasks, name, set, extra)
+  return tasks === null ? unknown(definition, name) : { ...definition, tasks }
+}
+
+function without(definition: PlanDefinition, { tasks: gone }: OrderOf<'remove'>): PlanDefinition | Refusal {
+  const names = new Set<TaskName>(gone)
+  for (const name of names) if (!definition.tasks.some(({ id }) => id === name)) return unknown(definition, name)
+  const tasks = definition.tasks.filter(({ id }) => !names.has(id))
+  for (const task of tasks) {
+    const need = task.needs?.find(name => names.has(name))
+    if (need !== undefined)
+      return refuse(
+        'not-ready',
+        `'${task.id}' needs '${need}', which would be gone`,
+        `remove '${task.id}' as well, or change what it needs first`,
+      )
+  }
+  return { ...definition, tasks }
+}
+
+function reordered(definition: PlanDefinition, { order }: OrderOf<'reorder'>): PlanDefinition | Refusal {
+  const byName = new Map(definition.tasks.map(task => [task.id, task]))
+  const first: TaskDefinition[] = []
+  for (const name of order) {
+    const task = byName.get(name)
+    if (task === undefined) {
+      const isTwice = definition.tasks.some(({ id }) => id === name)
+      return isTwice
+        ? refuse('duplicate', `'${name}' is in the order twice`, 'name each task once')
+        : unknown(definition, name)
+    }
+    byName.delete(name)
+    first.push(task)
+  }
+  // Lists follow the numbers of the tasks, so these follow the order.
+  const tasks = [...first, ...byName.values()].map((task, index) => withSequence(task, index + 1))
+  return { ...definition, tasks }
+}
+
+function unknown(definition: PlanDefinition, name: TaskName): Refusal {
+  const near = suggest(
+    name,
+    definition.tasks.map(({ id }) => id),
+  )
+  return refuse(
+    'not-found',
+    `the plan has no task '${name}' of its own`,
+    near === null
+      ? 'see `planfold show`; tasks that were made of others are changed with those'
+      : `did you mean '${near}'?`,
+  )
+}
+
+function wordsOf(order: RevisingOrder): string {
+  switch (order.type) {
+    case 'add':
+      return `added ${named(order.tasks.map(({ id }) => id))}`
+    case 'change':
+      return `changed ${Object.keys({ ...order.set, ...order.extra }).join(', ') || 'nothing'} of ${order.task}`
+    case 'remove':
+      return `removed ${named(order.tasks)}`
+    case 'reorder':
+      return 'put its tasks in another order'
+    case 'outline':
+      return `changed ${Object.keys({ ...order.set, ...order.extra }).join(', ') || 'nothing'} of the plan`
+    default:
+      return order satisfies never
+  }
+}
+
+const named = (tasks: readonly TaskName[]): string =>
+  tasks.length <= 3 ? tasks.join(', ') : `${tasks.slice(0, 2).join(', ')} and ${tasks.length - 2} more`
+
+const FIELDS: Readonly<Record<keyof TaskChanges, true>> = {
+  title: true,
+  description: true,
+  kind: true,
+  rationale: true,
+  action: true,
+  instruction: true,
+  needs: true,
+  optional: true,
+  when: true,
+  timeoutMs: true,
+  retry: true,
+  priority: true,
+  inputs: true,
+  outputs: true,
+  write: true,
+  read: true,
+  network: true,
+  env: true,
+  cwd: true,
+  effect: true,
+  probe: true,
+  expect: true,
+  accept: true,
+  preconditions: true,
+  postconditions: true,
+  effects: true,
+  recover: true,
+  timeboxMs: true,
+  failureModes: true,
+  compensate: true,
+  on: true,
+  visits: true,
+  assumptions: true,
+  risks: true,
+  rollback: true,
+  owner: true,
+  assignee: true,
+  labels: true,
+  milestone: true,
+  deadline: true,
+  estimateMs: true,
+  budget: true,
+  capabilities: true,
+  forEach: true,
+  matrix: true,
+  extra: true,
+}
+
+// Seals a draft to which tasks were added one by one: a revision with the same definition gives it the hash that everything from
+// then on is bound to.
+
+const TRIES_MAX = 20
+
+/** What is about the definition as a whole. */
+export const SEALS: ReadonlySet<Order['type']> = new Set([
+  'start',
+  'finish',
+  'skip',
+  'fork',
+  'checkpoint',
+  'rollback',
+  'undo',
+  'propose',
+  'judge',
+  'assess',
+  'append',
+  'ask',
+  'decide',
+  'review',
+])
+
+/**
+ * Seals first where it must, and again when tasks came in between. Who expects a version means the plan as it was before it was
+ * sealed.
+ */
+export async function sealed(
+  rooms: Rooms,
+  plan: PlanId,
+  writing: Writing,
+  then: (writing: Writing) => Promise<Submitted>,
+): Promise<Submitted> {
+  const { actor, expectedVersion } = writing
+  for (let tries = 1; ; tries++) {
+    const state = await rooms.store.state(plan)
+    let version = expectedVersion
+    // Whoever expects another version is refused as ever.
+    if (state !== null && isOpen(state) && (expectedVersion ?? state.version) === state.version) {
+      const made = await seal(rooms, state, actor)
+      if (!made.ok && (!isOvertaken(made) || expectedVersion !== undefined || tries >= TRIES_MAX)) return made
+      if (!made.ok) continue
+      if (expectedVersion !== undefined) version = made.version
+    }
+    const done = await then(version === undefined ? writing : { ...writing, expectedVersion: version })
+    if (!isOvertaken(done) || expectedVersion !== undefined || tries >= TRIES_MAX) return done
+    const after = await rooms.store.state(plan)
+    if (after === null || !isOpen(after)) return done
+  }
+}
+
+const isOpen = (state: PlanState): boolean => isUnsealed(state) && state.status === 'draft' && !state.archived
+
+async function seal(rooms: Rooms, state: PlanState, actor: Actor): Promise<Submitted> {
+  const { id, version } = state
+  // The list of a draft that is not sealed goes on growing.
+  const definition = { ...state.definition, tasks: [...state.definition.tasks] }
+  const rationale = `sealed with ${definition.tasks.length} tasks`
+  const command = { type: 'revise', definition, hash: definitionHash(definition), rationale } as const
+  return await write(rooms, id, command, { actor, expectedVersion: version })
+}
+
+const isOvertaken = (answer: Submitted): boolean => !answer.ok && answer.refusal.code === 'conflict'
+
+export type { PlanChanges, TaskChanges } from '../../domain/revisions/merge.ts'
+
+export type EditingOrder = RevisingOrder | KeepingOrder
+
+/** Made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+type RevisingOrder = Revising & {
+  readonly rationale?: string
+  /** Refused when the plan has another by then. */
+  readonly expectedRevision?: number
+}
+
+type Revising =
+  /** At the end of the plan. To a draft, plain tasks are added one by one at a constant cost; anything else is a revision. */
+  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[] }
+  /** `extra` is merged key by key; null takes a key away. */
+  | { readonly type: 'change'; readonly task: TaskName; readonly set: TaskChanges; readonly extra?: JsonObject }
+  /** Refused while others need them. */
+  | { readonly type: 'remove'; readonly tasks: readonly TaskName[] }
+  /** These first, in this order; all others behind them, as they stood. */
+  | { readonly type: 'reorder'; readonly order: readonly TaskName[] }
+  /** What the plan says of itself; null takes it away. `extra` is merged key by key. */
+  | { readonly type: 'outline'; readonly set: PlanChanges; readonly extra?: JsonObject }
+
+type KeepingOrder =
+  /** Kept beside the plan or the task and never followed; merged key by key, null takes a key away. */
+  | { readonly type: 'annotate'; readonly set: JsonObject; readonly task?: TaskName }
+  /** Its id is in the event. */
+  | {
+      readonly type: 'evaluate'
+      readonly task: TaskName
+      readonly score?: number
+      readonly passed?: boolean
+      readonly data?: Json
+    }
+  /** Somebody's word about the whole plan. What is open is passed over in their name. */
+  | { readonly type: 'finish'; readonly as: 'completed' | 'failed'; readonly reason: string }
+
+export interface EditingQueries {
+  /** What was said of a task's work, oldest first. */
+  evaluations: { ask: { plan: string; task: string }; answer: readonly Evaluation[] | null }
+  /** Plans, tasks and output by their words. */
+  search: { ask: SearchQuery; answer: CaughtUp<SearchHit> }
+  /** Attempts that have ended, summed up: by plan when not said. An unknown plan answers null. */
+  steps: {
+    ask: Omit<StepsQuery, 'plan' | 'by'> & { readonly plan?: string; readonly by?: StepsQuery['by'] }
+    answer: CaughtUp<StepsRow> | null
+  }
+}

@@ -1,0 +1,116 @@
+// What may be ordered and asked about changing a plan while it lives: the part of the door in engine.ts that is about proposals,
+// convergence and drift.
+
+import type { Command, CommandOf } from '../../domain/command.ts'
+import type { PlanSource } from '../../domain/event.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { fateWords, type ProposalCard, proposalsOf } from '../../domain/views/proposals.ts'
+import { definitionHash } from '../../format/plan/hash.ts'
+import type { Submitted } from '../engine.ts'
+import { inboxId } from '../gates/inbox.ts'
+import { roomsOf } from '../git/plan-worktree.ts'
+import { entriesAfter } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { append, assess, type Converging } from './converge.ts'
+import { type Drift, stampOf } from './drift.ts'
+
+// Orders about changing the plan, made into commands: a proposal gets its id and hash, the definition of done is judged, tasks are
+// made for what is missing. And what is asked about proposals.
+
+type Replanning = Exclude<ReplanningOrder, { readonly type: 'judge' }>
+
+/** Carries an order out; `update` writes a command to the plan. */
+export async function replan(
+  rooms: Rooms,
+  plan: PlanId,
+  order: ReplanningOrder,
+  actor: Actor,
+  update: (command: Command) => Promise<Submitted>,
+): Promise<Submitted> {
+  if (order.type === 'judge') {
+    const stamp = order.verdict === 'accepted' ? await stampOf(rooms, plan, 'begun') : {}
+    const judged = await update({ ...order, ...stamp, by: actor })
+    return judged.ok ? judged : { ok: false, refusal: await whyGone(rooms, plan, order.id, judged.refusal) }
+  }
+  const state = await rooms.store.state(plan)
+  if (state === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+  const made = await commandFor(roomsOf(rooms, state), state, order, actor)
+  if (!made.ok) return made
+  const stamp = made.command.type === 'revise' ? await stampOf(rooms, plan, 'begun') : {}
+  return await update({ ...made.command, ...stamp })
+}
+
+async function commandFor(
+  rooms: Rooms,
+  state: PlanState,
+  order: Replanning,
+  actor: Actor,
+): Promise<{ readonly ok: true; readonly command: Command } | { readonly ok: false; readonly refusal: Refusal }> {
+  switch (order.type) {
+    case 'assess':
+      return await assess(rooms, state, order)
+    case 'append':
+      return await append(rooms, state, order)
+    case 'propose': {
+      const { type, expectedRevision, ...said } = order
+      if (expectedRevision !== undefined && expectedRevision !== state.revision)
+        return {
+          ok: false,
+          refusal: refuse(
+            'conflict',
+            `the plan is at revision ${state.revision}, not ${expectedRevision}`,
+            'read it again, then propose',
+          ),
+        }
+      const definition = keepItems(state.definition, order.definition)
+      const hash = definitionHash(definition)
+      const id = inboxId(`${state.id}/proposal/${state.version}/${hash}`)
+      return { ok: true, command: { type, ...said, definition, hash, base: state.hash, id, by: actor } }
+    }
+    default:
+      return order satisfies never
+  }
+}
+
+export async function proposals(rooms: Rooms, plan: PlanId): Promise<readonly ProposalCard[]> {
+  return proposalsOf(await entriesAfter(rooms.store, plan, 0))
+}
+
+/** A proposal that waits no longer: what became of it, instead of that there is none. */
+async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal): Promise<Refusal> {
+  const card = (await proposals(rooms, plan)).findLast(one => one.id === id)
+  if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal
+  const hint = card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : 'see `planfold proposals`'
+  return refuse('conflict', fateWords(card), hint)
+}
+
+export type ReplanningOrder =
+  /** A revision that takes effect when somebody agrees to it, or at once where the policy says so. */
+  | {
+      readonly type: 'propose'
+      readonly definition: PlanDefinition
+      readonly rationale: string
+      readonly source?: PlanSource
+      readonly cause?: string
+      readonly task?: TaskName
+      readonly expectedRevision?: number
+    }
+  /** Accepts or declines a proposed revision, as it was seen. */
+  | Omit<CommandOf<'judge'>, 'by'>
+  /** Judges the definition of done against the workspace, in a round of its own. */
+  | { readonly type: 'assess' /** No check takes longer. */; readonly timeoutMs?: number }
+  /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */
+  | { readonly type: 'append'; readonly with?: string }
+
+export interface ReplanningQueries {
+  /** Every revision that was proposed, oldest first, and what became of it. */
+  proposals: { ask: { plan: string }; answer: readonly ProposalCard[] | null }
+  /** How far `converge` has come. */
+  converging: { ask: { plan: string }; answer: Converging | null }
+  /** What has moved since the plan became what it is, and by whose hand. Without `files`, files are not looked at. */
+  drift: { ask: { plan: string; files?: false }; answer: Drift | null }
+}

@@ -1,0 +1,149 @@
+// What a visit of a task changes in the workspace: its files are looked at before and after. Where it declares what it writes,
+// only that scope is; else all files are. The change set is stored as a blob and named in the result.
+
+import type { Sha256 } from '../../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect.ts'
+import type { Failure, GitStanding, Prepared, Standing, Wrote } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Change, LeftOut } from '../../workspace/workspace.ts'
+import { demandRoom, ShortageMet } from '../loop/shortage.ts'
+import type { Rooms } from '../rooms.ts'
+
+export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
+
+/** All files as they are before a task that declares no scope; nothing where they are not looked at. */
+export async function lookBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
+  if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
+  return just === undefined ? await lookAtAll(rooms, state) : { before: just }
+}
+
+/** Before work in a place of its own: what a task declares, when it keeps to that, else everything. */
+export async function lookApart(rooms: Rooms, state: PlanState, definition: TaskDefinition | null): Promise<Look> {
+  if (definition === null || !keepsToScope(state.definition, definition)) return await lookAtAll(rooms, state)
+  const captured = demandRoom(await rooms.workspace.capture(scopeOf(state.definition, definition) ?? []))
+  return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
+}
+
+async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
+  if (rooms.snapshots === undefined) return { unwatched: 'files are not looked at here' }
+  const taken = demandRoom(await rooms.snapshots.snapshot({ scopes: scopesOf(state) }))
+  return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
+}
+
+/** Before an agent begins with a task it has claimed. */
+export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
+  const { write } = task.definition
+  if (!isWatched(state, task.definition)) return {}
+  if (write === undefined || write.length === 0) {
+    try {
+      return await lookBefore(rooms, state, task)
+    } catch (error) {
+      if (!(error instanceof ShortageMet)) throw error
+      return { unwatched: error.message }
+    }
+  }
+  const captured = await rooms.workspace.capture(write)
+  return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
+}
+
+/** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
+export async function lookAfter(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
+  const { preimage, before } = look ?? {}
+  if (preimage === undefined && before === undefined) return null
+  const [found, git] = await Promise.all([
+    preimage === undefined ? seenSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
+    gitStanding(rooms),
+  ])
+  // What cannot be looked at now is known when somebody asks: the snapshot before it is kept, and named in the journal.
+  if (!demandRoom(found).ok) return null
+  const { changes, left } = found as Extract<typeof found, { ok: true }>
+  return {
+    changes: await keepChanges(rooms, changes),
+    paths: changes.length,
+    ...(left.length === 0 ? {} : { left: left.length }),
+    ...('snapshot' in found ? { snapshot: found.snapshot } : {}),
+    ...(git === null ? {} : { git }),
+  }
+}
+
+export async function keepChanges(rooms: Rooms, changes: readonly Change[]): Promise<Sha256 | null> {
+  return changes.length === 0 ? null : await rooms.store.blobs.put(Buffer.from(JSON.stringify(changes)))
+}
+
+/** A change set that was stored; throws when it is missing, since nothing can be said without it. */
+export async function readChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[]> {
+  const stored = await rooms.store.blobs.get(id)
+  if (stored === null) throw new MissingChanges(id)
+  return JSON.parse(Buffer.from(stored).toString()) as readonly Change[]
+}
+
+/** A change set of another plan; null when it is missing. Its loss must not stop a plan that did not lose anything. */
+export async function readOthersChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[] | null> {
+  try {
+    return await readChanges(rooms, id)
+  } catch (error) {
+    if (error instanceof MissingChanges) return null
+    throw error
+  }
+}
+
+/** A change set that the journal names is not in the content store. */
+export class MissingChanges extends Error {
+  override readonly name = 'MissingChanges'
+  constructor(id: Sha256) {
+    super(`the list of changes ${id} is missing from the content store`)
+  }
+}
+
+/** Everything a checkpoint holds besides the plan itself. `short`: what to do when there is no room to store the files. */
+export async function standingNow(
+  rooms: Rooms,
+  state: PlanState,
+  short: 'say so' | 'throw' = 'say so',
+): Promise<Standing> {
+  const [taken, git] = await Promise.all([
+    rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
+    gitStanding(rooms),
+  ])
+  if (taken !== null && short === 'throw') demandRoom(taken)
+  const files =
+    taken === null
+      ? { lacks: 'files are not looked at here' }
+      : taken.ok
+        ? {
+            snapshot: taken.manifest,
+            files: taken.files,
+            ...(taken.left.length === 0 ? {} : { left: taken.left.length }),
+          }
+        : { lacks: taken.failure.message }
+  return { ...files, ...(git === null ? {} : { git }), about: rooms.about }
+}
+
+/** What tasks declare to write is captured even where it is ignored. */
+const scopesOf = ({ definition }: Pick<PlanState, 'definition'>): readonly string[] => declaredScopes(definition)
+
+export function declaredScopes(definition: PlanDefinition): readonly string[] {
+  const written = definition.tasks.flatMap(({ write }) => write ?? [])
+  return [...new Set([...(definition.policy?.write ?? []), ...written])]
+}
+
+async function seenSince(
+  { snapshots }: Rooms,
+  state: PlanState,
+  before: Sha256,
+): Promise<
+  | { ok: true; changes: readonly Change[]; left: readonly LeftOut[]; snapshot: Sha256 }
+  | { ok: false; failure?: Failure }
+> {
+  const taken = await snapshots?.snapshot({ scopes: scopesOf(state) })
+  if (snapshots === undefined || taken === undefined) return { ok: false }
+  if (!taken.ok) return { ok: false, failure: taken.failure }
+  const found = await snapshots.diff(before, taken.manifest)
+  return found.ok ? { ok: true, changes: found.changes, left: found.left, snapshot: taken.manifest } : found
+}
+
+export async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
+  const stands = await git?.standing()
+  return stands?.ok === true ? stands.value : null
+}

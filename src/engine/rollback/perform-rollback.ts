@@ -1,0 +1,202 @@
+// Carries out the rollback that the journal says was started: files first, then refs. Whatever stands in a file and is not what
+// the plan left there stops it before anything is changed, unless somebody chose. A rollback that was cut off is finished, not
+// begun again.
+
+import type { RollbackOutcome } from '../../domain/command.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { PlanState, RollbackUnderWay } from '../../domain/state/state.ts'
+import { gitOperationsSince } from '../../domain/views/git-operations.ts'
+import type { Entry } from '../../stores/store.ts'
+import type { Change, Choice, RolledBack } from '../../workspace/workspace.ts'
+import { heldFailure } from '../files/held-files.ts'
+import { settleUnfinished } from '../files/interrupted-restore.ts'
+import { commitAdopted, toAdopt } from '../forks/adopted-files.ts'
+import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
+import type { Rooms } from '../rooms.ts'
+import { keepChanges, MissingChanges } from './attempt-changes.ts'
+import { composeSince, entriesAfter, scopesIn, type Written } from './write-set.ts'
+
+const ENGINE = 'engine' as Actor
+/** So many paths are named in the journal. */
+const TOLD_MAX = 100
+
+export async function rollBack(rooms: Rooms, state: PlanState): Promise<RollbackOutcome> {
+  const under = state.rollback
+  if (under === null) throw new Error('bug: no rollback is under way')
+  // The state is live; what is asked for is taken before the first wait.
+  const { id: plan, definition } = state
+  try {
+    const all = await entriesAfter(rooms.store, plan, 0)
+    const [until, entries] = [all.slice(0, under.to), all.slice(under.to)]
+    const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
+    const written =
+      under.adopts === undefined
+        ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
+        : {
+            changes: await toAdopt(rooms, under.adopts),
+            seen: [],
+            kept: [],
+            shared: [],
+            aside: [],
+            doubted: new Map<string, string>(),
+          }
+    const rolled = await files(rooms, plan, under, written)
+    if (rolled !== null && !rolled.ok)
+      return stopped(
+        rolled.failure,
+        rolled.conflicts?.map(({ path }) => path),
+      )
+    const git =
+      under.adopts === undefined
+        ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
+        : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
+    const told = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
+    const left = [...told, ...written.aside, ...git.left]
+    const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
+    return {
+      changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
+      paths: rolled?.changed.length ?? 0,
+      ...(rolled === null ? {} : { saved: rolled.saved }),
+      ...(under.adopts === undefined ? {} : { adopted: under.adopts.name }),
+      // What an adoption left is still to be adopted, however many.
+      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, TOLD_MAX) : left }),
+      // However many: what somebody wrote is stored, and only this names it.
+      ...(kept.length === 0 ? {} : { kept }),
+      ...(git.done.length === 0 ? {} : { git: git.done }),
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const hint = error instanceof MissingChanges ? 'run `planfold check --read-data`' : 'nothing was changed; try again'
+    if (isFailStop(error)) throw error
+    const shortage = shortageOf(rooms, error, 'Rolling back')
+    if (shortage !== null) return stopped(failureFor(shortage))
+    return stopped({ class: 'resource', message: `cannot roll back: ${message}`, hint, retryable: false })
+  }
+}
+
+type Kept = Written['kept'][number]
+
+/** What stood there was not what the plan had left: somebody's work, replaced because somebody chose so. */
+function writtenOver({ changes }: Written, changed: readonly Change[]): readonly Kept[] {
+  const left = new Map(changes.map(({ path, after }) => [path, after]))
+  return changed.flatMap(({ path, before }) => {
+    const ours = left.get(path)
+    if (before?.type !== 'file' || (ours?.type === 'file' && ours.sha256 === before.sha256)) return []
+    return [{ path, sha256: before.sha256 }]
+  })
+}
+
+const distinct = (all: readonly Kept[]): readonly Kept[] => [
+  ...new Map(all.map(one => [`${one.sha256}${one.path}`, one])).values(),
+]
+
+const stopped = (failure: Failure, conflicts?: readonly string[]): RollbackOutcome => ({
+  changes: null,
+  paths: 0,
+  failure,
+  ...(conflicts === undefined ? {} : { conflicts: conflicts.slice(0, TOLD_MAX) }),
+})
+
+/** Null when the plan wrote nothing since. */
+async function files(
+  rooms: Rooms,
+  plan: PlanId,
+  under: RollbackUnderWay,
+  { changes, doubted }: Written,
+): Promise<RolledBack | null> {
+  const { snapshots } = rooms
+  const about = JSON.stringify({ plan, rollback: under.id })
+  const begun = await snapshots?.resume()
+  if (begun?.ok === true && begun.about === about) return begun
+  if (begun?.ok === false) return begun
+  if (changes.length === 0) return null
+  if (snapshots === undefined)
+    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+  const other = begun?.ok === true ? await settleUnfinished(rooms, begun) : null
+  if (other !== null)
+    return {
+      ok: false,
+      failure: {
+        class: 'transient',
+        message: `a rollback of '${other}' was cut off in this workspace`,
+        hint: `finish it first: planfold resume ${other}`,
+        retryable: true,
+      },
+    }
+  const refuse = async () => (under.adopts === undefined ? null : await heldNow(rooms, plan, changes))
+  const held = await refuse()
+  if (held !== null) return { ok: false, failure: held }
+  await snapshots.settled()
+  const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
+  if (!target.ok) return target
+  const writeSet = changes.map(({ path, after }) => [path, after] as const)
+  const previewed = await snapshots.preview(target.manifest, writeSet)
+  if (!previewed.ok) return previewed
+  const choices: [string, Choice][] = []
+  for (const { path, conflict } of previewed.paths) {
+    const choice = conflict === undefined ? undefined : (choiceFor(under, path) ?? ownChoice(under, path, doubted))
+    if (choice !== undefined) choices.push([path, choice])
+  }
+  return await snapshots.rollback(target.manifest, writeSet, { choices, about, refuse })
+}
+
+/** Was free when the adoption was ordered; a task may have begun to work there since. */
+async function heldNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
+  const state = await rooms.store.state(plan)
+  const paths = changes.map(({ path }) => path)
+  return state === null ? null : await heldFailure(rooms, state, paths)
+}
+
+/** Nobody is there to choose when a failed plan goes back by itself: what may be another plan's work stays, and is told. */
+const ownChoice = (
+  { because }: RollbackUnderWay,
+  path: string,
+  doubted: ReadonlyMap<string, string>,
+): Choice | undefined => (because === 'failure' && doubted.has(path) ? 'mine' : undefined)
+
+function doubtAbout({ because }: RollbackUnderWay, { doubted }: Written, path: string): { readonly reason?: string } {
+  const plan = because === 'failure' ? doubted.get(path) : undefined
+  return plan === undefined ? {} : { reason: `plan '${plan}' worked here at the same time and may have written it` }
+}
+
+/** What to do where somebody has worked since; undefined when nobody said. */
+export function choiceFor(
+  { choices, every, force }: Pick<RollbackUnderWay, 'choices' | 'every' | 'force'>,
+  path: string,
+): Choice | undefined {
+  const own = choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined
+  return own ?? every ?? (force === true ? 'theirs' : undefined)
+}
+
+/** A rollback of some files or some tasks leaves refs alone. */
+export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>
+  under.keepGit !== true && under.filesOnly !== true && under.paths === undefined && under.tasks === undefined
+
+/** What others may have is only reverted when somebody says so. */
+export const whenPushed = ({ force }: Pick<RollbackUnderWay, 'force'>): 'revert' | 'refuse' =>
+  force === true ? 'revert' : 'refuse'
+
+async function refs(
+  rooms: Rooms,
+  owner: { readonly plan: PlanId; readonly name: PlanState['definition']['name']; readonly actor: Actor },
+  under: RollbackUnderWay,
+  entries: readonly Entry[],
+) {
+  const operations = touchesGit(under) ? gitOperationsSince(entries) : []
+  if (operations.length === 0 || rooms.git === undefined) return { done: [], left: [] }
+  const rolled = await rooms.git.rollback({
+    ...owner,
+    operations,
+    at: under.at,
+    whenCheckedOut: 'leave-files',
+    pushed: whenPushed(under),
+  })
+  const refused = rolled.steps
+    .filter(step => step.do === 'refuse')
+    .map(({ target, why, run }) => ({ path: target, reason: [why, ...run.map(each => `run: ${each}`)].join('; ') }))
+  return {
+    done: rolled.done,
+    left: rolled.ok ? refused : [...refused, { path: '.git', reason: rolled.failure.message }],
+  }
+}

@@ -1,0 +1,318 @@
+// Works out what a rollback means before anybody decides about it: the journal is folded up to the entry, laid beside the plan as
+// it stands, and the files are looked at. The same working-out makes the preview and the command.
+
+import type { Reset, Rollback } from '../../domain/command.ts'
+import type { Actor, TaskName } from '../../domain/id.ts'
+import { suggest } from '../../domain/phrases.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+import { effectOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { type Meaning, meaningFor, meaningOf } from '../../domain/rollback/rollback-plan.ts'
+import { evolve } from '../../domain/state/evolve.ts'
+import { newState } from '../../domain/state/fold.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { Checkpoint } from '../../domain/views/checkpoints.ts'
+import { gitOperationsSince } from '../../domain/views/git-operations.ts'
+import type { Entry } from '../../stores/store.ts'
+import type { RollbackStep } from '../../workspace/git/git.ts'
+import type { FilePreview, RollbackAsk, RollbackPreview } from '../engine.ts'
+import type { Rooms } from '../rooms.ts'
+import { MissingChanges } from './attempt-changes.ts'
+import { resolveEntry } from './entry-reference.ts'
+import { choiceFor, touchesGit, whenPushed } from './perform-rollback.ts'
+import { composeSince, entriesAfter, scopesIn, type Written } from './write-set.ts'
+
+/** Everything but what only the moment of asking gives. */
+export type Worked = Extract<RollbackPreview, { ok: true }> & {
+  readonly command: Omit<Rollback, 'id' | 'at'>
+  /** Whose compensation was begun and nobody knows how it ended. */
+  readonly unsure: readonly TaskName[]
+  /** The version all this was worked out from. */
+  readonly version: number
+}
+
+export type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal }
+
+export async function workOut(
+  rooms: Rooms,
+  state: PlanState,
+  kind: Exclude<Rollback['kind'], 'adopt'>,
+  ask: RollbackAsk,
+): Promise<WorkedOut> {
+  const { version } = state
+  const entries = await entriesAfter(rooms.store, state.id, 0)
+  const place = kind === 'undo' ? beforeLastRollback(entries) : placeOf(entries, ask.to)
+  if ('code' in place) return { ok: false, refusal: place }
+  const { to, checkpoint } = place
+  const unknown = ask.tasks?.find(name => !state.tasks.has(name))
+  if (unknown !== undefined)
+    return { ok: false, refusal: refuse('not-found', `the plan has no task '${unknown}'`, hintFor(state, unknown)) }
+  const since = entries.filter(entry => entry.version > to)
+  const { unsureCompensated: unsure } = state
+  const { resets, compensate: all, ends } = meaningFrom(state, entries, to, ask)
+  const compensate = all.filter(name => !unsure.includes(name))
+  const command: Worked['command'] = {
+    type: 'rollback',
+    kind,
+    to,
+    ...(checkpoint === null ? {} : { checkpoint: checkpoint.name }),
+    ...(place.adopted === undefined ? {} : { undoes: place.adopted }),
+    resets,
+    compensate,
+    ...(ends === undefined ? {} : { ends }),
+    ...(ask.files === undefined ? {} : { paths: ask.files }),
+    ...(ask.tasks === undefined ? {} : { tasks: ask.tasks }),
+    ...(ask.filesOnly === true || ask.files !== undefined ? { filesOnly: true as const } : {}),
+    ...(ask.keepGit === true ? { keepGit: true as const } : {}),
+    ...(ask.force === true ? { force: true as const } : {}),
+    ...(ask.choices === undefined ? {} : { choices: ask.choices }),
+    ...(ask.every === undefined ? {} : { every: ask.every }),
+  }
+  try {
+    const beside = { plan: state.id, place: state.place, since: since[0]?.now ?? 0 }
+    const written = await composeSince(rooms, since, {
+      ...command,
+      beside,
+      until: entries.slice(0, to),
+      scopeOf: scopesIn(state),
+    })
+    if (written.shared.length > 0) return { ok: false, refusal: inseparable(state, ask.tasks ?? [], written.shared) }
+    const own = await previewFiles(rooms, written.changes)
+    if ('code' in own) return { ok: false, refusal: own }
+    const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
+    const files = [
+      ...own.map(file => (file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) })),
+      ...aside,
+    ]
+    const git = await previewRefs(rooms, state, command, since)
+    if ('code' in git) return { ok: false, refusal: git }
+    const stays = kind === 'undo' ? [] : staying(state, resets, compensate, since)
+    return {
+      ok: true,
+      kind,
+      ...(place.adopted === undefined ? {} : { adopted: place.adopted }),
+      ...(place.label === undefined ? {} : { label: place.label }),
+      to,
+      checkpoint,
+      files,
+      resets,
+      compensate,
+      stays,
+      git,
+      kept: written.kept,
+      command,
+      unsure,
+      version,
+    }
+  } catch (error) {
+    if (!(error instanceof MissingChanges)) throw error
+    return {
+      ok: false,
+      refusal: refuse('conflict', `cannot roll back: ${error.message}`, 'run `planfold check --read-data`'),
+    }
+  }
+}
+
+/** Nobody can say which of them wrote what: they go back together or not at all. */
+function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shared: readonly TaskName[]): Refusal {
+  const named = [...tasks, ...shared]
+  return refuse(
+    'conflict',
+    `${named.map(task => `'${task}'`).join(' and ')} ran at the same time and declare no write scope, so their changes cannot be told apart`,
+    `roll them back together: planfold rollback ${definition.name} --tasks ${named.join(' ')}`,
+    shared,
+  )
+}
+
+function doubtAbout({ doubted }: Written, path: string): { readonly why?: string } {
+  const plan = doubted.get(path)
+  return plan === undefined ? {} : { why: `plan '${plan}' worked here at the same time and may have written it` }
+}
+
+/** Why it may not be done as asked; null when it may. */
+export function objection(worked: Worked, plan: string): Refusal | null {
+  const undecided = worked.files.filter(
+    ({ path, conflict }) => conflict !== undefined && choiceFor(worked.command, path) === undefined,
+  )
+  if (undecided.length > 0) {
+    const shown = undecided.slice(0, 10).map(({ path }) => JSON.stringify(path))
+    const more = undecided.length > 10 ? ` and ${undecided.length - 10} more` : ''
+    return refuse(
+      'conflict',
+      `somebody${undecided.every(({ why }) => why !== undefined) ? ', perhaps another plan,' : ''} has worked on ${shown.join(', ')}${more} since; nothing was changed`,
+      'choose for each: --keep-mine PATH, --take-theirs PATH or --merge PATH',
+      undecided.map(({ path }) => path),
+    )
+  }
+  if (worked.command.force === true) return null
+  const unsure = worked.resets.filter(({ task }) => worked.unsure.includes(task))
+  if (unsure.length > 0)
+    return refuse(
+      'conflict',
+      `nobody knows whether the compensation of ${unsure.map(({ task }) => `'${task}'`).join(', ')} happened`,
+      'look, undo by hand what is left, then use --force: it is not run again',
+      unsure.map(({ task }) => task),
+    )
+  const stays = worked.stays.filter(({ declared }) => declared)
+  if (stays.length > 0)
+    return refuse(
+      'conflict',
+      `what ${stays.map(({ task }) => `'${task}'`).join(', ')} did cannot all be undone from here: ${stays[0]!.why}`,
+      'declare `compensate` for it, or undo it by hand and use --force',
+      stays.map(({ task }) => task),
+    )
+  const refused = worked.git.filter(step => step.do === 'refuse')
+  if (refused.length === 0) return null
+  const { target, why, run } = refused[0]!
+  return refuse(
+    'conflict',
+    `${target} cannot be taken back: ${why}`,
+    `${run.length === 0 ? '' : `run ${run.map(line => `\`${line}\``).join(', ')}; `}or leave git alone: planfold rollback ${plan} --keep-git`,
+  )
+}
+
+interface Place {
+  readonly to: number
+  readonly checkpoint: Checkpoint | null
+  /** The fork whose adoption is taken back. */
+  readonly adopted?: string
+  /** In words, when a task was named. */
+  readonly label?: string
+}
+
+function placeOf(entries: readonly Entry[], reference: string | undefined): Place | Refusal {
+  if (reference === undefined) {
+    const started = entries.find(({ events }) => events.some(event => event.type === 'plan.started'))
+    return started === undefined
+      ? refuse('illegal-transition', 'cannot roll back: the plan was not started', 'nothing has been done yet')
+      : { to: started.version, checkpoint: null }
+  }
+  const found = resolveEntry(entries, reference)
+  if ('code' in found) return found
+  const { version, checkpoint, label } = found
+  return { to: version, checkpoint, ...(label === undefined ? {} : { label }) }
+}
+
+function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {
+  let begun: number | null = null
+  let last: Place | null = null
+  for (const { version, events } of entries) {
+    for (const event of events) {
+      if (event.type === 'rollback.started') begun = version
+      if (event.type !== 'rollback.finished' || begun === null) continue
+      const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
+      last = { to: begun - 1, checkpoint: null, ...adopted }
+    }
+  }
+  return (
+    last ?? refuse('not-found', 'nothing was rolled back or adopted, so there is nothing to undo', 'see `planfold log`')
+  )
+}
+
+/** When only files go back, every task stays as it is. */
+function meaningFrom(now: PlanState, entries: readonly Entry[], to: number, ask: RollbackAsk): Meaning {
+  if (ask.filesOnly === true || ask.files !== undefined) return { resets: [], compensate: [] }
+  return ask.tasks === undefined ? meaningOf(entries, now, to) : meaningFor(entries, now, ask.tasks)
+}
+
+export function foldTo(entries: readonly Entry[], to: number): PlanState {
+  const state = newState()
+  for (const { version, now, events } of entries) {
+    if (version > to) break
+    for (const event of events) evolve(state, event, now)
+    state.version = version
+  }
+  return state
+}
+
+async function previewFiles(
+  { snapshots }: Rooms,
+  changes: Awaited<ReturnType<typeof composeSince>>['changes'],
+): Promise<readonly FilePreview[] | Refusal> {
+  if (changes.length === 0) return []
+  if (snapshots === undefined) return refuse('not-supported', 'files are not looked at here')
+  const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
+  const previewed = target.ok
+    ? await snapshots.preview(
+        target.manifest,
+        changes.map(({ path, after }) => [path, after] as const),
+      )
+    : target
+  if (previewed.ok) return previewed.paths
+  return refuse('conflict', previewed.failure.message, previewed.failure.hint)
+}
+
+async function previewRefs(
+  { git, clock }: Rooms,
+  { id, definition }: PlanState,
+  command: Worked['command'],
+  since: readonly Entry[],
+): Promise<readonly RollbackStep[] | Refusal> {
+  const operations = touchesGit(command) ? gitOperationsSince(since) : []
+  if (operations.length === 0 || git === undefined) return []
+  const actor = 'engine' as Actor
+  const previewed = await git.previewRollback({
+    plan: id,
+    name: definition.name,
+    actor,
+    operations,
+    at: clock.now(),
+    whenCheckedOut: 'leave-files',
+    pushed: whenPushed(command),
+  })
+  return previewed.ok ? previewed.value : refuse('conflict', previewed.failure.message, previewed.failure.hint)
+}
+
+/** Tasks that have run and reached outside, as far as anybody said. */
+function staying(
+  state: PlanState,
+  resets: readonly Reset[],
+  compensate: readonly TaskName[],
+  since: readonly Entry[],
+): Worked['stays'] {
+  const unseen = unseenSince(state, since)
+  return resets.flatMap(({ task: name, status }): Worked['stays'] => {
+    const task = state.tasks.get(name)
+    if (task === undefined || status !== 'pending' || task.attempt === 0 || compensate.includes(name)) return []
+    // What nobody knows is a question of its own.
+    if (state.unsureCompensated.includes(name)) return []
+    const { effect, action, compensate: own } = task.definition
+    const why = unseen.get(name)
+    if (why !== undefined) return [{ task: name, why: `what it wrote cannot be set back: ${why}`, declared: true }]
+    if (own !== undefined && task.status !== 'completed') return []
+    if (effect === 'unsafe' || effect === 'idempotent' || effect === 'probed')
+      return [{ task: name, why: `declares the effect ${effect} and no \`compensate\``, declared: true }]
+    const isRun = action.type === 'run' && effect === undefined && task.definition.network?.length !== 0
+    return isRun
+      ? [{ task: name, why: 'ran a command that may have reached outside; only its files go back', declared: false }]
+      : []
+  })
+}
+
+/** Visits since then whose files nobody looked at although they may have written, and why. */
+function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<TaskName, string> {
+  const unseen = new Map<TaskName, string>()
+  const seen = new Set<string>()
+  for (const { events } of since) {
+    for (const event of events) {
+      if (event.type !== 'attempt.started') continue
+      const { task: name, visit, preimage, before, unwatched } = event
+      const task = state.tasks.get(name)?.definition
+      if (preimage !== undefined || before !== undefined) seen.add(`${name}/${visit}`)
+      if (task === undefined || seen.has(`${name}/${visit}`) || !mayWrite(state, task)) continue
+      unseen.set(name, unwatched ?? 'nobody looked at the files before it')
+    }
+  }
+  return unseen
+}
+
+/** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
+const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
+  !worksApart(definition) &&
+  (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
+  effectOf(definition, task) !== 'pure'
+
+function hintFor(state: PlanState, name: string): string {
+  const near = suggest(name, state.tasks.keys())
+  return near === null ? 'see `planfold show`' : `did you mean '${near}'?`
+}

@@ -1,0 +1,425 @@
+// What stood at every path a plan wrote, followed through its journal: what it had left there by some entry, and what stood
+// there before it came where it came later.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
+import { SIGN_SLACK_MS } from '../../domain/limits.ts'
+import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { covers, inScope } from '../../safety/scope.ts'
+import type { Entry } from '../../stores/store.ts'
+import type { Change, LeftOut, TreeEntry } from '../../workspace/workspace.ts'
+import { type Beside, changesOf, isDeclaredBy, otherPlans } from '../files/other-plans.ts'
+import type { Rooms } from '../rooms.ts'
+import { readChanges } from './attempt-changes.ts'
+import { ChangeCredit, changeTime } from './change-owner.ts'
+
+// What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
+// last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
+
+export { changesOf, entriesAfter } from '../files/other-plans.ts'
+
+export interface Written {
+  readonly changes: readonly Change[]
+  /** What stood at each path before the first of these changes and after the last, whoever wrote in between; only what differs. */
+  readonly seen: readonly Change[]
+  /** Versions that stood between two changes of the plan and were not of its making. */
+  readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+  /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
+  readonly shared: readonly TaskName[]
+  /** Paths that are left alone, because they are another plan's work, and why. */
+  readonly aside: readonly LeftOut[]
+  /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
+  readonly doubted: ReadonlyMap<string, string>
+}
+
+interface WrittenBy {
+  /** Only these paths, and what lies below them. */
+  readonly paths?: readonly string[] | undefined
+  readonly tasks?: readonly TaskName[] | undefined
+  /** The plan itself, and since when: what other plans wrote in the same files is found. */
+  readonly beside?: Beside | undefined
+  /** The entries before: what was under way then and never said what it wrote is looked at as well. */
+  readonly until?: Iterable<Entry> | undefined
+  /** What a task declares to write. */
+  readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
+}
+
+interface Known {
+  target: TreeEntry | null
+  /** How many visits had begun before its first change, where that was a rollback's; else null. */
+  readonly setBackAfter: number | null
+  left: TreeEntry | null
+  readonly states: (TreeEntry | null)[]
+  readonly changes: Change[]
+  isBroken: boolean
+  /** A task that declares it has told of it, so it is the plan's own. */
+  isDeclared: boolean
+}
+
+/** `entries` are those behind the entry that is gone to, in order. */
+export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
+  const known = new Map<string, Known>()
+  const kept: { path: string; sha256: Sha256 }[] = []
+  const visits = new Map<string, Visit>()
+  const told: Sha256[] = []
+  begunIn(by, visits, told)
+  const since = [...entries]
+  const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
+  const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
+  const others: Change[] = []
+  const unsure: Doubt[] = []
+  const ends: Change[] = []
+  const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
+  const add = (change: Change, isRollback: boolean, isDeclared: boolean): void => {
+    const { path, before, after } = change
+    if (!isWanted(path)) return
+    const seen = known.get(path)
+    if (seen === undefined) {
+      const setBackAfter = isRollback ? visits.size : null
+      const one = {
+        target: before,
+        left: after,
+        states: [before, after],
+        changes: [change],
+        isBroken: false,
+        isDeclared,
+      }
+      known.set(path, { ...one, setBackAfter })
+      return
+    }
+    if (!seen.states.some(state => isSame(state, before))) {
+      seen.isBroken = true
+      if (before?.type === 'file') kept.push({ path, sha256: before.sha256 })
+    }
+    seen.isDeclared ||= isDeclared
+    seen.states.push(before, after)
+    seen.changes.push(change)
+    if (!seen.isBroken) seen.left = after
+  }
+  for (const { events, now } of since) {
+    for (const event of events) {
+      const task = 'task' in event ? event.task : undefined
+      const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
+      if (isOurs) follow(visits, event, told.length, now)
+      const changes = changesOf(event)
+      if (changes === null) continue
+      const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
+      for (const change of ownChanges(
+        await readChanges(rooms, changes),
+        await leftBy(rooms, told.slice(visit?.from ?? told.length)),
+      )) {
+        if (credit.isOthers(event, change.path)) continue
+        if (visit !== undefined && isInScopeBeside(visit, change.path, visits.values(), by)) continue
+        if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
+        // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
+        else if (event.type !== 'rollback.finished') others.push(change)
+        if (visit !== undefined && isDoubted(visit, change.path))
+          unsure.push({ change, isEdit: !visit.isUnsure && !visit.isDoubtful })
+        else ends.push(change)
+      }
+    }
+  }
+  // The first that looked decides, so it comes last.
+  for (const [at, visit] of [...[...visits.values()].entries()].reverse())
+    if (visit.isOpen) await addUnknown(rooms, visit, at, known, by, told.slice(visit.from))
+  for (const other of others) {
+    const one = known.get(other.path)
+    // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
+    if (one !== undefined && isSeenToo(one, other)) one.left = one.target
+  }
+  const { aside, doubted } = await tellApart(rooms, by, known, visits)
+  for (const doubt of unsure) {
+    const one = known.get(doubt.change.path)
+    if (one !== undefined && !isExplained(doubt, ends)) one.left = one.target
+  }
+  keepFoldersOf(known, kept)
+  // What stays keeps the folders it lies in.
+  for (const path of aside.keys())
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) known.delete(path.slice(0, at))
+  return {
+    changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
+    seen: [...known].flatMap(([path, { states }]) => {
+      const [before = null, after = null] = [states[0], states.at(-1)]
+      return isSame(before, after) ? [] : [{ path, before, after }]
+    }),
+    kept,
+    shared,
+    aside: [...aside].map(([path, reason]) => ({ path, reason })),
+    doubted,
+  }
+}
+
+/** Without a declared scope, a task is credited with what other plans did meanwhile. What is surely theirs is left alone. */
+async function tellApart(
+  rooms: Rooms,
+  { beside }: WrittenBy,
+  known: Map<string, Known>,
+  visits: ReadonlyMap<string, Visit>,
+): Promise<{ readonly aside: ReadonlyMap<string, string>; readonly doubted: ReadonlyMap<string, string> }> {
+  const aside = new Map<string, string>()
+  const doubted = new Map<string, string>()
+  const others = await otherPlans(rooms, beside)
+  const loose = [...visits.values()].filter(({ look }) => look.before !== undefined)
+  // A declared scope is reserved across plans: nobody else wrote there.
+  for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
+    const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
+    const declared =
+      seen.find(({ isDeclared }) => isDeclared)?.plan ??
+      loose.map(({ began, over }) => others.declaredBy(path, began, over)).find(plan => plan !== null)
+    if (declared !== undefined) {
+      aside.set(path, `it is the work of plan '${declared}', which ran at the same time`)
+      known.delete(path)
+      continue
+    }
+    const plan = seen[0]?.plan ?? others.loose
+    if (plan === null) continue
+    doubted.set(path, plan)
+    // Seen by both, so perhaps not ours.
+    if (seen.length > 0) one.left = one.target
+  }
+  return { aside, doubted }
+}
+
+const isSeenToo = ({ changes }: Known, other: Change): boolean =>
+  changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after))
+
+/** What somebody put into a folder the plan had made, and the plan then took away with it, comes back: so the folder stays. */
+function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: Sha256 }[]): void {
+  for (const [path, { target }] of [...known]) {
+    if (target === null) continue
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const above = known.get(path.slice(0, at))
+      if (above === undefined || above.target?.type === 'directory') continue
+      if (above.target === null) {
+        above.target = above.states.find(state => state?.type === 'directory') ?? { type: 'directory', mode: 0o755 }
+        continue
+      }
+      // Where a file stood before, nothing can lie below it.
+      if (target.type === 'file') kept.push({ path, sha256: target.sha256 })
+      known.delete(path)
+      break
+    }
+  }
+}
+
+type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 | undefined }
+
+/** What stood before a visit began, and whether an attempt of it has not said yet what it wrote. */
+interface Visit {
+  readonly task: TaskName
+  look: Look
+  /** How many change sets had been told when it began. */
+  readonly from: number
+  isOpen: boolean
+  /** An attempt of it ended nobody knows when: what was written until the next one may be somebody else's. */
+  isUnsure: boolean
+  /** It was so, and nobody looked before the next attempt began. */
+  isDoubtful: boolean
+  readonly began: Millis
+  /** When it ended; endless while it has not. */
+  over: Millis
+  /** Changed between two of its attempts, and so somebody else's. */
+  readonly edited: Set<string>
+  /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
+  endedAt: Millis | null
+}
+
+/** Of a task without a scope: does the path lie in the scope of one beside it that has not told yet what it wrote? Then it is that one's. */
+function isInScopeBeside(visit: Visit, path: string, all: Iterable<Visit>, { scopeOf: declared }: WrittenBy): boolean {
+  if (visit.look.before === undefined || declared === undefined) return false
+  for (const other of all) {
+    const isBeside = other.isOpen && other.look.preimage !== undefined && other.over >= visit.began
+    if (isBeside && inScope(declared(other.task), path)) return true
+  }
+  return false
+}
+
+const isDoubted = ({ isUnsure, isDoubtful, edited }: Visit, path: string): boolean =>
+  isUnsure || isDoubtful || edited.has(path)
+
+/** A change that may be somebody else's, although this visit told it. */
+interface Doubt {
+  readonly change: Change
+  /** All that speaks against it: the path changed between two attempts of the visit. */
+  readonly isEdit: boolean
+}
+
+/** Changed between two attempts, but by another task of the plan, and left just as that task left it: nobody else was there. */
+const isExplained = ({ isEdit, change }: Doubt, ends: readonly Change[]): boolean =>
+  isEdit && ends.some(({ path, after }) => path === change.path && isSame(after, change.after))
+
+/** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
+function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
+  for (const { events, now } of until) {
+    for (const event of events) {
+      const changes = changesOf(event)
+      if (changes !== null) told.push(changes)
+      if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
+      follow(visits, event, told.length, now)
+      const isOver =
+        event.type === 'attempt.lost' || event.type === 'attempt.failed' || event.type === 'attempt.succeeded'
+      const visit = isOver ? visits.get(`${event.task}/${event.visit}`) : undefined
+      if (visit !== undefined) visit.isOpen = false
+    }
+  }
+}
+
+/** All files are looked at before the first attempt of a visit only; a later one is held against the same look. */
+function follow(visits: Map<string, Visit>, event: Event, from: number, now: Millis): void {
+  if (event.type === 'attempt.started') {
+    const { preimage, before } = event
+    const key = `${event.task}/${event.visit}`
+    const known = visits.get(key)
+    if (known !== undefined) {
+      known.isOpen = true
+      known.endedAt = null
+      known.over = Number.POSITIVE_INFINITY
+      if (event.edited === undefined) known.isDoubtful ||= known.isUnsure
+      else known.isUnsure = false
+      for (const path of event.edited ?? []) known.edited.add(path)
+      // A person's edits that were kept belong to what stood before.
+      if (preimage !== undefined) known.look = { preimage, before }
+    } else if (preimage !== undefined || before !== undefined)
+      visits.set(key, {
+        task: event.task,
+        look: { preimage, before },
+        from,
+        isOpen: true,
+        isUnsure: false,
+        isDoubtful: false,
+        began: now,
+        over: Number.POSITIVE_INFINITY,
+        edited: new Set(),
+        endedAt: null,
+      })
+  } else if (event.type === 'attempt.lost') {
+    const visit = visits.get(`${event.task}/${event.visit}`)
+    if (visit === undefined) return
+    // A scope is set back before the next attempt; all files are not.
+    if (visit.look.before !== undefined) visit.isUnsure = true
+    visit.endedAt = event.byUs === true ? now : event.lastSign === undefined ? null : event.lastSign + SIGN_SLACK_MS
+  } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
+    const visit = visits.get(`${event.task}/${event.visit}`)
+    if (visit === undefined) return
+    visit.over = now
+    if (event.result.wrote !== undefined) visit.isOpen = false
+  }
+}
+
+/** What stood at each path after these change sets. */
+async function leftBy(rooms: Rooms, told: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
+  const left = new Map<string, TreeEntry | null>()
+  for (const id of told) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
+  return left
+}
+
+/** Without what was told since it began and before the entry that is gone to: not its work, or not to be undone. */
+function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, TreeEntry | null>): readonly Change[] {
+  if (others.size === 0) return changes
+  return changes.flatMap(change => {
+    const before = others.has(change.path) ? (others.get(change.path) ?? null) : change.before
+    return isSame(before, change.after) ? [] : [{ ...change, before }]
+  })
+}
+
+/**
+ * It ended nobody knows how. What was changed before it is known to have ended is its work. Anything else may be somebody's: told
+ * as an edit, so that a person chooses. What a rollback set back afterwards, as its work, is what stood before it, and not what it left.
+ */
+async function addUnknown(
+  rooms: Rooms,
+  visit: Visit,
+  at: number,
+  known: Map<string, Known>,
+  by: WrittenBy,
+  beside: readonly Sha256[],
+): Promise<void> {
+  const { preimage, before } = visit.look
+  const found =
+    preimage !== undefined
+      ? await rooms.workspace.changesSince(preimage)
+      : before !== undefined
+        ? await rooms.snapshots?.diff(before, 'now')
+        : undefined
+  if (found?.ok !== true) return
+  const others = await leftBy(rooms, beside)
+  const own = ownChanges(found.changes, others)
+  const differs = new Map(own.map(change => [change.path, change]))
+  const { endedAt, isDoubtful, edited } = visit
+  const isOwn = (path: string): boolean =>
+    endedAt !== null && !isDoubtful && !edited.has(path) && changeTime(rooms.root, path) <= endedAt
+  const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
+  for (const [path, one] of known) {
+    const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
+    if (!isSetBack(one) || !isLookedAt || differs.has(path)) continue
+    if (others.has(path)) one.target = others.get(path) ?? null
+    // It stands as it stood before.
+    else known.delete(path)
+  }
+  for (const [path, { before: was, after }] of differs) {
+    const one = known.get(path)
+    if (one !== undefined && isSetBack(one)) one.target = was
+    if (one !== undefined || (by.paths !== undefined && !isNamed(by.paths, path))) continue
+    const left = isOwn(path) ? after : was
+    known.set(path, {
+      target: was,
+      left,
+      states: [was, after],
+      changes: [],
+      isBroken: true,
+      isDeclared: preimage !== undefined,
+      setBackAfter: null,
+    })
+  }
+}
+
+export function isSame(a: TreeEntry | null, b: TreeEntry | null): boolean {
+  if (a === null || b === null || a.type !== b.type) return a === b
+  if (a.type === 'link') return a.target === (b as typeof a).target
+  if (a.type === 'directory') return a.mode === (b as typeof a).mode
+  return a.sha256 === (b as typeof a).sha256 && a.mode === (b as typeof a).mode
+}
+
+function isNamed(patterns: readonly string[], path: string): boolean {
+  return inScope(patterns, path) || covers(patterns, path) || patterns.some(one => path.startsWith(`${trimmed(one)}/`))
+}
+
+const trimmed = (pattern: string): string => (pattern.endsWith('/') ? pattern.slice(0, -1) : pattern)
+
+/** What each task of a plan declares to write, as the plan stands now. */
+export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
+  const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
+  return task => scopes.get(task) ?? []
+}
+
+/** `stands`: has this event happened, in what is followed? All that come after the first that has not, have not either. */
+export async function followFiles(
+  entries: Iterable<Entry>,
+  read: (changes: Sha256) => Promise<readonly Change[]>,
+  stands: (entry: Entry, event: Event) => boolean,
+): Promise<Map<string, TreeEntry | null>> {
+  const at = new Map<string, TreeEntry | null>()
+  /** What failed attempts wrote, until it is set back before the next one. */
+  const failed = new Map<TaskName, Change[]>()
+  for (const entry of entries) {
+    for (const event of entry.events) {
+      if (event.type === 'workspace.restored' && stands(entry, event)) {
+        for (const { path, before } of failed.get(event.task)?.toReversed() ?? []) at.set(path, before)
+        failed.delete(event.task)
+      }
+      const changes = changesOf(event)
+      if (changes === null) continue
+      const happened = stands(entry, event)
+      const all = await read(changes)
+      for (const { path, before, after } of all) {
+        if (happened) at.set(path, after)
+        else if (!at.has(path)) at.set(path, before)
+      }
+      if (event.type === 'attempt.failed' && happened)
+        failed.set(event.task, [...(failed.get(event.task) ?? []), ...all])
+      if (event.type === 'attempt.succeeded') failed.delete(event.task)
+    }
+  }
+  return at
+}

@@ -1,0 +1,53 @@
+// Ids for tasks without one: readable, stable, never given twice.
+
+import { describe, expect, test } from 'vitest'
+import { isTaskName } from '../../domain/id.ts'
+import { generatedIds, idsFor, idsToWrite, SLUG, slug } from './names.ts'
+
+describe('generated ids', () => {
+  test('are made of the words of the task, and numbered when the words repeat', () => {
+    const next = generatedIds(SLUG)
+    expect(['Fix the Pârser!', 'Fix the parser', 'fix-the-parser', '汉字'].map(next)).toEqual([
+      'fix-the-parser',
+      'fix-the-parser-2',
+      'fix-the-parser-3',
+      'step',
+    ])
+  })
+
+  test('requirement 4: on request they are plan-<shortname>-<nn>', () => {
+    const next = generatedIds({ type: 'numbered', shortname: 'Build Search' }, ['plan-build-search-02'])
+    expect(['a', 'b', 'c'].map(next)).toEqual(['plan-build-search-01', 'plan-build-search-03', 'plan-build-search-04'])
+    const many = generatedIds({ type: 'numbered', shortname: 'x' })
+    expect(Array.from({ length: 100 }, () => many('a')).at(-1)).toBe('plan-x-100')
+  })
+
+  test('never take an id that somebody wrote, wherever it stands', () => {
+    expect(idsFor([{ text: 'Test' }, { text: '🙂' }, { id: 'test', text: 'x' }, { text: 'Test' }])).toEqual([
+      'test-2',
+      'step-2',
+      'test',
+      'test-3',
+    ])
+  })
+
+  test('need not be written where the words give them again', () => {
+    const tasks = [
+      { id: 'test', text: 'Test' },
+      { id: 'test-2', text: 'Test' },
+      { id: 'other', text: 'Test' },
+    ] as never
+    expect([...idsToWrite(tasks)]).toEqual(['other'])
+  })
+
+  test('are names, short ones, and quickly made for ten thousand equal titles', () => {
+    expect(slug('word '.repeat(100))!.length).toBeLessThanOrEqual(48)
+    expect(slug('x'.repeat(1_000))).toBe('x'.repeat(48))
+    expect(slug('constructor.prototype')).toBe('constructor-prototype')
+    expect(slug('constructor')).toBe(null)
+    expect(slug('__proto__')).toBe('proto')
+    const ids = idsFor(Array.from({ length: 10_000 }, () => ({ text: 'Same' })))
+    expect(new Set(ids).size).toBe(10_000)
+    expect(ids.every(isTaskName)).toBe(true)
+  })
+})

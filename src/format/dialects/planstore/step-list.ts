@@ -1,0 +1,182 @@
+// `step-list`, the plans of the task planner: `{id, session_id, description, steps: [{id, description, tool, params, dependencies,
+// retryable, max_retries, status, result}]}`. A tool is recorded as the capability whoever claims the step needs, with its
+// parameters as inputs. Even a tool called `bash` is never turned into a command.
+
+import type { TaskName } from '../../../domain/id.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../../domain/limits.ts'
+import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan.ts'
+import type { TaskStatus } from '../../../domain/status.ts'
+import { DataReferences, printReferences } from '../data-references.ts'
+import type { Dialect, Reading, StatusOf } from '../dialect.ts'
+import { type Draft, type Fields, readStatus } from '../document-builder.ts'
+import { printed } from '../export-loss.ts'
+import { idsFor, idsToWrite } from '../names.ts'
+import { isList, isMap, type Source } from '../source.ts'
+import { type StatusWords, statusWords } from '../status-words.ts'
+import { readListed } from './plan-steps.ts'
+import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'
+import { planWords } from './plan-steps-print.ts'
+import {
+  criteriaOf,
+  isReadable,
+  isText,
+  keepOthers,
+  moveCriteria,
+  moveInputs,
+  moveText,
+  sparse,
+  taskStatusWord,
+  withOthers,
+} from './plan-steps-words.ts'
+
+/** Steps say `completed`, executions of steps say `success`. */
+const STEP_WORDS: StatusWords<TaskStatus> = statusWords({
+  pending: 'pending',
+  running: 'running',
+  completed: 'completed',
+  failed: 'failed',
+  skipped: 'skipped',
+  retrying: 'running',
+  success: 'completed',
+  cancelled: 'cancelled',
+})
+
+export const stepList: Dialect = {
+  name: 'step-list',
+  about: 'steps with tools, params and dependencies, as a task planner stores them (JSON)',
+  recognises: ({ map }) => {
+    if (map === null || Object.hasOwn(map, 'planfold') || !isList(map.steps)) return false
+    const telling = ['tool', 'retryable', 'max_retries']
+    return map.steps.some(step => isMap(step) && telling.some(key => Object.hasOwn(step, key)))
+  },
+  read,
+  print: (definition, status) =>
+    printed(`${JSON.stringify(write(definition, status), null, 2)}\n`, definition, status, read),
+}
+
+function read(source: Source): Reading {
+  const sample = '{"steps": [{"id": "1", "description": "…", "tool": "search"}]}'
+  return readListed(source, 'steps', sample, (draft, list, fields) => {
+    moveText(fields, ['description'], 'goal')
+    const context = fields.map.context
+    return readSteps(draft, list, isMap(context) ? context.variables : undefined)
+  })
+}
+
+function readSteps(draft: Draft, list: readonly Json[], variables: Json | undefined): readonly JsonObject[] {
+  const steps = list.map((step, index) => {
+    if (isMap(step)) return step
+    draft.refuse({
+      path: ['steps', index],
+      message: 'a step is a map of keys',
+      hint: 'write {"id": "1", "description": "…", "tool": "search"}',
+    })
+    return {}
+  })
+  refuseTwins(draft, steps)
+  const ids = idsFor(steps.map(step => ({ id: isReadable(step.id) ? step.id : undefined, text: wordsOf(step) })))
+  const references = new References()
+  references.add(steps.map((step, index) => [step.id, ids[index] as TaskName] as const))
+  references.add(ids.map(id => [id, id] as const))
+  // Nobody says what it waits for: then the list is the order.
+  const unsaid = steps.some(step => isList(step.dependencies)) ? new Map() : needsByRank(ids.map(id => [id]))
+  const data = new DataReferences(references, variables)
+  const tasks = steps.map((step, index) => {
+    const id = ids[index] as TaskName
+    const fields = draft.fields(step, ['steps', index], ['tasks', index])
+    fields.put('id', id)
+    if (step.id !== id) fields.keep(['id'])
+    else fields.take('id')
+    moveText(fields, ['title', 'name'], 'title')
+    moveText(fields, ['description'], 'description')
+    moveInputs(draft, fields, 'params', { step: id, references: data })
+    moveCriteria(fields, ['acceptance_criteria'])
+    if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
+    readRetry(fields)
+    readStatus(draft, fields, 'status', id, STEP_WORDS)
+    const said = fields.take('dependencies')
+    if (said === undefined || said === null) fields.put('needs', unsaid.get(id))
+    else {
+      const found = resolve(references, said)
+      if ('wrong' in found)
+        draft.refuse({ path: [...fields.at, 'dependencies'], message: found.wrong, hint: found.hint })
+      else if (found.needs.length > 0) fields.put('needs', found.needs, 'dependencies')
+    }
+    keepOthers(fields)
+    return fields.document()
+  })
+  return data.needed(tasks)
+}
+
+/** `max_retries` counts what comes after the first attempt. Zero is what an unset field looks like there, so it says nothing. */
+function readRetry(fields: Fields): void {
+  const { retryable, max_retries: retries } = fields.map
+  if (retryable === false) {
+    fields.take('retryable')
+    if (retries === 0) fields.take('max_retries')
+    fields.put('retry', { attempts: 1 }, 'retryable')
+  } else if (typeof retries === 'number' && Number.isInteger(retries) && retries > 0 && retries < ATTEMPTS_MAX) {
+    if (retryable === true) fields.take('retryable')
+    fields.take('max_retries')
+    fields.put('retry', { attempts: retries + 1 }, 'max_retries')
+  }
+}
+
+function refuseTwins(draft: Draft, steps: readonly JsonObject[]): void {
+  const seen = new Set<string>()
+  for (const [index, { id }] of steps.entries()) {
+    if (typeof id !== 'string' && typeof id !== 'number') continue
+    if (seen.has(String(id))) {
+      const message = `there is another step ${JSON.stringify(id).slice(0, 60)}`
+      draft.refuse({ path: ['steps', index, 'id'], message, hint: 'give every step an id of its own' })
+    }
+    seen.add(String(id))
+  }
+}
+
+function wordsOf(step: JsonObject): string {
+  return [step.title, step.name, step.description, step.tool].find(isText) ?? ''
+}
+
+function write(definition: PlanDefinition, status: StatusOf): JsonObject {
+  const tasks = definition.tasks.filter(({ action }) => action.type !== 'verify')
+  const { goal, ...plan } = planWords(definition, status)
+  const written = idsToWrite(
+    tasks.map(task => ({ id: task.id, text: task.title ?? task.description ?? task.capabilities?.[0] ?? '' })),
+  )
+  const chain = needsByRank(tasks.map(({ id }) => [id]))
+  const isChain = tasks.every(task => sameNeeds(task.needs, chain.get(task.id)))
+  const steps = tasks.map(task =>
+    writeStep(task, written.has(task.id), isChain ? undefined : (task.needs ?? []), status),
+  )
+  return sparse({ ...plan, description: goal, steps })
+}
+
+function writeStep(
+  task: TaskDefinition,
+  named: boolean,
+  dependencies: readonly TaskName[] | undefined,
+  status: StatusOf,
+): JsonObject {
+  const { extra, retry } = task
+  const said = {
+    id: named ? task.id : extra?.id,
+    title: task.title,
+    description: task.description,
+    tool: task.capabilities?.[0],
+    params: printReferences(task.inputs),
+    dependencies,
+    ...writeRetry(retry),
+    acceptance_criteria: criteriaOf(task),
+    status: taskStatusWord(STEP_WORDS, task, status(task.id)) ?? undefined,
+  }
+  return withOthers(said, extra, ['status'])
+}
+
+function writeRetry(retry: Retry | undefined): JsonObject {
+  if (retry === undefined) return {}
+  const { min, max } = retry.backoffMs
+  if (min !== BACKOFF_DEFAULT_MS.min || max !== BACKOFF_DEFAULT_MS.max) return {}
+  return retry.attempts === 1 ? { retryable: false } : { retryable: true, max_retries: retry.attempts - 1 }
+}

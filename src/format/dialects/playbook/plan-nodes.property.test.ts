@@ -1,0 +1,103 @@
+// What the dialects of the planning playbook can say, they say without loss; what they cannot, they name.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { planDefinition } from '../../plan/definition.arbitrary.ts'
+import { parsePlan } from '../../plan/parse.ts'
+import type { Dialect } from '../dialect.ts'
+import { planSlug } from '../document-builder.ts'
+import { planDsl } from './plan-dsl.ts'
+import { planNodes } from './plan-nodes.ts'
+import { planSketch } from './plan-sketch.ts'
+import { taskYaml } from './task-yaml.ts'
+
+/** More when somebody looks for what is rare. */
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 40)
+/** Two tasks say as much as five, in less time. */
+const small = planDefinition.map(definition => ({ ...definition, tasks: definition.tasks.slice(0, 2) }))
+
+describe.each([planNodes, planSketch, taskYaml, planDsl])('$name', dialect => {
+  test('whatever is printed can be read, and only what is told is lost', () => {
+    fc.assert(
+      fc.property(small, definition => {
+        const printed = dialect.print!(definition, () => 'pending')
+        const again = read(printed.text, dialect)
+        if (printed.lost.length === 0) expect(again).toEqual(definition)
+        // What has come through once comes through for ever.
+        const twice = dialect.print!(again, () => 'pending')
+        expect(twice.lost).toEqual([])
+        expect(read(twice.text, dialect)).toEqual(again)
+      }),
+      { numRuns: RUNS / 4 },
+    )
+  }, 120_000)
+
+  test('a plan in its own words comes through whole', () => {
+    fc.assert(
+      fc.property(
+        small.map(definition => expressible(definition, dialect)),
+        definition => {
+          const printed = dialect.print!(definition, () => 'pending')
+          expect(printed.lost).toEqual([])
+          expect(read(printed.text, dialect)).toEqual(definition)
+        },
+      ),
+      { numRuns: RUNS },
+    )
+  }, 120_000)
+})
+
+function read(text: string, dialect: Dialect): PlanDefinition {
+  const parsed = parsePlan(text, { dialect, fallbackName: 'unnamed' })
+  if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.diagnostics, null, 2)}\n${text}`)
+  return parsed.definition
+}
+
+/** The same plan without what the dialect has no words for. */
+function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefinition {
+  const all = dialect === taskYaml ? definition.tasks.slice(0, 1) : definition.tasks
+  const known = new Set(all.map(({ id }) => id))
+  const tasks = all.map((task): TaskDefinition => {
+    const { compensate: _, probe: __, expect: ___, extra: ____, matrix: _____, ...others } = task
+    const { recover: ______, postconditions: _______, effects: ________, timeboxMs: _________, ...rest } = others
+    const on = Object.fromEntries(
+      Object.entries(task.on ?? {})
+        .map(([outcome, to]) => [outcome, to.filter(id => known.has(id))])
+        .filter(([, to]) => to!.length > 0),
+    )
+    const said = {
+      ...rest,
+      action: { type: 'external' as const },
+      ...(task.on === undefined ? {} : { on }),
+      ...(task.failureModes === undefined
+        ? {}
+        : { failureModes: task.failureModes.map(({ recover: _, ...mode }) => mode) }),
+      ...(task.kind?.endsWith('gate') ? { kind: 'research' } : {}),
+    }
+    if (Object.keys(on).length === 0) delete (said as { on?: unknown }).on
+    if (dialect !== planDsl) return said
+    return Object.fromEntries(
+      Object.entries(said).filter(([key]) =>
+        ['id', 'title', 'kind', 'action', 'instruction', 'needs', 'inputs', 'accept', 'on'].includes(key),
+      ),
+    ) as unknown as TaskDefinition
+  })
+  const name = dialect === taskYaml ? planSlug(tasks[0]!.id)! : definition.name
+  if (dialect === taskYaml) return { name, tasks }
+  if (dialect === planDsl)
+    return { name, ...(definition.title === undefined ? {} : { title: definition.title }), tasks }
+  const { extra: _, git: _git, notify: _notify, ...plan } = definition
+  if (dialect === planNodes) return { ...plan, tasks }
+  const {
+    done: __,
+    policy: ___,
+    defaults: ____,
+    session: _____,
+    hypotheses: ______,
+    memory: _______,
+    artifacts: ________,
+    ...sketch
+  } = plan
+  return { ...sketch, tasks }
+}

@@ -1,0 +1,198 @@
+// What can be said about an expression before it is ever evaluated: are its names and functions known, which tasks does
+// it look at, and did someone write `tasks.retry-core`, which the language reads as a subtraction?
+
+import type { ASTNode } from '@marcbachmann/cel-js'
+import { suggest } from '../../domain/phrases.ts'
+import { FUNCTIONS, MACROS, METHODS } from './functions.ts'
+
+/** The names an expression may use; each is bound only where it makes sense, e.g. `exit` after an attempt. */
+export const VARIABLES = [
+  'tasks',
+  'plan',
+  'inputs',
+  'exit',
+  'stdout',
+  'stderr',
+  'outputs',
+  'visit',
+  'attempt',
+  // What was said by whoever sent the task back; empty when nobody has.
+  'feedback',
+  // In a task made by `for_each` or `matrix`.
+  'item',
+  'index',
+  'matrix',
+  // In `detect` of a failure mode.
+  'error',
+  'failure_class',
+  // In preconditions.
+  'memory',
+  'network',
+] as const
+export type Variable = (typeof VARIABLES)[number]
+
+/** What an expression may ask of another task, and of the plan. */
+export const TASK_FIELDS = ['outputs', 'exit', 'status', 'outcome', 'error', 'visit', 'attempt'] as const
+export const PLAN_FIELDS = ['id', 'name', 'title', 'goal', 'revision'] as const
+
+export interface References {
+  /** Names of tasks looked at by `tasks.x` or `tasks['x']`, in order of appearance, without repeats. */
+  readonly tasks: readonly string[]
+  /** True when `tasks` is also used in a way that cannot be known beforehand, e.g. `tasks[inputs.name]`. */
+  readonly dynamic: boolean
+  readonly variables: readonly Variable[]
+}
+
+export interface Fault {
+  readonly message: string
+  /** Offset in the source. */
+  readonly position: number
+  readonly hint?: string
+}
+
+/** `also` are names that are bound wherever this expression is evaluated. */
+export function review(
+  ast: ASTNode,
+  source: string,
+  also: readonly string[] = [],
+): { readonly references: References } | { readonly fault: Fault } {
+  const tasks = new Set<string>()
+  const variables = new Set<Variable>()
+  let dynamic = false
+
+  function visit(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
+    switch (node.op) {
+      case 'value':
+        return typeof node.args === 'object' && node.args !== null
+          ? { message: 'byte strings and unsigned numbers are not supported', position: node.start }
+          : null
+      case 'id':
+        if (bound.has(node.args)) return null
+        if (!isVariable(node.args)) return unknownName(node.args, node.start, bound)
+        variables.add(node.args)
+        if (node.args === 'tasks') dynamic = true
+        return null
+      case '.':
+      case '[]': {
+        const field = unknownField(node, bound)
+        if (field !== null) return field
+        const name = taskName(node, bound)
+        if (name === null) return node.op === '.' ? visit(node.args[0], bound) : visitAll(node.args, bound)
+        variables.add('tasks')
+        tasks.add(name)
+        // `tasks.retry-core` is read as `tasks.retry - core`; nobody subtracts from a task.
+        return node.op === '.' && source[node.end] === '-' ? hyphen(node.start, source) : null
+      }
+      case 'call':
+        if (node.args[0] === 'has' && node.args[1].length === 1) {
+          if (node.args[1][0]?.op === '.') return visitAll(node.args[1], bound)
+          return { message: 'has() wants a field', position: node.start, hint: 'write it like has(outputs.total)' }
+        }
+        return (
+          unknownFunction(node.args[0], node.args[1].length, FUNCTIONS, node.start, '') ?? visitAll(node.args[1], bound)
+        )
+      case 'rcall':
+        return visitMethod(node.args[0], node.args[1], node.args[2], node.start, bound)
+      case 'list':
+        return visitAll(node.args, bound)
+      case 'map':
+        return visitAll(node.args.flat(), bound)
+      case '!_':
+      case '-_':
+        return visit(node.args, bound)
+      case '.?':
+      case '[?]':
+        return { message: 'optional access is not supported', position: node.start, hint: 'ask first with has(…)' }
+      default:
+        return visitAll(node.args, bound)
+    }
+  }
+
+  function visitMethod(
+    name: string,
+    receiver: ASTNode,
+    args: readonly ASTNode[],
+    at: number,
+    bound: ReadonlySet<string>,
+  ): Fault | null {
+    if (MACROS.get(name)?.includes(args.length) && args[0]?.op === 'id') {
+      return visit(receiver, bound) ?? visitAll(args.slice(1), new Set([...bound, args[0].args]))
+    }
+    return unknownFunction(name, args.length, METHODS, at, '.') ?? visitAll([receiver, ...args], bound)
+  }
+
+  function visitAll(nodes: readonly ASTNode[], bound: ReadonlySet<string>): Fault | null {
+    for (const node of nodes) {
+      const fault = visit(node, bound)
+      if (fault !== null) return fault
+    }
+    return null
+  }
+
+  const fault = visit(ast, new Set(also))
+  if (fault !== null) return { fault }
+  return { references: { tasks: [...tasks], dynamic, variables: [...variables] } }
+}
+
+/** The bracket form for a hyphenated name, when the source reads like one at this offset. */
+export function hyphen(offset: number, source: string): Fault | null {
+  const match = /^tasks\.(\w[\w.]*?(?:-+\w+)+)/.exec(source.slice(offset))
+  if (match === null) return null
+  return { message: `'${match[0]}' is read as a subtraction`, position: offset, hint: `write tasks['${match[1]}']` }
+}
+
+function taskName(node: ASTNode, bound: ReadonlySet<string>): string | null {
+  if (node.op !== '.' && node.op !== '[]') return null
+  const [object, key] = node.args
+  if (object.op !== 'id' || object.args !== 'tasks' || bound.has('tasks')) return null
+  if (typeof key === 'string') return key
+  return key.op === 'value' && typeof key.args === 'string' ? key.args : null
+}
+
+/** `tasks.a.output`: there is no such thing to ask a task for. What is computed is known only when it is evaluated. */
+function unknownField(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
+  if (node.op !== '.' && node.op !== '[]') return null
+  const [object, key]: readonly [ASTNode, string | ASTNode] = node.args
+  const field = typeof key === 'string' ? key : key.op === 'value' && typeof key.args === 'string' ? key.args : null
+  if (field === null) return null
+  const isPlan = object.op === 'id' && object.args === 'plan' && !bound.has('plan')
+  const of = isPlan ? 'the plan' : taskName(object, bound) === null ? null : 'a task'
+  if (of === null) return null
+  const known: readonly string[] = isPlan ? PLAN_FIELDS : TASK_FIELDS
+  if (known.includes(field)) return null
+  const near = suggest(field, known)
+  const named = field.length > 100 ? `${field.slice(0, 100)}…` : field
+  return {
+    message: `${of} has no '${named}' in expressions`,
+    position: object.end,
+    hint: near === null ? `there is ${known.join(', ')}` : `did you mean '${near}'?`,
+  }
+}
+
+function isVariable(name: string): name is Variable {
+  return (VARIABLES as readonly string[]).includes(name)
+}
+
+function unknownName(name: string, position: number, bound: ReadonlySet<string>): Fault {
+  const near = suggest(name, [...VARIABLES, ...bound])
+  const hint = near === null ? `there is ${VARIABLES.join(', ')}; text goes in quotes` : `did you mean '${near}'?`
+  return { message: `'${name}' is not known in expressions`, position, hint }
+}
+
+function unknownFunction(
+  name: string,
+  count: number,
+  known: ReadonlyMap<string, { readonly arity: readonly number[] }>,
+  position: number,
+  dot: string,
+): Fault | null {
+  const arity = known.get(name)?.arity
+  if (arity?.includes(count)) return null
+  if (arity !== undefined || MACROS.has(name)) {
+    const wanted = (arity ?? MACROS.get(name) ?? []).join(' or ')
+    return { message: `${dot}${name}() takes ${wanted} arguments, not ${count}`, position }
+  }
+  const near = suggest(name, [...known.keys(), ...(dot === '' ? ['has'] : MACROS.keys())])
+  const hint = near === null ? `there is ${[...known.keys()].join(', ')}` : `did you mean '${near}'?`
+  return { message: `there is no function ${dot}${name}()`, position, hint }
+}

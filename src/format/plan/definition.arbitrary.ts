@@ -1,0 +1,211 @@
+// Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
+
+import fc from 'fast-check'
+import {
+  type Action,
+  type Edit,
+  EFFECT_CLASSES,
+  type FailureMode,
+  type ForEach,
+  type GitAction,
+  type GitUse,
+  LATER_ACTIONS,
+  type Matrix,
+  type OutputSource,
+  type PlanDefinition,
+  type TaskDefinition,
+} from '../../domain/plan.ts'
+import { gate, notify, policy, recoveryRule } from './recovery.arbitrary.ts'
+import { FAILURE_KINDS } from './schema-gates.ts'
+import {
+  anyText,
+  budget,
+  command,
+  criterion,
+  expression,
+  json,
+  jsonObject,
+  line,
+  lines,
+  milliseconds,
+  planName,
+  retry,
+  said,
+  sparse,
+  taskName,
+  templated,
+  word,
+} from './values.arbitrary.ts'
+
+const gitUse: fc.Arbitrary<GitUse> = sparse({
+  commits: fc.constant('task' as const),
+  worktree: fc.constantFrom('plan' as const, 'task' as const),
+  message: line,
+  base: fc.constantFrom('main', 'origin/main', 'HEAD~2', 'v1.0^{commit}'),
+})
+
+const mode = fc.integer({ min: 0, max: 0o777 })
+const pin = fc.option(fc.stringMatching(/^[0-9a-f]{64}$/), { nil: undefined })
+const edit: fc.Arbitrary<Edit> = fc
+  .tuple(
+    fc.oneof(
+      sparse({ mode }, { type: fc.constant('create' as const), file: line, content: templated }),
+      sparse(
+        { all: fc.constant(true as const) },
+        { type: fc.constant('replace' as const), file: line, find: line, replace: templated },
+      ),
+      fc.record({ type: fc.constant('patch' as const), file: line, diff: line }),
+      fc.record({ type: fc.constant('move' as const), file: line, to: line }),
+      fc.record({ type: fc.constant('delete' as const), file: line }),
+      fc.record({ type: fc.constant('chmod' as const), file: line, mode }),
+    ),
+    pin,
+  )
+  .map(([one, sha256]) => (sha256 === undefined ? one : { ...one, sha256 }) as Edit)
+
+const doing: fc.Arbitrary<Action> = fc.oneof(
+  sparse({ stdin: templated }, { type: fc.constant('run' as const), command }),
+  fc.record({ type: fc.constant('edit' as const), edits: fc.array(edit, { minLength: 1, maxLength: 3 }) }),
+) as fc.Arbitrary<Action>
+/** Paths outside the workspace cannot be committed. */
+const inside = line.map(text => `in/${text.replaceAll(/[~/\\\\.]/g, 'x')}`)
+const gitAction: fc.Arbitrary<GitAction> = fc.oneof(
+  sparse(
+    { paths: fc.array(inside, { minLength: 1, maxLength: 2 }) },
+    { do: fc.constant('commit' as const), message: templated.filter(text => text.length > 0) },
+  ),
+  sparse(
+    { message: line },
+    { do: fc.constant('tag' as const), name: fc.constantFrom('v1', 'plan/done-2', 'v${{ inputs.x }}') },
+  ),
+  sparse({ message: line }, { do: fc.constant('merge' as const), task: taskName }),
+)
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 4, arbitrary: doing },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
+  { weight: 2, arbitrary: gate },
+  { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
+  { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
+)
+const output: fc.Arbitrary<OutputSource> = fc.oneof(
+  fc.record({ from: fc.constant('file' as const), file: line }),
+  fc.record({ from: fc.constant('stdout' as const), as: fc.constantFrom('json' as const, 'text' as const) }),
+  sparse({ type: line, retention: line }, { from: fc.constant('report' as const) }),
+)
+
+const items = fc.array(json, { maxLength: 3 })
+const forEach: fc.Arbitrary<ForEach> = fc.oneof(
+  fc.record({ items }),
+  fc.record({ in: expression }),
+  fc.record({ in: expression, items }),
+)
+const matrix: fc.Arbitrary<Matrix> = fc.dictionary(word, fc.array(json, { minLength: 1, maxLength: 2 }), {
+  minKeys: 1,
+  maxKeys: 2,
+  noNullPrototype: true,
+})
+const failureMode: fc.Arbitrary<FailureMode> = sparse(
+  { class: fc.constantFrom(...FAILURE_KINDS), recover: fc.array(taskName, { maxLength: 2 }), advice: anyText },
+  {
+    name: word,
+    detect: fc.oneof(
+      fc.record({ type: fc.constant('expect' as const), expression }),
+      fc.record({ type: fc.constant('prose' as const), text: line }),
+    ),
+  },
+)
+/** A task inside another one. */
+const small = sparse(
+  { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
+  { id: taskName, action },
+) as fc.Arbitrary<TaskDefinition>
+const withSubplan: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: action },
+  {
+    weight: 1,
+    arbitrary: fc
+      .uniqueArray(small, { minLength: 1, maxLength: 3, selector: one => one.id })
+      .map(tasks => ({ type: 'subplan' as const, tasks })),
+  },
+)
+
+const task: fc.Arbitrary<TaskDefinition> = sparse(
+  {
+    title: line,
+    description: anyText,
+    kind: line,
+    rationale: anyText,
+    needs: fc.array(taskName, { maxLength: 3 }),
+    optional: fc.constant(true as const),
+    when: expression,
+    timeoutMs: milliseconds,
+    retry,
+    priority: fc.integer({ min: -100, max: 100 }),
+    inputs: jsonObject,
+    outputs: fc.dictionary(word, output, { maxKeys: 2, noNullPrototype: true }),
+    write: lines,
+    read: lines,
+    network: lines,
+    env: fc.dictionary(fc.stringMatching(/^[A-Z]{1,8}$/), templated, { maxKeys: 2, noNullPrototype: true }),
+    cwd: line,
+    effect: fc.constantFrom(...EFFECT_CLASSES.filter(effect => effect !== 'probed')),
+    probe: command,
+    expect: expression,
+    accept: fc.array(criterion, { maxLength: 3 }),
+    compensate: fc.oneof(doing, fc.record({ type: fc.constant('task' as const), task: taskName })),
+    on: fc.dictionary(word, fc.array(taskName, { maxLength: 2 }), { maxKeys: 2, noNullPrototype: true }),
+    visits: fc.integer({ min: 1, max: 100 }),
+    assumptions: lines,
+    risks: lines,
+    rollback: anyText,
+    owner: line,
+    assignee: line,
+    labels: lines,
+    milestone: line,
+    deadline: fc.constantFrom('2026-02-28', '2026-12-31T23:59:59Z', '2026-06-01T12:00+02:00'),
+    estimateMs: milliseconds,
+    budget,
+    capabilities: lines,
+    forEach,
+    matrix,
+    preconditions: fc.array(criterion, { maxLength: 2 }),
+    failureModes: fc.array(failureMode, { maxLength: 2 }),
+    postconditions: fc.array(criterion, { maxLength: 2 }),
+    effects: lines,
+    timeboxMs: milliseconds,
+    recover: fc.array(recoveryRule(small), { maxLength: 3 }),
+    extra: jsonObject,
+  },
+  { id: taskName, action: withSubplan },
+).map(one => {
+  // One of the two, and words for others only where nobody else carries it out.
+  const { matrix: _, ...rest } = one
+  const task = one.forEach === undefined ? one : rest
+  return task.action.type === 'external'
+    ? { ...task, instruction: 'search(query) -> top10; rank(top10) -> best' }
+    : task
+}) as fc.Arbitrary<TaskDefinition>
+
+export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
+  {
+    title: line,
+    goal: anyText,
+    done: fc.array(criterion, { maxLength: 3 }),
+    policy,
+    notify: fc.array(notify, { maxLength: 2 }),
+    git: gitUse,
+    concurrency: fc.integer({ min: 1, max: 1000 }),
+    defaults: sparse({ timeoutMs: milliseconds, retry }),
+    session: line,
+    owner: line,
+    stakeholders: lines,
+    labels: lines,
+    hypotheses: said,
+    memory: said,
+    artifacts: said,
+    extra: jsonObject,
+  },
+  { name: planName, tasks: fc.uniqueArray(task, { minLength: 1, maxLength: 5, selector: one => one.id }) },
+)

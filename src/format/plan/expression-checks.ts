@@ -1,0 +1,245 @@
+// Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
+// it looks at must exist.
+
+import type { JsonObject } from '../../domain/json.ts'
+import { suggest } from '../../domain/phrases.ts'
+import { compile } from '../expression/expression.ts'
+import { parseTemplate, templateExpressions } from '../expression/template.ts'
+import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from '../text/diagnostic.ts'
+import type { PlanDocument, TaskDocument } from './schema.ts'
+
+/** What is wrong with the expressions of a document. */
+export function expressionFaults(
+  plan: PlanDocument,
+  /** Tasks that may be named although the document does not have them; null when any name may be one. */
+  others: Iterable<string> | null = [],
+  { lenient = false }: { readonly lenient?: boolean } = {},
+): readonly Complaint[] {
+  const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
+  const known: Known = { names, suggestions: SUGGESTIONS_MAX }
+  const faults: Complaint[] = []
+  for (const found of embedded(plan)) {
+    if (faults.length >= FAULTS_MAX) break
+    const { type, text, path } = found
+    if (lenient && TEXTS.has(path.at(-1) ?? '')) continue
+    faults.push(...(type === 'expression' ? bare(text, path, known) : template(found, known)))
+  }
+  if (!lenient) for (const fault of misplaced(plan)) if (faults.push(fault) >= FAULTS_MAX) break
+  return faults
+}
+
+/** Keys of a task in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
+const TEMPLATE_KEYS = [
+  ...(['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const),
+  ...(['title', 'description', 'instruction'] as const),
+  // Carried out by a later release; a prompt is checked now.
+  ...(['model', 'agent', 'research', 'http', 'db'] as const),
+]
+/** Prose that other formats bring along: what looks like an expression there may be anything. */
+const TEXTS: ReadonlySet<string | number> = new Set(['title', 'description', 'instruction'])
+/** What is kept for others and never looked into. */
+const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
+
+/** `${{` where nothing resolves it: it would be taken word for word. */
+function* misplaced(plan: PlanDocument): Generator<Complaint> {
+  let known: Set<string> | null = null
+  for (const { text, path } of strings(plan, [])) {
+    if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
+    // What is no expression of ours is another tool's, and may be meant word for word.
+    if (!templateExpressions(text).some(({ source }) => compile(source).ok)) continue
+    known ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+    if (known.has(printPath(path))) continue
+    yield {
+      path,
+      message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
+      hint: "it works in a task's title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
+      within: { text: '${{', offset: 0 },
+    }
+  }
+}
+
+/** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
+export const unescaped = (plan: PlanDocument): PlanDocument =>
+  mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
+
+/** The reverse, for a document that is written. */
+export const escaped = (plan: JsonObject): JsonObject =>
+  mapPlain(plan, plan as unknown as PlanDocument, text => text.replaceAll('${{', () => '$${{'))
+
+/** Changes the texts in which nothing is put in; the value itself when none of them holds `${{`. */
+function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => string): T {
+  let live: Set<string> | null = null
+  const map = (item: unknown, path: Path): unknown => {
+    if (typeof item === 'string') {
+      if (!item.includes('${{')) return item
+      live ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+      return live.has(printPath(path)) ? item : change(item)
+    }
+    if (Array.isArray(item)) {
+      const made = item.map((one, index) => map(one, [...path, index]))
+      return made.some((one, index) => one !== item[index]) ? made : item
+    }
+    if (item === null || typeof item !== 'object') return item
+    const entries = Object.entries(item).map(
+      ([key, one]) => [key, DATA_KEYS.has(key) ? one : map(one, [...path, key])] as const,
+    )
+    return entries.some(([key, one]) => one !== (item as Record<string, unknown>)[key])
+      ? Object.fromEntries(entries)
+      : item
+  }
+  return map(value, []) as T
+}
+
+const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
+
+/** Where only an expression can stand, it stands without the braces. */
+function bare(text: string, path: Path, known: Known): readonly Complaint[] {
+  const faults = expression(text, text, 0, path, known)
+  if (faults.length === 0 || !text.trimStart().startsWith('${{')) return faults
+  return [
+    {
+      path,
+      message: `${named(path)} is an expression already`,
+      hint: "leave out '${{' and '}}'",
+      within: { text: '${{', offset: 0 },
+    },
+  ]
+}
+
+/** More are not told. */
+const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
+/** Looking for the nearest of 20,000 names takes milliseconds. */
+const SUGGESTIONS_MAX = 20
+
+interface Known {
+  readonly names: ReadonlySet<string> | null
+  /** How often the nearest name may still be looked for. */
+  suggestions: number
+}
+
+/** A task and the tasks of its subplan, by the names expressions call them. */
+function namesOf(task: TaskDocument, prefix = ''): readonly string[] {
+  const name = `${prefix}${task.id}`
+  const steps = task.subplan ?? []
+  return [
+    name,
+    ...addedTasks(task).map(({ added }) => added.id),
+    ...steps.flatMap((step, index) =>
+      typeof step === 'string' ? [`${name}/${index + 1}`] : namesOf(step, `${name}/`),
+    ),
+  ]
+}
+
+/** Tasks that a rule of `recover` would add, with their places. */
+function addedTasks(task: TaskDocument): readonly { readonly added: TaskDocument; readonly at: Path }[] {
+  return (task.recover ?? []).flatMap(({ replan }, index) =>
+    replan === undefined || replan === true
+      ? []
+      : (replan.add ?? []).map((added, place) => ({ added, at: ['recover', index, 'replan', 'add', place] })),
+  )
+}
+
+interface Embedded {
+  readonly type: 'expression' | 'template'
+  readonly text: string
+  readonly path: Path
+}
+
+function template({ text, path }: Embedded, known: Known): readonly Complaint[] {
+  if (!text.includes('${{')) return []
+  const parsed = parseTemplate(text)
+  if (!parsed.ok) return [{ path, message: parsed.message, hint: parsed.hint, within: { text: '${{', offset: 0 } }]
+  return parsed.parts.flatMap(part =>
+    part.type === 'expression' ? expression(part.source, part.source, 0, path, known, TEMPLATE_HINT) : [],
+  )
+}
+
+const TEMPLATE_HINT = "write '$${{' for the characters themselves"
+
+function expression(
+  source: string,
+  within: string,
+  offset: number,
+  path: Path,
+  known: Known,
+  fallback?: string,
+): readonly Complaint[] {
+  const compilation = compile(source)
+  if (!compilation.ok) {
+    const hint = [compilation.hint, fallback].filter(part => part !== undefined).join('; ')
+    return [
+      {
+        path,
+        message: compilation.message,
+        ...(hint === '' ? {} : { hint }),
+        within: { text: within, offset: offset + compilation.position },
+      },
+    ]
+  }
+  const { names } = known
+  if (names === null) return []
+  return compilation.compiled.references.tasks
+    .filter(name => !names.has(name))
+    .map(name => {
+      const near = known.suggestions-- > 0 ? suggest(name.slice(0, 100), names) : null
+      const hint = near === null ? 'name a task of this plan' : `did you mean '${near}'?`
+      const at = Math.max(0, source.indexOf(name))
+      return {
+        path,
+        message: `there is no task '${name.slice(0, 100)}'`,
+        hint,
+        within: { text: within, offset: offset + at },
+      }
+    })
+}
+
+function* embedded(plan: PlanDocument): Generator<Embedded> {
+  yield* criteria(plan.done, ['done'])
+  for (const [index, task] of plan.tasks.entries()) yield* ofTask(task, ['tasks', index])
+}
+
+function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
+  const { for_each: each } = task
+  const list = typeof each === 'string' ? each : each !== undefined && 'in' in each ? each.in : undefined
+  const at = [...path, 'for_each', ...(typeof each === 'string' ? [] : ['in'])]
+  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
+  for (const [index, mode] of (task.failure_modes ?? []).entries()) {
+    if (typeof mode.detect !== 'string')
+      yield {
+        type: 'expression',
+        text: mode.detect.expect,
+        path: [...path, 'failure_modes', index, 'detect', 'expect'],
+      }
+  }
+  for (const [index, step] of (task.subplan ?? []).entries())
+    if (typeof step !== 'string') yield* ofTask(step, [...path, 'subplan', index])
+  for (const { added, at } of addedTasks(task)) yield* ofTask(added, [...path, ...at])
+  for (const key of ['when', 'expect', 'decide'] as const) {
+    const text = task[key]
+    if (text !== undefined) yield { type: 'expression', text, path: [...path, key] }
+  }
+  yield* criteria(task.accept, [...path, 'accept'])
+  yield* criteria(task.preconditions, [...path, 'preconditions'])
+  yield* criteria(task.postconditions, [...path, 'postconditions'])
+  const { gate } = task
+  if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
+  if (typeof gate === 'object' && gate.question !== undefined)
+    yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
+  for (const key of TEMPLATE_KEYS) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
+}
+
+function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {
+  for (const [index, item] of (list ?? []).entries()) {
+    if (typeof item === 'string') continue
+    if ('check' in item) yield* strings(item.check, [...path, index, 'check'])
+    else yield { type: 'expression', text: item.expect, path: [...path, index, 'expect'] }
+  }
+}
+
+function* strings(value: unknown, path: Path): Generator<Embedded> {
+  if (typeof value === 'string') yield { type: 'template', text: value, path }
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* strings(item, [...path, index])
+  else if (value !== null && typeof value === 'object') {
+    for (const [key, item] of Object.entries(value)) yield* strings(item, [...path, key])
+  }
+}

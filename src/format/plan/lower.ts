@@ -1,0 +1,343 @@
+// From the shape of the document to the domain's definition: action keys become one action, shorthands are written out,
+// `sequential` becomes needs. Nothing here can fail; whatever could was refused before.
+
+import type { PlanName, TaskName } from '../../domain/id.ts'
+import { BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
+import {
+  type Action,
+  type Approvers,
+  type Budget,
+  type CheckpointPolicy,
+  type CommandLine,
+  type CompensatingTask,
+  type Criterion,
+  type Edit,
+  type Escalation,
+  type FailureMode,
+  type Field,
+  type ForEach,
+  type GateAction,
+  type GatePolicy,
+  type GitAction,
+  type GitUse,
+  LATER_ACTIONS,
+  type Notify,
+  type Option,
+  type OutputSource,
+  type PlanDefinition,
+  type Policy,
+  type Recovery,
+  type RecoveryRule,
+  type Retry,
+  type TaskDefinition,
+} from '../../domain/plan.ts'
+import type { EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
+import type { FieldDocument, GateDocument, NotifyDocument, RecoveryDocument } from './schema-gates.ts'
+import type { CommandDocument, CriterionDocument, RetryDocument } from './schema-parts.ts'
+
+// Lowering of what stands in more than one place of a document: commands, criteria, retries. See lower.ts.
+
+function lowerCommand(command: CommandDocument): CommandLine {
+  return typeof command === 'string' ? { script: command } : { argv: command }
+}
+
+function lowerCriterion(criterion: CriterionDocument): Criterion {
+  if (typeof criterion === 'string') return { type: 'prose', text: criterion }
+  const { text } = criterion
+  if ('check' in criterion) return sparse<Criterion>({ type: 'check', command: lowerCommand(criterion.check), text })
+  return sparse<Criterion>({ type: 'expect', expression: criterion.expect, text })
+}
+
+function lowerRetry(retry: RetryDocument | undefined): Retry | undefined {
+  if (retry === undefined) return undefined
+  if (typeof retry === 'number') return { attempts: retry, backoffMs: BACKOFF_DEFAULT_MS }
+  return { attempts: retry.attempts, backoffMs: retry.backoff ?? BACKOFF_DEFAULT_MS }
+}
+
+/** Leaves out what was not said. */
+function sparse<T>(value: Unsparse<T>): T {
+  const said: { [key: string]: unknown } = {}
+  for (const key in value) if (value[key] !== undefined) said[key] = value[key]
+  return said as T
+}
+
+/** The same type, where an optional key may also be there and be undefined. */
+type Unsparse<T> = T extends unknown
+  ? { [K in keyof T as object extends Pick<T, K> ? never : K]: T[K] } & {
+      [K in keyof T as object extends Pick<T, K> ? K : never]?: T[K] | undefined
+    }
+  : never
+
+// Lowering of what a document says about judgement: gates, recovery, policy, notices. Part of lower.ts.
+
+/** `show` may stand beside the gate or inside it. */
+function lowerGate(gate: GateDocument, show: readonly string[] | undefined): GateAction {
+  if (typeof gate === 'string') return sparse<GateAction>({ type: 'gate', gate, show })
+  const { file, against, attempts, time } = gate
+  return sparse<GateAction>({
+    type: 'gate',
+    gate: gate.type,
+    show: gate.show ?? show,
+    checks: gate.checks?.map(lowerCriterion),
+    unmet: gate.unmet,
+    schema: file === undefined || against === undefined ? undefined : { file, against },
+    within: attempts === undefined && time === undefined ? undefined : sparse({ attempts, timeMs: time }),
+    approvers: lowerApprovers(gate),
+    expiresMs: gate.expires,
+    expired: gate.expired,
+    escalate: lowerEscalation(gate.escalate),
+    options: gate.options?.map(option => sparse<Option>({ ...option })),
+    question: gate.question,
+    form: gate.form?.map(lowerField),
+  })
+}
+
+export function lowerField(document: FieldDocument): Field {
+  const { type = 'text', optional, ...rest } = document
+  return sparse<Field>({ ...rest, type, optional: optional === true ? true : undefined })
+}
+
+function lowerApprovers({ role, count }: { role?: string | undefined; count?: number | undefined }) {
+  return role === undefined && count === undefined ? undefined : sparse<Approvers>({ role, count })
+}
+
+const lowerEscalation = (said: { after: number; to: string } | undefined): Escalation | undefined =>
+  said && { afterMs: said.after, to: said.to }
+
+function lowerPolicy(document: NonNullable<PlanDocument['policy']>, budget: Budget | undefined): Policy {
+  const { write, network, checkpoints, roles, replan, review, breaker, limits, retention } = document
+  return sparse<Policy>({
+    write,
+    network,
+    budget,
+    checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
+    onFailure: document.on_failure,
+    gates: document.gates === undefined ? undefined : lowerGates(document.gates),
+    roles,
+    replan,
+    escalate: lowerEscalation(document.escalate),
+    review: review && sparse({ windowMs: review.window, max: review.max }),
+    breaker: breaker && { failures: breaker.failures, cooldownMs: breaker.cooldown },
+    limits: limits && sparse({ ...limits }),
+    retention: retention && sparse({ restoredMs: retention.restored }),
+  })
+}
+
+function lowerGates(document: NonNullable<NonNullable<PlanDocument['policy']>['gates']>): GatePolicy {
+  if (typeof document === 'string') return document === 'none' ? { before: [] } : {}
+  const { before, unknown, valid } = document
+  return sparse<GatePolicy>({ before, unknown, approvers: lowerApprovers(document), validMs: valid })
+}
+
+function lowerNotify(document: NotifyDocument): readonly Notify[] {
+  return document.map(({ on, run, webhook, every }) =>
+    sparse<Notify>({
+      on,
+      everyMs: every,
+      send: run === undefined ? { webhook: webhook ?? '' } : { command: lowerCommand(run) },
+    }),
+  )
+}
+
+function lowerRecovery<T>(rule: RecoveryDocument<T>, lowerTask: (task: T) => TaskDefinition): RecoveryRule {
+  return sparse<RecoveryRule>({ on: rule.on, times: rule.times, do: lowerChoice(rule, lowerTask) })
+}
+
+/** That a rule says exactly one thing was seen to before. */
+function lowerChoice<T>(rule: RecoveryDocument<T>, lowerTask: (task: T) => TaskDefinition): Recovery {
+  const { retry, alternate, repair, critic, replan, ask, abort } = rule
+  if (retry !== undefined) return { type: 'retry', retry: lowerRetry(retry)! }
+  if (alternate !== undefined) return { type: 'alternate', task: alternate }
+  const repairer = repair ?? critic
+  if (repairer !== undefined) return { type: 'repair', task: repairer }
+  if (replan === true) return { type: 'replan' }
+  if (replan !== undefined)
+    return sparse<Recovery>({ type: 'replan', add: replan.add?.map(lowerTask), template: replan.template })
+  if (ask !== undefined) return ask === true ? { type: 'ask' } : { type: 'ask', to: ask }
+  if (abort === undefined || abort === true) return { type: 'abort' }
+  return { type: 'abort', with: abort }
+}
+
+export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
+  const { policy, defaults, git, sequential, tasks } = plan
+  return sparse<PlanDefinition>({
+    name,
+    title: plan.title,
+    goal: plan.goal,
+    done: plan.done?.map(lowerCriterion),
+    policy: policy && lowerPolicy(policy, lowerBudget(policy.budget)),
+    git: git && sparse<GitUse>({ ...git }),
+    notify: plan.notify && lowerNotify(plan.notify),
+    recovery: plan.recovery && sparse({ ...plan.recovery }),
+    concurrency: plan.concurrency,
+    defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
+    session: plan.session,
+    owner: plan.owner,
+    stakeholders: plan.stakeholders,
+    hypotheses: plan.hypotheses,
+    memory: plan.memory,
+    artifacts: plan.artifacts,
+    labels: plan.labels,
+    extra: plan.extra,
+    tasks: tasks.map((task, index) => lowerTask(task, sequential === true ? tasks[index - 1]?.id : undefined)),
+  })
+}
+
+function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefinition {
+  return sparse<TaskDefinition>({
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    kind: task.kind,
+    rationale: task.rationale,
+    instruction: task.instruction,
+    action: lowerAction(task),
+    needs: task.needs ?? (previous === undefined ? undefined : [previous]),
+    optional: task.optional === true ? true : undefined,
+    when: task.when,
+    timeoutMs: task.timeout,
+    retry: lowerRetry(task.retry),
+    timeboxMs: task.timebox,
+    priority: task.priority,
+    inputs: task.inputs,
+    outputs: task.outputs && mapValues(task.outputs, lowerOutput),
+    write: task.write,
+    read: task.read,
+    network: task.network,
+    env: task.env,
+    cwd: task.cwd,
+    effect: task.effect,
+    probe: task.probe === undefined ? undefined : lowerCommand(task.probe),
+    expect: task.expect,
+    accept: task.accept?.map(lowerCriterion),
+    preconditions: task.preconditions?.map(lowerCriterion),
+    postconditions: task.postconditions?.map(lowerCriterion),
+    effects: task.effects,
+    recover: task.recover?.map(rule => lowerRecovery(rule, one => lowerTask(one, undefined))),
+    failureModes: task.failure_modes?.map(lowerFailureMode),
+    compensate: task.compensate && lowerUndo(task.compensate),
+    on: task.on,
+    visits: task.visits,
+    assumptions: task.assumptions,
+    risks: task.risks,
+    rollback: task.rollback,
+    owner: task.owner,
+    assignee: task.assignee,
+    labels: task.labels,
+    milestone: task.milestone,
+    deadline: task.deadline,
+    estimateMs: task.estimate,
+    budget: lowerBudget(task.budget),
+    capabilities: task.capabilities,
+    forEach: task.for_each === undefined ? undefined : lowerForEach(task.for_each),
+    matrix: task.matrix,
+    extra: task.extra,
+  })
+}
+
+function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>): Action | CompensatingTask {
+  return task === undefined ? lowerAction(action) : { type: 'task', task }
+}
+
+type ActionDocument = Partial<
+  Pick<
+    TaskDocument,
+    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint')
+    | (typeof LATER_ACTIONS)[number]
+  >
+>
+
+function lowerAction(document: ActionDocument): Action {
+  const { run, edit, decide, gate, stdin, show, git, checkpoint } = document
+  if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin })
+  if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
+  if (decide !== undefined) return { type: 'decide', expression: decide }
+  if (gate !== undefined) return lowerGate(gate, show)
+  if (document.subplan !== undefined) return { type: 'subplan', tasks: lowerSteps(document.subplan) }
+  if (git !== undefined) return { type: 'git', git: lowerGit(git) }
+  if (checkpoint === true) return { type: 'checkpoint' }
+  if (checkpoint !== undefined)
+    return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
+  for (const type of LATER_ACTIONS) {
+    const spec = document[type]
+    if (spec !== undefined) return { type, spec }
+  }
+  return { type: 'external' }
+}
+
+function lowerGit(document: GitDocument): GitAction {
+  if ('commit' in document) return sparse<GitAction>({ do: 'commit', message: document.commit, paths: document.paths })
+  const { message } = document
+  if ('tag' in document) return sparse<GitAction>({ do: 'tag', name: document.tag, message })
+  return sparse<GitAction>({ do: 'merge', task: document.merge, message })
+}
+
+/** Lines of prose become steps `1`, `2`, … each after the one before it. */
+function lowerSteps(steps: NonNullable<TaskDocument['subplan']>): readonly TaskDefinition[] {
+  return steps.map((step, index) => {
+    if (typeof step !== 'string') return lowerTask(step, undefined)
+    const follows = index > 0 && typeof steps[index - 1] === 'string'
+    return sparse<TaskDefinition>({
+      id: String(index + 1) as TaskName,
+      title: step,
+      action: { type: 'external' },
+      needs: follows ? [String(index) as TaskName] : undefined,
+    })
+  })
+}
+
+function lowerForEach(document: NonNullable<TaskDocument['for_each']>): ForEach {
+  if (typeof document === 'string') return { in: bare(document) }
+  if ('in' in document) return sparse<ForEach>({ in: bare(document.in), items: document.items })
+  return { items: document }
+}
+
+/** An expression may be written as one, or as the template it would be elsewhere. */
+function bare(text: string): string {
+  const inner = /^\$\{\{([\s\S]*)\}\}$/.exec(text.trim())?.[1]
+  return inner === undefined || inner.includes('${{') ? text : inner.trim()
+}
+
+function lowerFailureMode(mode: NonNullable<TaskDocument['failure_modes']>[number]): FailureMode {
+  const { name, detect, class: kind, recover, advice } = mode
+  return sparse<FailureMode>({
+    name,
+    detect:
+      typeof detect === 'string'
+        ? { type: 'prose', text: detect }
+        : sparse({ type: 'expect', expression: detect.expect, text: detect.text }),
+    class: kind,
+    recover,
+    advice,
+  })
+}
+
+function lowerEdit(document: EditDocument): Edit {
+  const { file, sha256 } = document
+  if ('create' in document)
+    return sparse<Edit>({ type: 'create', file, content: document.create, mode: document.mode, sha256 })
+  if ('find' in document) {
+    const { find, replace, all } = document
+    return sparse<Edit>({ type: 'replace', file, find, replace, all: all === true ? true : undefined, sha256 })
+  }
+  if ('patch' in document) return sparse<Edit>({ type: 'patch', file, diff: document.patch, sha256 })
+  if ('move' in document) return sparse<Edit>({ type: 'move', file, to: document.move, sha256 })
+  if ('chmod' in document) return sparse<Edit>({ type: 'chmod', file, mode: document.chmod, sha256 })
+  return sparse<Edit>({ type: 'delete', file, sha256 })
+}
+
+function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): OutputSource {
+  if (output === 'stdout') return { from: 'stdout', as: 'text' }
+  if ('file' in output) return { from: 'file', file: output.file }
+  if ('stdout' in output) return { from: 'stdout', as: output.stdout }
+  const { report, retention } = output
+  return sparse<OutputSource>({ from: 'report', type: report === true ? undefined : report, retention })
+}
+
+function lowerBudget(budget: TaskDocument['budget']): Budget | undefined {
+  return budget && sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
+}
+
+function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}

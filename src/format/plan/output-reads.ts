@@ -1,0 +1,139 @@
+// Which outputs the expressions of a plan look at: `tasks.x.outputs.y` anywhere, and a bare `outputs.y` where a task looks at
+// its own. What is only asked for with has(…) is no demand. The same text is read once, however many tasks hold it.
+
+import type { ASTNode } from '@marcbachmann/cel-js'
+import type { OutputRead } from '../../domain/analysis/analyze.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { expandTasks } from '../../domain/plan-rules/expand.ts'
+import { compile } from '../expression/expression.ts'
+import { templateExpressions } from '../expression/template.ts'
+
+export function outputReads(definition: PlanDefinition): readonly OutputRead[] {
+  const known = new Map<string, readonly Read[]>()
+  const reads: OutputRead[] = []
+  let reader: TaskName | null = null
+  const note: Note = (key, source) => {
+    if (!source.includes('outputs')) return
+    let found = known.get(source)
+    if (found === undefined) {
+      found = readsOf(source)
+      known.set(source, found)
+    }
+    for (const { task, output, text } of found) {
+      const producer = task ?? reader
+      if (producer !== null) reads.push({ reader, key, producer: producer as TaskName, output, text })
+    }
+  }
+  for (const criterion of definition.done ?? []) ofCriterion('done', criterion, note)
+  for (const task of expandTasks(definition)) {
+    reader = task.id
+    ofTask(task, note)
+  }
+  return reads
+}
+
+interface Read {
+  /** Null for the task's own outputs. */
+  readonly task: string | null
+  readonly output: string
+  readonly text: string
+}
+
+/** An expression that stands under a key. */
+type Note = (key: string, source: string) => void
+
+function ofTask(task: TaskDefinition, note: Note): void {
+  const { action } = task
+  if (task.when !== undefined) note('when', task.when)
+  if (task.expect !== undefined) note('expect', task.expect)
+  if (action.type === 'decide') note('decide', action.expression)
+  if (action.type === 'items') note('for_each', action.in)
+  for (const criterion of task.accept ?? []) ofCriterion('accept', criterion, note)
+  for (const criterion of task.preconditions ?? []) ofCriterion('preconditions', criterion, note)
+  for (const criterion of task.postconditions ?? []) ofCriterion('postconditions', criterion, note)
+  if (action.type === 'gate') for (const criterion of action.checks ?? []) ofCriterion('gate', criterion, note)
+  for (const { detect } of task.failureModes ?? []) ofCriterion('failure_modes', detect, note)
+  if (action.type === 'run') {
+    templates('run', action.command, note)
+    templates('run', action.stdin, note)
+  }
+  if (action.type === 'edit') templates('edit', action.edits, note)
+  if (action.type === 'git') templates('git', action.git, note)
+  for (const key of ['inputs', 'env', 'cwd', 'probe', 'compensate'] as const) templates(key, task[key], note)
+}
+
+function ofCriterion(key: string, criterion: Criterion, note: Note): void {
+  if (criterion.type === 'expect') note(key, criterion.expression)
+  else if (criterion.type === 'check') templates(key, criterion.command, note)
+}
+
+/** The expressions inside every text of a value; its depth is bounded by the document's. */
+function templates(key: string, value: unknown, note: Note): void {
+  if (typeof value === 'string') {
+    if (value.includes('${{')) for (const { source } of templateExpressions(value)) note(key, source)
+  } else if (Array.isArray(value)) for (const item of value) templates(key, item, note)
+  else if (value !== null && typeof value === 'object')
+    for (const item of Object.values(value)) templates(key, item, note)
+}
+
+/** Nothing but references and operators: neither text that might hold a name, nor calls that might bind one. */
+const PLAIN = /^(?:tasks\['[\w./-]+'\]|[^'"()])*$/
+const REFERENCE = /(?<![\w.\]])(?:tasks(?:\.(\w+)|\['([\w./-]+)'\])\.)?outputs\.(\w+)/g
+
+function readsOf(source: string): readonly Read[] {
+  // Most expressions are plain, and reading them twice is what a large plan would spend its time on.
+  if (PLAIN.test(source)) {
+    return [...source.matchAll(REFERENCE)].map(([, bare, quoted, output]) => readOf(bare ?? quoted ?? null, output!))
+  }
+  const compilation = compile(source)
+  if (!compilation.ok) return []
+  const reads: Read[] = []
+  const asked = new Set<string>()
+  const open: { readonly node: ASTNode; readonly isAsked: boolean }[] = [
+    { node: compilation.compiled.ast, isAsked: false },
+  ]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node } = next
+    const isAsked = next.isAsked || (node.op === 'call' && node.args[0] === 'has')
+    const path = pathOf(node)
+    const read = path === null ? null : readIn(path)
+    if (read !== null) {
+      if (isAsked) asked.add(read.text)
+      else reads.push(read)
+      continue
+    }
+    for (const child of children(node.args)) open.push({ node: child, isAsked })
+  }
+  return reads.filter(read => !asked.has(read.text)).reverse()
+}
+
+/** `tasks.x.outputs.y.z` as its names; null for anything that is not known beforehand. */
+function pathOf(node: ASTNode): readonly string[] | null {
+  const names: string[] = []
+  for (let at = node; ; ) {
+    if (at.op === 'id') return [at.args, ...names.reverse()]
+    if (at.op !== '.' && at.op !== '[]') return null
+    const [object, key]: readonly [ASTNode, string | ASTNode] = at.args
+    const name: unknown = typeof key === 'string' ? key : key.op === 'value' ? key.args : null
+    // A number picks from a list; whose list it is stands before it.
+    names.push(typeof name === 'string' ? name : '')
+    at = object
+  }
+}
+
+function readIn(path: readonly string[]): Read | null {
+  if (path[0] === 'outputs' && path[1]) return readOf(null, path[1])
+  const [tasks, task, outputs, output] = path
+  return tasks === 'tasks' && task && outputs === 'outputs' && output ? readOf(task, output) : null
+}
+
+function readOf(task: string | null, output: string): Read {
+  const whose = task === null ? '' : /^\w+$/.test(task) ? `tasks.${task}.` : `tasks['${task}'].`
+  return { task, output, text: `${whose}outputs.${output}` }
+}
+
+function* children(args: unknown): Iterable<ASTNode> {
+  if (Array.isArray(args)) for (const one of args) yield* children(one)
+  else if (args !== null && typeof args === 'object' && 'op' in args) yield args as ASTNode
+}

@@ -1,0 +1,501 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { TaskName } from '../../domain/id.ts'
+import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
+import { printDiagnostic } from '../text/diagnostic.ts'
+import { EXAMPLE } from './example.fixture.ts'
+import { type ParseOptions, parsePlan, planNameFrom } from './parse.ts'
+
+const parsed = (text: string, options: ParseOptions = { fallbackName: 'test' }) => {
+  const result = parsePlan(text, options)
+  if (!result.ok) throw new Error(result.diagnostics.map(diagnostic => printDiagnostic(diagnostic)).join('\n'))
+  return result
+}
+const complaints = (text: string, options: ParseOptions = { fallbackName: 'test' }): readonly string[] => {
+  const result = parsePlan(text, options)
+  if (result.ok) throw new Error('the plan was accepted')
+  return result.diagnostics.map(
+    ({ line, column, message, hint }) => `${line}:${column} ${message} (${hint ?? 'no hint'})`,
+  )
+}
+const task = (lines: string): string => `planfold: 1\ntasks:\n  - id: a\n${lines.replace(/^/gm, '    ')}\n`
+
+describe('a document becomes a definition', () => {
+  test('the example is lowered to canonical form', () => {
+    expect(parsed(EXAMPLE).definition).toEqual({
+      name: 'partial-retries',
+      title: 'Add partial retries to the HTTP client',
+      goal: 'A failed transfer resumes from the failed part instead of starting over',
+      done: [
+        { type: 'check', command: { script: 'npm test' } },
+        { type: 'expect', expression: 'tasks.baseline.outputs.report.total >= 12' },
+        { type: 'prose', text: 'No caller has to change' },
+      ],
+      policy: {
+        write: ['src/**', 'test/**'],
+        network: ['https://git.example.com'],
+        budget: { timeMs: 1_800_000, cost: { amount: 2, currency: 'USD' }, attempts: 40 },
+      },
+      concurrency: 4,
+      defaults: { timeoutMs: 300_000, retry: { attempts: 3, backoffMs: { min: 1000, max: 30_000 } } },
+      tasks: [
+        {
+          id: 'baseline',
+          title: 'Record what fails today',
+          kind: 'validate',
+          action: { type: 'run', command: { argv: ['npm', 'test'] } },
+          network: [],
+          expect: 'exit == 1',
+          outputs: { report: { from: 'file', file: 'test/report.json' } },
+        },
+        {
+          id: 'retry-core',
+          kind: 'implement',
+          action: {
+            type: 'edit',
+            edits: [{ type: 'replace', file: 'src/client.ts', find: 'attempt(url)', replace: 'attempt(url, part)' }],
+          },
+          needs: ['baseline'],
+          write: ['src/client.ts'],
+          accept: [{ type: 'check', command: { script: 'npx tsc --noEmit' } }],
+        },
+        {
+          id: 'review',
+          action: { type: 'gate', gate: 'approval', show: ['diff', 'cost'] },
+          needs: ['retry-core'],
+          on: { rejected: ['retry-core'] },
+        },
+        {
+          id: 'push',
+          action: {
+            type: 'run',
+            command: { argv: ['git', 'push', 'origin', "${{ tasks['retry-core'].outputs.branch }}"] },
+          },
+          needs: ['review'],
+          effect: 'idempotent',
+          compensate: { type: 'run', command: { argv: ['git', 'push', 'origin', '--delete', 'plan/partial-retries'] } },
+        },
+      ],
+    })
+  })
+
+  test('YAML and JSON say the same', () => {
+    const json = '{\n\t"planfold": 1,\n\t"name": "x",\n\t"tasks": [ { "id": "a", "run": ["ls"] } ]\n}'
+    expect(parsed(json).definition).toEqual(parsed('planfold: 1\nname: x\ntasks: [{id: a, run: [ls]}]').definition)
+  })
+
+  test('sequential chains only the tasks that have no needs', () => {
+    const { definition } = parsed(
+      'planfold: 1\nsequential: true\ntasks: [{id: a}, {id: b}, {id: c, needs: []}, {id: d}]',
+    )
+    expect(definition.tasks.map(({ needs }) => needs)).toEqual([undefined, ['a'], [], ['c']])
+    expect(definition).not.toHaveProperty('sequential')
+  })
+
+  test('every kind of edit is understood, with modes in octal', () => {
+    const edits = `edit:
+  - {file: a, create: "x", mode: "0755"}
+  - {file: a, create: "x", mode: 0o644}
+  - {file: a, find: x, replace: "", all: true}
+  - {file: a, patch: "@@"}
+  - {file: a, move: b}
+  - {file: a, delete: true, sha256: ${'AB'.repeat(32)}}
+  - {file: a, chmod: "600"}`
+    expect(parsed(task(edits)).definition.tasks[0]?.action).toEqual({
+      type: 'edit',
+      edits: [
+        { type: 'create', file: 'a', content: 'x', mode: 0o755 },
+        { type: 'create', file: 'a', content: 'x', mode: 0o644 },
+        { type: 'replace', file: 'a', find: 'x', replace: '', all: true },
+        { type: 'patch', file: 'a', diff: '@@' },
+        { type: 'move', file: 'a', to: 'b' },
+        { type: 'delete', file: 'a', sha256: 'ab'.repeat(32) },
+        { type: 'chmod', file: 'a', mode: 0o600 },
+      ],
+    })
+  })
+
+  test('a plan without a name takes the fallback, or the name of its file', () => {
+    const text = 'planfold: 1\ntasks: [{id: a}]'
+    expect(parsed(text, { fallbackName: 'given' }).definition.name).toBe('given')
+    expect(parsed(text, { fileName: '/x/Partial Retries.plan.yaml' }).definition.name).toBe('partial-retries')
+    expect(complaints(text, {})).toEqual([
+      "1:1 the plan has no name (add 'name:' with a short name, for instance name: partial-retries)",
+    ])
+    expect(planNameFrom('???.yaml')).toBeNull()
+  })
+
+  test('what this release does not carry out is kept, with a warning', () => {
+    const { definition, warnings } = parsed(task('http: {url: "https://x"}\nfor_each: [1, 2]'))
+    expect(definition.tasks[0]).toEqual({
+      id: 'a',
+      action: { type: 'http', spec: { url: 'https://x' } },
+      forEach: { items: [1, 2] },
+    })
+    expect(warnings.map(({ severity, line, message }) => [severity, line, message])).toEqual([
+      ['warning', 4, "'http' is checked, but this release does not carry it out"],
+    ])
+  })
+
+  test('a number in the environment is text, and one path alone is a scope', () => {
+    const { definition } = parsed(
+      task('run: [ls]\nenv: { PORT: 8080, DEBUG: true, NAME: x }\nwrite: src\nnetwork: example.com'),
+    )
+    expect(definition.tasks[0]).toMatchObject({
+      env: { PORT: '8080', DEBUG: 'true', NAME: 'x' },
+      // A file or a folder: nobody can see from its name which it is.
+      write: ['src', 'src/**'],
+      network: ['example.com'],
+    })
+    expect(parsed(task('run: [ls]\nwrite: src/*.ts')).definition.tasks[0]?.write).toEqual(['src/*.ts'])
+    expect(parsed(task('run: [ls]\nwrite: dist/')).definition.tasks[0]?.write).toEqual(['dist/'])
+    expect(complaints(task('run: [ls]\nenv: { VERSION: 1.10 }'))).toEqual([
+      '5:21 the number 1.10 would be handed on as 1.1 (put it in quotes: "1.10")',
+    ])
+  })
+
+  test('what people are advised to write earns no warning', () => {
+    expect(parsed(EXAMPLE).warnings).toEqual([])
+    expect(parsed(task('run: [ls]\nnetwork: []\nwrite: [out/**]\nbudget: { attempts: 3 }')).warnings).toEqual([])
+  })
+})
+
+describe('what is wrong is told in place, with what to do', () => {
+  test.each([
+    [
+      'unknown keys, with the word that was meant',
+      'planfold: 1\ntitel: x\ntasks: [{id: a, depends_on: [b]}]',
+      ["2:1 unknown key 'titel' (did you mean 'title'?)", "3:17 unknown key 'depends_on' (did you mean 'needs'?)"],
+    ],
+    [
+      'two actions, by name',
+      task('run: ls\nedit: {file: a, delete: true}'),
+      ["5:5 a task has one action, this one has 'run' and 'edit' (keep one, or make two tasks)"],
+    ],
+    ['no version', 'tasks: [{id: a}]', ["1:1 'planfold' is missing (begin the document with 'planfold: 1')"]],
+    [
+      'another version',
+      'planfold: 2\ntasks: [{id: a}]',
+      ['1:11 version 2 of the format is not known (this release reads planfold: 1; a newer one may read more)'],
+    ],
+    [
+      'a version in quotes',
+      'planfold: "1"\ntasks: [{id: a}]',
+      ['1:11 the version is written as text (write it without quotes: planfold: 1)'],
+    ],
+    ['no tasks', 'planfold: 1\ntasks: []', ["2:8 a plan needs at least one task (add '- id: …' to tasks)"]],
+    [
+      'a task without an id',
+      'planfold: 1\ntasks: [{title: x}]',
+      ['2:9 the task has no id (add a short name that is unique in the plan, for instance id: build)'],
+    ],
+    [
+      'numbers in argv',
+      task('run: [sleep, 5, yes, true]'),
+      [
+        '4:18 item 2 of \'run\' must be text, not 5 (put it in quotes: "5")',
+        '4:26 item 4 of \'run\' must be text, not true (put it in quotes: "true")',
+      ],
+    ],
+    [
+      'a duration without a unit',
+      task('timeout: 5'),
+      ["4:14 'timeout' must be text, not 5 (write a number and a unit: 5m)"],
+    ],
+    [
+      'a duration of nothing',
+      task('timeout: 0s'),
+      ["4:14 a duration of '0s' would end at once (write 1ms or more, or leave the key out)"],
+    ],
+    [
+      'a mode that is not octal',
+      task('edit: {file: a, chmod: 755}'),
+      ['4:28 the file mode 755 is not written in octal (put it in quotes: "755")'],
+    ],
+    [
+      'an edit that says nothing',
+      task('edit: {file: a}'),
+      ["4:11 'edit' does not say what to do (give it one of create, find, replace, patch, move, delete, chmod)"],
+    ],
+    [
+      'a misspelt key inside a form',
+      task('edit: {file: a, find: x, replce: y}'),
+      ["4:30 unknown key 'replce' (did you mean 'replace'?)"],
+    ],
+    [
+      'stdin without run',
+      task('stdin: x'),
+      ["4:5 'stdin' only makes sense beside 'run' (add 'run:', or remove 'stdin:')"],
+    ],
+    ['a key without a value', task('title:'), ["4:5 'title' has no value (give it a value, or remove the key)"]],
+    ['an unknown effect', task('effect: pur'), ['4:13 "pur" is not one of the known words (did you mean \'pure\'?)']],
+    [
+      'a date that is none',
+      task('deadline: 2026-02-30'),
+      ['4:15 "2026-02-30" is not a date (write it like 2026-01-31 or 2026-01-31T12:00:00Z)'],
+    ],
+    [
+      'a bad name of a variable',
+      task('env: {"A-B": x}'),
+      ["4:11 'A-B' cannot be a name here (use letters, digits and _; PLANFOLD_VALUE_… is taken)"],
+    ],
+    [
+      'negative counts',
+      task('retry: -1\nvisits: 0'),
+      [
+        "4:12 'retry' must be at least 1, not -1 (write 1 or more)",
+        "5:13 'visits' must be at least 1, not 0 (write 1 or more)",
+      ],
+    ],
+    [
+      'absurd counts',
+      'planfold: 1\nconcurrency: 1000000\ntasks: [{id: a}]',
+      ["2:14 'concurrency' is more than the limit of 1000 (write at most 1000)"],
+    ],
+  ])('%s', (_, text, expected) => {
+    expect(complaints(text)).toEqual(expected)
+  })
+
+  test('an expression is told at the character that is wrong', () => {
+    expect(complaints(task('when: exit = 0\nexpect: "exitt == 0"\nrun: [echo, "a ${{ tasks.zz.outputs }}"]'))).toEqual([
+      '4:16 the expression cannot be read: unexpected character: = (write == to compare)',
+      "5:14 'exitt' is not known in expressions (did you mean 'exit'?)",
+      "6:30 there is no task 'zz' (name a task of this plan)",
+    ])
+  })
+
+  test('a hyphenated task gets the bracket form as a hint', () => {
+    expect(complaints('planfold: 1\ntasks: [{id: retry-core}, {id: b, when: tasks.retry-core.outputs.x > 1}]')).toEqual(
+      ["2:41 'tasks.retry-core' is read as a subtraction (write tasks['retry-core'])"],
+    )
+  })
+
+  test("another tool's templates get the way to write them literally", () => {
+    const [first] = complaints(task('edit: {file: ci.yml, create: "ref: ${{ github.ref }}"}'))
+    expect(first).toContain("write '$${{' for the characters themselves")
+    expect(parsed(task('edit: {file: ci.yml, create: "ref: $${{ github.ref }}"}')).ok).toBe(true)
+  })
+
+  test('what is recorded can be put into titles, descriptions, instructions and questions', () => {
+    const fine = task(
+      'title: "On ${{ plan.name }}"\ndescription: "${{ inputs.x }}"\ninstruction: "see ${{ tasks.a.status }}"\ninputs: { x: 1 }',
+    )
+    expect(parsed(fine).definition.tasks[0]).toMatchObject({ title: 'On ${{ plan.name }}' })
+    expect(parsed(task('gate: { type: question, question: "Is ${{ plan.name }} good?" }')).ok).toBe(true)
+    expect(complaints(task('title: "On ${{ plan.nme }}"'))).toEqual([
+      expect.stringContaining("the plan has no 'nme' in expressions (did you mean 'name'?"),
+    ])
+  })
+
+  test('where nothing is put in, that is told', () => {
+    const text = [
+      'planfold: 1',
+      'name: p',
+      'goal: "${{ plan.name }}"',
+      'extra: { of: "${{ others }}" }',
+      'tasks:',
+      '  - id: a',
+      '    write: ["${{ inputs.x }}"]',
+      '    when: ${{ 1 == 1 }}',
+      '    rationale: "$${{ is fine }}"',
+      '    accept: ["${{ plan.name }} is good", "as ${{ github.ref }} says"]',
+      '',
+    ].join('\n')
+    expect(complaints(text)).toEqual([
+      expect.stringMatching(/^3:8 nothing is put in for '\$\{\{ … \}\}' in 'goal' \(it works in a task's title, /),
+      expect.stringMatching(/^7:14 nothing is put in for .* in 'write'/),
+      "8:11 'when' is an expression already (leave out '${{' and '}}')",
+      expect.stringMatching(/^10:15 nothing is put in for .* in 'accept'/),
+    ])
+  })
+
+  test("another format's prose may hold anything", () => {
+    const steps = '{"steps": [{"step": 1, "action": "fix", "description": "the ref is ${{ github.ref }}"}]}'
+    expect(parsed(steps).definition.tasks[0]).toMatchObject({ description: 'the ref is ${{ github.ref }}' })
+  })
+
+  test('a fault found by the domain is told at its task and key', () => {
+    const check = () => [
+      { message: 'needs itself', hint: 'remove it', task: 'b' as TaskName, key: 'needs' },
+      { message: 'whole plan' },
+    ]
+    expect(
+      complaints('planfold: 1\ntasks:\n  - id: a\n  - id: b\n    needs: [b]\n', { fallbackName: 'x', check }),
+    ).toEqual(['1:1 whole plan (no hint)', '5:12 needs itself (remove it)'])
+  })
+
+  test('JSON is told about in the same places as YAML', () => {
+    const json =
+      '{\n  "planfold": 1,\n  "titel": "x",\n  "tasks": [\n    {"id": "a", "run": ["ls", 5], "when": "exitt == 1"},\n    {"id": "b" , "edit": [{"file": "x", "chmod": 755}]}\n  ]\n}'
+    expect(complaints(json)).toEqual([
+      "3:3 unknown key 'titel' (did you mean 'title'?)",
+      '5:31 item 2 of \'run\' must be text, not 5 (put it in quotes: "5")',
+      "5:44 'exitt' is not known in expressions (did you mean 'exit'?)",
+      '6:50 the file mode 755 is not written in octal (put it in quotes: "755")',
+    ])
+    expect(complaints(json)).toEqual(
+      complaints(`# not JSON any more\n${json}`).map(line =>
+        line.replace(/^\d+/, number => String(Number(number) - 1)),
+      ),
+    )
+  })
+
+  test('one fault does not hide the others: every line that is wrong is told at once', () => {
+    const text = [
+      'planfold: 1',
+      'name: many',
+      'tasks:',
+      '  - id: a',
+      '    run: [ls]',
+      '    run: [pwd]',
+      '    timeout: 5',
+      '  - id: b',
+      '    titel: x',
+      '    needs:',
+      '      - a',
+      '      - gone',
+      '    when: tasks.a.output.x == 1',
+      '  - id: c',
+      '    needs: [b]',
+      '    on: { failure: nowhere }',
+      '    run: echo ${{ tasks.elsewhere.outputs.x }}',
+      '',
+    ].join('\n')
+    expect(complaints(text, { check: checkGraph })).toEqual([
+      "6:5 the key 'run' is there twice (remove one of the two)",
+      "7:14 'timeout' must be text, not 5 (write a number and a unit: 5m)",
+      "9:5 unknown key 'titel' (did you mean 'title'?)",
+      "12:9 task 'b' needs 'gone', which does not exist (name a task of this plan)",
+      "13:18 a task has no 'output' in expressions (did you mean 'outputs'?)",
+      "16:20 task 'c' routes to 'nowhere', which does not exist (name a task of this plan)",
+      "17:25 there is no task 'elsewhere' (name a task of this plan)",
+    ])
+  })
+
+  test('what may only seem wrong because a part cannot be read is not told', () => {
+    // The task has lost its name: whoever needs it may be right.
+    expect(
+      complaints('planfold: 1\nname: x\ntasks:\n  - name: build\n  - id: b\n    needs: [build]\n', {
+        check: checkGraph,
+      }),
+    ).toEqual(["4:5 unknown key 'name' (did you mean 'id'?)"])
+    // The second list of tasks is not read: its names are not known.
+    expect(
+      complaints('planfold: 1\nname: x\ntasks:\n  - { id: a, needs: [b] }\ntasks:\n  - { id: b }\n', {
+        check: checkGraph,
+      }),
+    ).toEqual(["5:1 the key 'tasks' is there twice (remove one of the two)"])
+  })
+
+  test('not more is told than anyone reads', () => {
+    const many = Array.from({ length: 150 }, (_, index) => `{id: t${index}, nonsense: 1}`).join(', ')
+    expect(complaints(`planfold: 1\ntasks: [${many}]`)).toHaveLength(100)
+  })
+})
+
+test('whatever the text, the answer is a value', () => {
+  const words = [
+    'planfold: 1\n',
+    'tasks:\n',
+    '  - id: a\n',
+    '    run: ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ': ',
+    '- ',
+    '&a ',
+    '*a',
+    '!!x ',
+    '\t',
+    '"',
+    "'",
+    '|',
+    '>',
+    '#',
+    '\n',
+    '${{',
+    '}}',
+    '%',
+    '---\n',
+    '\0',
+    '\uFEFF',
+    '<<: ',
+    '? ',
+    '1e999',
+    '🙂',
+  ]
+  const soup = fc
+    .array(fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 25 })
+    .map(parts => parts.join(''))
+  const json = fc.json().map(text => text.replaceAll('"a"', '"tasks"'))
+  const cut = fc
+    .tuple(fc.nat(EXAMPLE.length), fc.nat(EXAMPLE.length), soup)
+    .map(([from, to, middle]) => EXAMPLE.slice(0, from) + middle + EXAMPLE.slice(to))
+  fc.assert(
+    fc.property(fc.oneof(soup, json, cut), text => {
+      const result = parsePlan(text, { fallbackName: 'x' })
+      if (result.ok) return true
+      return result.diagnostics.length > 0 && result.diagnostics.every(({ line, column }) => line >= 1 && column >= 1)
+    }),
+    { numRuns: 250 },
+  )
+}, 120_000)
+
+test('a fault inside a subplan or a matrix is told at the place it is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - id: m
+    matrix: { os: [linux, mac] }
+    subplan:
+      - { id: a, run: [a] }
+      - id: b
+        run: [b]
+        needs: [c]
+  - id: g
+    subplan:
+      - { id: x, run: [x], needs: [y] }
+      - { id: y, run: [y], needs: [x] }
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [10, "task 'm/1/b' needs 'c', which does not exist beside it"],
+    [14, 'tasks need each other in a circle: g/y → g/x → g/y'],
+  ])
+})
+
+test('faults of two tasks with one name are told where each is written', () => {
+  const text = `planfold: 1
+name: p
+tasks:
+  - { id: a, run: [a] }
+  - id: b
+    run: [b]
+    needs: [c]
+  - id: b
+    run: [b]
+    needs: [a]
+`
+  const result = parsePlan(text, { check: checkGraph })
+  expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
+    [7, "task 'b' needs 'c', which does not exist"],
+    [8, "two tasks are called 'b'"],
+  ])
+})
+
+test('a template is told to be one', () => {
+  const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
+  expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([
+    { line: 1, column: 1, message: 'this is a template, not a plan', hint: expect.stringContaining('template new') },
+  ])
+})
+
+test.each([
+  ['a NUL', '## 1. [TODO] draw\n\nDraw \0it\n', 3, 6],
+  ['half a character', '# Plan: x\n## Steps\n1. **Dr\ud800aw**\n', 3, 8],
+])('in plain text %s is refused at its place', (_, text, line, column) => {
+  const parsed = parsePlan(text, { fallbackName: 'x' })
+  expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([{ line, column, hint: expect.any(String) }])
+})

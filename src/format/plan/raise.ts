@@ -1,0 +1,323 @@
+// The reverse of lowering: a definition as the document a person would write, keys in the order of the format.
+
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type {
+  Action,
+  Approvers,
+  Budget,
+  CommandLine,
+  CompensatingTask,
+  Criterion,
+  Edit,
+  Escalation,
+  FailureMode,
+  ForEach,
+  GateAction,
+  GatePolicy,
+  GitAction,
+  Notify,
+  OutputSource,
+  PlanDefinition,
+  Policy,
+  Recovery,
+  RecoveryRule,
+  Retry,
+  TaskDefinition,
+} from '../../domain/plan.ts'
+import { specOf } from '../../domain/plan-rules/expand.ts'
+import { printDuration, printDurationRange, printMoney } from '../text/units.ts'
+
+// The reverse of lower-parts.ts: commands, criteria and retries as a person would write them.
+
+function raiseCriterion(criterion: Criterion): Json {
+  if (criterion.type === 'prose') return criterion.text
+  const { text } = criterion
+  return criterion.type === 'check'
+    ? written({ check: raiseCommand(criterion.command), text })
+    : written({ expect: criterion.expression, text })
+}
+
+function raiseCommand(command: CommandLine): Json {
+  return 'argv' in command ? command.argv : command.script
+}
+
+function raiseRetry(retry: Retry | undefined): JsonObject | undefined {
+  return retry && { attempts: retry.attempts, backoff: printDurationRange(retry.backoffMs) }
+}
+
+function raiseMs(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : printDuration(ms)
+}
+
+/** Leaves out what was not said. */
+function written(document: { readonly [key: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
+}
+
+// The reverse of lower-judgement.ts: gates, recovery, policy and notices as a person would write them.
+
+/** One word, when nothing else is said about it. */
+function raiseGate(action: GateAction): { readonly [key: string]: Json | undefined } {
+  const { gate: type, show, schema, within } = action
+  const more = written({
+    checks: action.checks?.map(raiseCriterion),
+    unmet: action.unmet,
+    file: schema?.file,
+    against: schema?.against,
+    attempts: within?.attempts,
+    time: raiseMs(within?.timeMs),
+    ...raiseApprovers(action.approvers),
+    expires: raiseMs(action.expiresMs),
+    expired: action.expired,
+    escalate: raiseEscalation(action.escalate),
+    options: action.options?.map(option => written({ ...option })),
+    question: action.question,
+    form: action.form?.map(field => written({ ...field })),
+  })
+  return { gate: Object.keys(more).length === 0 ? type : { type, ...more }, show }
+}
+
+const raiseApprovers = (approvers: Approvers | undefined): { readonly [key: string]: Json | undefined } => ({
+  role: approvers?.role,
+  count: approvers?.count,
+})
+
+const raiseEscalation = (said: Escalation | undefined): JsonObject | undefined =>
+  said && written({ after: raiseMs(said.afterMs), to: said.to })
+
+function raisePolicy(policy: Policy, budget: JsonObject | undefined): JsonObject {
+  const { write, network, checkpoints, onFailure, gates, roles, replan, escalate, review, breaker, limits, retention } =
+    policy
+  return written({
+    write,
+    network,
+    budget,
+    checkpoints: checkpoints && written({ ...checkpoints }),
+    on_failure: onFailure,
+    gates: gates && raiseGates(gates),
+    roles,
+    replan,
+    escalate: raiseEscalation(escalate),
+    review: review && written({ window: raiseMs(review.windowMs), max: review.max }),
+    breaker: breaker && written({ failures: breaker.failures, cooldown: raiseMs(breaker.cooldownMs) }),
+    limits: limits && written({ ...limits }),
+    retention: retention && written({ restored: raiseMs(retention.restoredMs) }),
+  })
+}
+
+function raiseGates({ before, unknown, approvers, validMs }: GatePolicy): Json {
+  const more = written({ unknown, ...raiseApprovers(approvers), valid: raiseMs(validMs) })
+  const said = { ...(before === undefined ? {} : { before }), ...more }
+  if (Object.keys(said).length === 0) return 'default'
+  return before?.length === 0 && Object.keys(more).length === 0 ? 'none' : said
+}
+
+function raiseNotify({ on, everyMs, send }: Notify): JsonObject {
+  const every = raiseMs(everyMs)
+  return written(
+    'webhook' in send ? { on, every, webhook: send.webhook } : { on, every, run: raiseCommand(send.command) },
+  )
+}
+
+function raiseRecovery(rule: RecoveryRule, raiseTask: (task: TaskDefinition) => JsonObject): JsonObject {
+  return written({ on: rule.on, ...raiseChoice(rule.do, raiseTask), times: rule.times })
+}
+
+function raiseChoice(
+  choice: Recovery,
+  raiseTask: (task: TaskDefinition) => JsonObject,
+): { readonly [key: string]: Json | undefined } {
+  switch (choice.type) {
+    case 'retry':
+      return { retry: raiseRetry(choice.retry) }
+    case 'alternate':
+      return { alternate: choice.task }
+    case 'repair':
+      return { repair: choice.task }
+    case 'replan': {
+      const more = written({ add: choice.add?.map(raiseTask), template: choice.template })
+      return { replan: Object.keys(more).length === 0 ? true : more }
+    }
+    case 'ask':
+      return { ask: choice.to ?? true }
+    case 'abort':
+      return { abort: choice.with ?? true }
+    default:
+      choice satisfies never
+      return {}
+  }
+}
+
+export function raisePlan(plan: PlanDefinition): JsonObject {
+  return written({
+    planfold: 1,
+    name: plan.name,
+    title: plan.title,
+    goal: plan.goal,
+    done: plan.done?.map(raiseCriterion),
+    policy: plan.policy && raisePolicy(plan.policy, plan.policy.budget && raiseBudget(plan.policy.budget)),
+    git: plan.git && written({ ...plan.git }),
+    notify: plan.notify?.map(raiseNotify),
+    recovery: plan.recovery && written({ ...plan.recovery }),
+    concurrency: plan.concurrency,
+    defaults:
+      plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
+    session: plan.session,
+    owner: plan.owner,
+    stakeholders: plan.stakeholders,
+    hypotheses: plan.hypotheses,
+    memory: plan.memory,
+    artifacts: plan.artifacts,
+    labels: plan.labels,
+    extra: plan.extra,
+    // The plan's own last task is made from `done`, so it is not written a second time.
+    tasks: plan.tasks.filter(task => task.action.type !== 'verify').map(raiseTask),
+  })
+}
+
+export function raiseTask(task: TaskDefinition): JsonObject {
+  return written({
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    kind: task.kind,
+    rationale: task.rationale,
+    needs: task.needs,
+    optional: task.optional,
+    when: task.when,
+    for_each: task.forEach && raiseForEach(task.forEach),
+    matrix: task.matrix,
+    ...raiseAction(task.action),
+    instruction: task.instruction,
+    inputs: task.inputs,
+    outputs:
+      task.outputs &&
+      Object.fromEntries(Object.entries(task.outputs).map(([name, source]) => [name, raiseOutput(source)])),
+    write: task.write,
+    read: task.read,
+    network: task.network,
+    env: task.env,
+    cwd: task.cwd,
+    effect: task.effect,
+    probe: task.probe && raiseCommand(task.probe),
+    timeout: raiseMs(task.timeoutMs),
+    retry: raiseRetry(task.retry),
+    timebox: raiseMs(task.timeboxMs),
+    priority: task.priority,
+    expect: task.expect,
+    accept: task.accept?.map(raiseCriterion),
+    preconditions: task.preconditions?.map(raiseCriterion),
+    postconditions: task.postconditions?.map(raiseCriterion),
+    effects: task.effects,
+    recover: task.recover?.map(rule => raiseRecovery(rule, raiseTask)),
+    failure_modes: task.failureModes?.map(raiseFailureMode),
+    compensate: task.compensate && raiseUndo(task.compensate),
+    on: task.on,
+    visits: task.visits,
+    assumptions: task.assumptions,
+    risks: task.risks,
+    rollback: task.rollback,
+    owner: task.owner,
+    assignee: task.assignee,
+    labels: task.labels,
+    milestone: task.milestone,
+    deadline: task.deadline,
+    estimate: raiseMs(task.estimateMs),
+    budget: task.budget && raiseBudget(task.budget),
+    capabilities: task.capabilities,
+    extra: task.extra,
+  })
+}
+
+function raiseAction(action: Action): { readonly [key: string]: Json | undefined } {
+  switch (action.type) {
+    case 'run':
+      return { run: raiseCommand(action.command), stdin: action.stdin }
+    case 'edit':
+      return { edit: action.edits.map(raiseEdit) }
+    case 'decide':
+      return { decide: action.expression }
+    case 'gate':
+      return raiseGate(action)
+    case 'subplan':
+      return { subplan: action.tasks.map(raiseTask) }
+    case 'git':
+      return { git: specOf(action) ?? raiseGit(action.git) }
+    case 'checkpoint':
+      return { checkpoint: specOf(action) ?? action.name ?? true }
+    case 'external':
+    case 'verify':
+    case 'group':
+    case 'items':
+      return {}
+    default:
+      return { [action.type]: action.spec }
+  }
+}
+
+function raiseUndo(undo: Action | CompensatingTask): JsonObject {
+  return written(undo.type === 'task' ? { task: undo.task } : raiseAction(undo))
+}
+
+function raiseGit(git: GitAction): JsonObject {
+  switch (git.do) {
+    case 'commit':
+      return written({ commit: git.message, paths: git.paths })
+    case 'tag':
+      return written({ tag: git.name, message: git.message })
+    case 'merge':
+      return written({ merge: git.task, message: git.message })
+    default:
+      git satisfies never
+      return {}
+  }
+}
+
+function raiseEdit(edit: Edit): JsonObject {
+  const { file, sha256 } = edit
+  switch (edit.type) {
+    case 'create':
+      return written({
+        file,
+        create: edit.content,
+        mode: edit.mode === undefined ? undefined : octal(edit.mode),
+        sha256,
+      })
+    case 'replace':
+      return written({ file, find: edit.find, replace: edit.replace, all: edit.all, sha256 })
+    case 'patch':
+      return written({ file, patch: edit.diff, sha256 })
+    case 'move':
+      return written({ file, move: edit.to, sha256 })
+    case 'delete':
+      return written({ file, delete: true, sha256 })
+    case 'chmod':
+      return written({ file, chmod: octal(edit.mode), sha256 })
+    default:
+      edit satisfies never
+      return {}
+  }
+}
+
+function raiseFailureMode({ name, detect, class: kind, recover, advice }: FailureMode): JsonObject {
+  return written({ name, detect: raiseCriterion(detect), class: kind, recover, advice })
+}
+
+function raiseForEach(forEach: ForEach): Json {
+  if (forEach.in === undefined) return forEach.items!
+  return forEach.items === undefined ? forEach.in : { in: forEach.in, items: forEach.items }
+}
+
+function raiseOutput(source: OutputSource): JsonObject {
+  if (source.from === 'file') return { file: source.file }
+  if (source.from === 'stdout') return { stdout: source.as }
+  return written({ report: source.type ?? true, retention: source.retention })
+}
+
+function raiseBudget({ timeMs, cost, attempts }: Budget): JsonObject {
+  return written({ time: raiseMs(timeMs), cost: cost && printMoney(cost), attempts })
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(3, '0')
+}

@@ -1,0 +1,181 @@
+// A definition in which tasks bear other names, and everybody who refers to them uses the new ones: `needs`, `on`, `recover`,
+// the task that compensates, the branch that is merged, and every expression, alone or inside `${{ … }}`. Nothing else changes, and the definition handed in stays as it was.
+
+import { NAME_MAX, type TaskName } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { gitOf, mergedBy, mergeOf, withRemedies } from '../../domain/plan-rules/expand.ts'
+
+import { renameInExpression } from '../expression/task-references.ts'
+import { parseTemplate } from '../expression/template.ts'
+
+/** From the names of the plan's own tasks to other names; whoever is not in it keeps its name. */
+export type Renames = ReadonlyMap<TaskName, TaskName>
+
+export function renameTasks(plan: PlanDefinition, renames: Renames): PlanDefinition {
+  if (renames.size === 0) return plan
+  const words = new Words(renames)
+  return {
+    ...plan,
+    ...(plan.done === undefined ? {} : { done: plan.done.map(one => criterion(words, one)) }),
+    tasks: plan.tasks.map(task => renameTask(words, task, null)),
+  }
+}
+
+/** Calls tasks `plan-<shortname>-01`, `-02` … in their order; the steps of a subplan keep their short names. */
+export function generateTaskIds(plan: PlanDefinition, shortname: string): PlanDefinition {
+  return renameTasks(plan, generatedIds(plan, shortname))
+}
+
+export function generatedIds(plan: PlanDefinition, shortname: string): Renames {
+  const digits = Math.max(2, String(plan.tasks.length).length)
+  const slug = shortname
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    // Room is left for `plan-`, the number, and the steps below a task.
+    .slice(0, NAME_MAX - 30)
+    .replace(/^-+|-+$/g, '')
+  const name = (at: number) => `plan-${slug === '' ? 'task' : slug}-${String(at + 1).padStart(digits, '0')}` as TaskName
+  return new Map(plan.tasks.map(({ id }, at) => [id, name(at)]))
+}
+
+class Words {
+  readonly #renames: Renames
+
+  constructor(renames: Renames) {
+    this.#renames = renames
+  }
+
+  /** A task, or a step below it: `a/1` follows `a`. */
+  readonly name = (name: string): string => {
+    const direct = this.#renames.get(name as TaskName)
+    if (direct !== undefined) return direct
+    for (let cut = name.lastIndexOf('/'); cut > 0; cut = name.lastIndexOf('/', cut - 1)) {
+      const above = this.#renames.get(name.slice(0, cut) as TaskName)
+      if (above !== undefined) return `${above}${name.slice(cut)}`
+    }
+    return name
+  }
+
+  expression(source: string): string {
+    return renameInExpression(source, this.name)
+  }
+
+  /** Only what stands inside `${{ … }}` is touched. */
+  template(text: string): string {
+    if (!text.includes('${{') || !text.includes('tasks')) return text
+    const parsed = parseTemplate(text)
+    if (!parsed.ok) return text
+    let renamed = text
+    for (const part of parsed.parts.toReversed()) {
+      if (part.type !== 'expression') continue
+      const { position, source } = part
+      renamed = `${renamed.slice(0, position)}${this.expression(source)}${renamed.slice(position + source.length)}`
+    }
+    return renamed
+  }
+
+  /** Every text inside a value; keys stay. */
+  value<T>(value: T): T {
+    return this.#inside(value as Json) as T
+  }
+
+  #inside(value: Json): Json {
+    if (typeof value === 'string') return this.template(value)
+    if (Array.isArray(value)) return value.map(item => this.#inside(item as Json))
+    if (value === null || typeof value !== 'object') return value
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#inside(item as Json)]))
+  }
+}
+
+/**
+ * A step of a subplan needs its siblings by their short names, which stay. Its outcomes may also lead to tasks around it, unless
+ * a sibling bears the name; its expressions name tasks in full.
+ */
+function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskName> | null): TaskDefinition {
+  const named = (name: TaskName) => (steps?.has(name) === true ? name : (words.name(name) as TaskName))
+  const names = (list: readonly TaskName[]) => list.map(named)
+  return changed(task, {
+    id: id => (steps === null ? (words.name(id) as TaskName) : id),
+    needs: needs => (steps === null ? names(needs) : needs),
+    on: on => Object.fromEntries(Object.entries(on).map(([outcome, to]) => [outcome, names(to)])),
+    failureModes: modes =>
+      modes.map(mode => ({
+        ...mode,
+        detect: criterion(words, mode.detect) as typeof mode.detect,
+        ...(mode.recover === undefined ? {} : { recover: names(mode.recover) }),
+      })),
+    recover: rules =>
+      withRemedies(
+        rules,
+        name => named(name),
+        tasks => renameAdded(words, tasks),
+      ),
+    forEach: each => (each.in === undefined ? each : { ...each, in: words.expression(each.in) }),
+    when: text => words.expression(text),
+    expect: text => words.expression(text),
+    accept: list => list.map(one => criterion(words, one)),
+    preconditions: list => list.map(one => criterion(words, one)),
+    postconditions: list => list.map(one => criterion(words, one)),
+    action: action => renameAction(words, action, steps),
+    compensate: undo => (undo.type === 'task' ? { ...undo, task: named(undo.task) } : renameAction(words, undo, steps)),
+    probe: command => words.value<CommandLine>(command),
+    inputs: inputs => words.value(inputs),
+    env: env => words.value(env),
+    cwd: cwd => words.template(cwd),
+  })
+}
+
+/** Tasks that a rule would add stand in the plan itself; their own names stay, unless one of them bears a renamed one. */
+function renameAdded(words: Words, tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
+  const own = new Set(tasks.map(({ id }) => id))
+  return tasks.map(task =>
+    changed(renameTask(words, task, own), {
+      needs: needs => needs.map(name => (own.has(name) ? name : (words.name(name) as TaskName))),
+    }),
+  )
+}
+
+function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName> | null): Action {
+  switch (action.type) {
+    case 'run':
+    case 'edit':
+      return words.value(action)
+    case 'git': {
+      if (gitOf(action) === null) return action
+      const merged = mergedBy(action)
+      const texts = words.value(action)
+      return merged === null || steps?.has(merged) === true ? texts : mergeOf(texts, words.name(merged) as TaskName)
+    }
+    case 'gate':
+      return action.checks === undefined
+        ? action
+        : { ...action, checks: action.checks.map(one => criterion(words, one)) }
+    case 'decide':
+      return { ...action, expression: words.expression(action.expression) }
+    case 'subplan': {
+      const inside = new Set([...(steps ?? []), ...action.tasks.map(({ id }) => id)])
+      return { ...action, tasks: action.tasks.map(task => renameTask(words, task, inside)) }
+    }
+    default:
+      return action
+  }
+}
+
+function criterion(words: Words, one: Criterion): Criterion {
+  if (one.type === 'check') return { ...one, command: words.value(one.command) }
+  return one.type === 'expect' ? { ...one, expression: words.expression(one.expression) } : one
+}
+
+/** A copy with some keys changed, those that are there; keys keep their order. */
+function changed<T extends object>(
+  value: T,
+  change: { readonly [K in keyof T]?: (item: NonNullable<T[K]>) => T[K] },
+): T {
+  const entries = Object.entries(value).map(([key, item]) => {
+    const by = Object.hasOwn(change, key) ? (change as { [key: string]: (item: unknown) => unknown })[key] : undefined
+    return [key, by === undefined || item === undefined ? item : by(item)]
+  })
+  return Object.fromEntries(entries) as T
+}

@@ -1,0 +1,53 @@
+// Parts of the schema that stand in more than one place: commands, criteria, retries, and words with a choice.
+
+import { z } from 'zod'
+import { ATTEMPTS_MAX } from '../../domain/limits.ts'
+import { suggest } from '../../domain/phrases.ts'
+import * as value from './schema-values.ts'
+
+export const command = z
+  .union([z.string().min(1), z.array(z.string()).min(1)])
+  .meta({ description: 'A list is argv; a string is a script for sh -eu.' })
+
+export const criterion = z.union([
+  value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
+  z.strictObject({
+    check: command.meta({ description: 'A command that must exit with 0.' }),
+    text: value.line.optional(),
+  }),
+  z.strictObject({
+    expect: value.line.meta({ description: 'An expression that must be true.' }),
+    text: value.line.optional(),
+  }),
+])
+
+export const retry = z.union([
+  value.count(ATTEMPTS_MAX),
+  z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
+])
+
+export const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
+export const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
+
+/** One of some words, where other forms are possible as well: a slip is told with the word that was meant. */
+export function word<const T extends string>(words: readonly T[]) {
+  const read = value.measure((given: string) => {
+    const found = words.find(one => one === given)
+    if (found !== undefined) return { ok: true, value: found }
+    const near = suggest(given, words)
+    const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
+    return { ok: false, message: `${value.quote(given)} is not one of the known words`, hint }
+  })
+  return z
+    .string()
+    .transform(read)
+    .meta({ enum: [...words] })
+}
+
+/** A list of such words, or one of them alone. */
+export const words = <const T extends string>(known: readonly T[]) =>
+  z.union([word(known).transform(one => [one]), z.array(word(known)).min(1)])
+
+export type CriterionDocument = z.output<typeof criterion>
+export type RetryDocument = z.output<typeof retry>
+export type CommandDocument = z.output<typeof command>

@@ -1,0 +1,182 @@
+// The small values of the schema: names, durations, money, file modes, plain JSON. Each reads what a person writes and yields
+// what the domain keeps; each complaint carries a hint in `params.hint`.
+
+import { z } from 'zod'
+import {
+  type CheckpointName,
+  isCheckpointName,
+  isPlanName,
+  isSha256,
+  isTaskName,
+  NAME_MAX,
+  type PlanName,
+  type Sha256,
+  type TaskName,
+} from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
+import { type Read, readDuration, readDurationRange, readMoney } from '../text/units.ts'
+
+export const text = z.string()
+export const line = z.string().min(1)
+export const lines = z.array(line)
+/** A list, or one alone. */
+export const oneOrLines = z.union([line.transform(one => [one]), lines])
+/** Patterns of paths. One name alone is a file or a folder with all that lies in it: nobody can see from the name which it is. */
+export const scope = z.union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])
+/** Text, or what YAML takes for something else: the value of an environment variable is text in the end. */
+export const scalar = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)])
+
+export const planName = z.string().transform(named(isPlanName)).meta({
+  description: 'Short name, unique in the store.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<PlanName, string>
+export const taskName = z.string().transform(named(isTaskName)).meta({
+  description: 'Name of a task, unique in its plan.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<TaskName, string>
+export const checkpointName = z.string().transform(named(isCheckpointName)).meta({
+  description: 'Name of a checkpoint.',
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+  maxLength: NAME_MAX,
+}) as z.ZodType<CheckpointName, string>
+export const taskNames = z.union([taskName.transform(name => [name]), z.array(taskName)])
+
+const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
+export const timeout = measured(
+  value => readDuration(value, TIMEOUT_MAX_MS),
+  `^${DURATION}$`,
+  'A duration: 250ms, 5s, 30m, 2h, 1d.',
+)
+export const duration = measured(
+  value => readDuration(value, DURATION_MAX_MS),
+  `^${DURATION}$`,
+  'A duration: 250ms, 5s, 30m, 2h, 1d.',
+)
+export const durationRange = measured(
+  value => readDurationRange(value, TIMEOUT_MAX_MS),
+  `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
+  'A duration or a range: 1s..30s.',
+)
+export const money = measured(readMoney, '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$', 'An amount with its currency: 2 USD.')
+
+export const sha256 = z
+  .string()
+  .transform(
+    measure(value => (isSha256(value.toLowerCase()) ? { ok: true, value: value.toLowerCase() as Sha256 } : NOT_SHA256)),
+  )
+
+/** Octal, as for chmod: "755", "0755", or 0o755 in YAML. That a bare 755 is no octal is told by the reader of the document. */
+export const mode = z
+  .union([z.string(), z.int()])
+  .transform(measure(readMode))
+  .meta({ description: 'Permissions in octal, quoted: "755".' })
+
+export const deadline = z
+  .string()
+  .transform(measure(readDate))
+  .meta({ description: 'A date, 2026-01-31, or a date and time with zone, 2026-01-31T12:00:00Z.' })
+
+/** What stands under `refs/tags/`. One that is computed is checked when it is known. */
+export const tagName = line.transform(
+  measure(value => (value.includes('${{') || isRefName(value) ? { ok: true, value } : notRef(value, 'tag'))),
+)
+/** A branch, a tag or a commit; never an option. */
+export const revision = line.transform(
+  measure(value => (/^[^-\s][^\s]*$/.test(value) ? { ok: true, value } : notRef(value, 'revision'))),
+)
+
+/** Where a notice is sent to. A password in it would stand in every journal. */
+export const webAddress = z
+  .string()
+  .transform(measure(readAddress))
+  .meta({ description: 'An address: https://…', pattern: '^https?://' })
+
+/** Any JSON but null: a key without a value is a slip, not a statement. */
+export const json = z
+  .unknown()
+  .refine(value => value !== null && value !== undefined, {
+    error: 'a value is missing',
+    params: { hint: 'give it a value, or remove the key' },
+  })
+  .transform(value => value as Json)
+  .meta({ description: 'Any JSON value.' })
+/** Any JSON, null too. */
+export const item = z.unknown().transform(value => value as Json)
+export const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as JsonObject)
+
+export function count(max: number): z.ZodNumber {
+  return z.int().min(1).max(max)
+}
+
+/** A transform that tells what is wrong, and how to put it right. */
+export function measure<I, T>(read: (value: I) => Read<T>): (value: I, context: z.RefinementCtx) => T {
+  return (value, context) => {
+    const result = read(value)
+    if (result.ok) return result.value
+    context.addIssue({ code: 'custom', message: result.message, params: { hint: result.hint } })
+    return z.NEVER
+  }
+}
+
+/** The pattern is for editors; what is wrong is told by `read`. */
+function measured<T>(read: (value: string) => Read<T>, pattern: string, description: string) {
+  return z.string().transform(measure(read)).meta({ description, pattern })
+}
+
+function named<T extends string>(is: (name: string) => name is T): (value: string, context: z.RefinementCtx) => T {
+  return measure(value =>
+    is(value) ? { ok: true, value } : { ok: false, message: `${quote(value)} cannot be a name`, hint: NAME_HINT },
+  )
+}
+
+export function quote(value: string): string {
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+}
+
+const NAME_HINT = `use letters, digits and - _ . between them, at most ${NAME_MAX} characters, for instance retry-core`
+const NOT_SHA256 = { ok: false, message: 'this is not a SHA-256', hint: 'write its 64 hexadecimal digits' } as const
+
+/** The rules of git: no part is empty, hidden or called `.lock`, and no sign means something else in a revision. */
+function isRefName(text: string): boolean {
+  if (text.startsWith('-') || text === '@' || text.includes('..') || text.includes('@{')) return false
+  if (/[\p{Cc}\s~^:?*[\\]/u.test(text) || text.endsWith('.')) return false
+  return text.split('/').every(part => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
+}
+
+function notRef(value: string, word: 'tag' | 'revision'): Read<string> {
+  const hint =
+    word === 'tag' ? 'use letters, digits and - _ . /, for instance v1.2.0' : 'name a branch, a tag or a commit'
+  return { ok: false, message: `${quote(value)} cannot be a git ${word}`, hint }
+}
+
+function readMode(value: string | number): Read<number> {
+  const hint = 'write it in octal and in quotes: "755" or "644"'
+  const bits = typeof value === 'number' ? value : /^0?[0-7]{3}$/.test(value) ? Number.parseInt(value, 8) : Number.NaN
+  if (bits >= 0 && bits <= 0o777) return { ok: true, value: bits }
+  return { ok: false, message: `${JSON.stringify(value)} is not a file mode`, hint }
+}
+
+function readAddress(text: string): Read<string> {
+  const no = (message: string, hint: string): Read<string> => ({ ok: false, message, hint })
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    return no(`${quote(text)} is not a web address`, 'write it like https://example.org/hook')
+  if (parsed.username !== '' || parsed.password !== '')
+    return no('the address holds a name or a password', 'remove it: everybody who sees the plan would see it')
+  return { ok: true, value: text }
+}
+
+function readDate(value: string): Read<string> {
+  const match = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d))?$/.exec(value)
+  const day = new Date(Date.UTC(Number(match?.[1]), Number(match?.[2]) - 1, Number(match?.[3])))
+  const exists = match !== null && day.toISOString().startsWith(`${match[1]}-${match[2]}-${match[3]}`)
+  if (exists && !Number.isNaN(Date.parse(value))) return { ok: true, value }
+  return {
+    ok: false,
+    message: `${quote(value)} is not a date`,
+    hint: 'write it like 2026-01-31 or 2026-01-31T12:00:00Z',
+  }
+}

@@ -1,0 +1,247 @@
+// The schema of the plan document, version 1: every key a person may write, and nothing else. What it yields is still in the
+// shape of the document; `lower.ts` turns that into the domain's PlanDefinition.
+
+import { z } from 'zod'
+import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
+import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
+import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
+import { command, criterion, outcomeName, outputName, retry } from './schema-parts.ts'
+import * as value from './schema-values.ts'
+
+/** How often at most anything may be tried under one budget. */
+const BUDGET_ATTEMPTS_MAX = 1_000_000
+
+const pinned = { file: value.line, sha256: value.sha256.optional() }
+export const edit = z.union([
+  z.strictObject({ ...pinned, create: z.string(), mode: value.mode.optional() }),
+  z.strictObject({ ...pinned, find: z.string().min(1), replace: z.string(), all: z.boolean().optional() }),
+  z.strictObject({ ...pinned, patch: value.line }),
+  z.strictObject({ ...pinned, move: value.line }),
+  z.strictObject({ ...pinned, delete: z.literal(true) }),
+  z.strictObject({ ...pinned, chmod: value.mode }),
+])
+export const edits = z.union([edit, z.array(edit).min(1)]).meta({ description: 'Changes to files, applied together.' })
+
+export const budget = z.strictObject({
+  time: value.duration.optional(),
+  cost: value.money.optional(),
+  attempts: value.count(BUDGET_ATTEMPTS_MAX).optional(),
+})
+
+export const output = z.union([
+  z.literal('stdout'),
+  z.strictObject({ file: value.line }),
+  z.strictObject({ stdout: z.enum(['json', 'text']) }),
+  z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
+])
+
+const envName = z.string().regex(/^(?!PLANFOLD_VALUE_)[A-Za-z_]\w{0,199}$/)
+
+export const failureMode = z.strictObject({
+  name: outcomeName,
+  detect: z.union([
+    value.line.meta({ description: 'Prose: recognised by a person or a critic.' }),
+    z.strictObject({ expect: value.line, text: value.line.optional() }),
+  ]),
+  class: z.enum(FAILURE_KINDS).optional().meta({ description: 'What kind of failure it is, whatever it looked like.' }),
+  recover: value.taskNames.optional().meta({ description: 'Tasks a failure of this kind leads to.' }),
+  advice: value.text.optional().meta({ description: 'What to do, in words.' }),
+})
+
+export const forEach = z.union([
+  value.line.meta({ description: 'An expression that gives a list.' }),
+  z.array(value.item),
+  z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
+])
+
+const axisName = z.string().regex(/^[A-Za-z_]\w{0,99}$/)
+export const matrix = z.record(axisName, z.array(value.item).min(1))
+
+const undo = {
+  run: command.optional(),
+  stdin: z.string().optional(),
+  edit: edits.optional(),
+  task: value.taskName.optional().meta({ description: 'A task of the plan that sleeps until then.' }),
+}
+
+const message = value.line.optional()
+export const git = z
+  .union([
+    z.strictObject({ commit: value.line, paths: value.lines.min(1).optional() }),
+    z.strictObject({ tag: value.tagName, message }),
+    z.strictObject({ merge: value.taskName, message }),
+  ])
+  .meta({ description: "On the plan's own branch: commit what it has written, tag it, or merge the branch of a task." })
+
+export const checkpoint = z
+  .union([z.literal(true), value.checkpointName, z.strictObject({ name: value.checkpointName })])
+  .meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.' })
+
+const gitUse = z.strictObject({
+  commits: z
+    .literal('task')
+    .optional()
+    .meta({ description: "What a task wrote is committed on the plan's branch when it is done." }),
+  worktree: z
+    .enum(['plan', 'task'])
+    .optional()
+    .meta({ description: 'The plan, or each task that may write, works in a worktree of its own.' }),
+  message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
+  base: value.revision.optional().meta({ description: 'Where the branch begins; HEAD when not said.' }),
+})
+
+const policy = z.strictObject({
+  write: value.scope.optional(),
+  network: value.oneOrLines.optional(),
+  budget: budget.optional(),
+  checkpoints: z
+    .strictObject({
+      every: value.count(TASKS_MAX).optional().meta({ description: 'One after so many completed tasks.' }),
+      before: z
+        .enum(['risky', 'unsafe', 'never'])
+        .optional()
+        .meta({ description: 'One before each task that declares risks, or is unsafe to repeat.' }),
+      files: z
+        .enum(['seen', 'declared'])
+        .optional()
+        .meta({ description: 'Look at all files around a task without a scope, or at declared scopes only.' }),
+    })
+    .optional(),
+  ...policyKeys,
+})
+
+export const task = z.strictObject({
+  id: value.taskName,
+  title: value.line.optional(),
+  description: value.text.optional(),
+  kind: value.line
+    .optional()
+    .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
+  rationale: value.text.optional(),
+  instruction: value.text
+    .optional()
+    .meta({ description: 'For whoever claims the task: prose, or calls like search(query) -> top10.' }),
+  needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
+  optional: z.boolean().optional(),
+  when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
+  timeout: value.timeout.optional(),
+  retry: retry.optional(),
+  timebox: value.duration.optional().meta({ description: 'All attempts of a visit together.' }),
+  priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
+  inputs: value.jsonObject.optional(),
+  outputs: z.record(outputName, output).optional(),
+  write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
+  read: value.scope.optional(),
+  network: value.oneOrLines.optional(),
+  env: z.record(envName, value.scalar).optional(),
+  cwd: value.line.optional(),
+  effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
+  probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
+  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
+  accept: z.array(criterion).optional(),
+  preconditions: z.array(criterion).optional().meta({ description: 'Judged before an attempt starts.' }),
+  postconditions: z
+    .array(criterion)
+    .optional()
+    .meta({ description: 'Judged when it was accepted: what must then be true of the world.' }),
+  effects: value.scope.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
+  failure_modes: z
+    .array(failureMode)
+    .optional()
+    .meta({ description: 'Known ways to fail: how to detect each, where it leads.' }),
+  assumptions: value.lines.optional(),
+  risks: value.lines.optional(),
+  rollback: value.text.optional(),
+  compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run, edit or task.' }),
+  on: z
+    .record(outcomeName, value.taskNames)
+    .optional()
+    .meta({ description: 'Outcome edges: outcome to tasks; may point back.' }),
+  visits: value.count(VISITS_MAX).optional(),
+  owner: value.line.optional(),
+  assignee: value.line.optional(),
+  labels: value.lines.optional(),
+  milestone: value.line.optional(),
+  deadline: value.deadline.optional(),
+  estimate: value.duration.optional(),
+  for_each: forEach.optional().meta({ description: 'One task for each item of a list.' }),
+  matrix: matrix.optional().meta({ description: 'One task for each combination of values.' }),
+  budget: budget.optional(),
+  capabilities: value.lines.optional(),
+  // Action keys: at most one. None of them is an external task.
+  run: command.optional(),
+  stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
+  edit: edits.optional(),
+  decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
+  gate: gate.optional(),
+  show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
+  git: git.optional(),
+  checkpoint: checkpoint.optional(),
+  http: value.json.optional(),
+  db: value.json.optional(),
+  model: value.json.optional(),
+  agent: value.json.optional(),
+  research: value.json.optional(),
+  get subplan() {
+    return subplan.optional()
+  },
+  get recover() {
+    return recover.optional()
+  },
+  extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
+})
+
+/** A list of tasks; a line of prose is a step that an agent or a person carries out after the step before it. */
+export const subplan: z.ZodType<readonly (string | z.output<typeof task>)[]> = z
+  .array(z.union([value.line, task]))
+  .min(1)
+  .max(TASKS_MAX)
+  .meta({ description: 'Tasks of its own; a line of prose is a step.' })
+
+/** What to do about a failure when the retries are used up; the first rule that fits is taken. */
+export const recover: z.ZodType<readonly RecoveryDocument<z.output<typeof task>>[]> = z
+  .array(recovery(task))
+  .max(LIST_MAX)
+  .meta({ description: 'What to do about a failure: the first rule that fits and is not used up.' })
+
+export const plan = z
+  .strictObject({
+    planfold: z.literal(1).meta({ description: 'Version of the format.' }),
+    name: value.planName.optional(),
+    title: value.line.optional(),
+    goal: value.text.optional(),
+    done: z.array(criterion).optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
+    policy: policy.optional(),
+    git: gitUse.optional().meta({ description: 'What the plan does in the repository around it.' }),
+    notify: notify.optional().meta({ description: 'Whom to tell, and how.' }),
+    recovery: z
+      .strictObject({
+        edits: z.enum(['wait', 'set-back']).optional().meta({
+          description: "A person's edits before a retry: wait for a decision, or set them back and keep a copy.",
+        }),
+        outputs: z.enum(['tell', 'remake']).optional().meta({
+          description:
+            'Declared output files of completed tasks that are gone when the plan is taken up: only tell, or run the tasks again.',
+        }),
+      })
+      .optional()
+      .meta({ description: 'What to do when a task is tried again, and when a plan is taken up again.' }),
+    concurrency: value.count(CONCURRENCY_MAX).optional(),
+    defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
+    sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),
+    session: value.line.optional(),
+    owner: value.line.optional(),
+    stakeholders: value.lines.optional(),
+    hypotheses: value.json.optional(),
+    memory: value.json.optional(),
+    artifacts: value.json.optional(),
+    labels: value.lines.optional(),
+    extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
+    tasks: z.array(task).min(1).max(TASKS_MAX),
+  })
+  .meta({ title: 'Planfold plan', description: 'A plan for AI coding agents, format version 1.' })
+
+export type PlanDocument = z.output<typeof plan>
+export type TaskDocument = z.output<typeof task>
+export type EditDocument = z.output<typeof edit>
+export type GitDocument = z.output<typeof git>

@@ -1,0 +1,53 @@
+// A document: plain JSON read from YAML or JSON text, that still knows where everything was written.
+
+import type { Json } from '../../domain/json.ts'
+import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
+import type { Complaint, Diagnostic, Path } from './diagnostic.ts'
+import { jsonPlaces, readJson } from './json.ts'
+
+import { type Locate, linesOf, place } from './place.ts'
+import { readTree, treeSpans, treeValue } from './yaml.ts'
+
+export type ReadDocument =
+  | { readonly ok: true; readonly document: Document }
+  /** `rest`: what could be read all the same, so that what is wrong there is told as well. */
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly rest?: Document }
+
+export interface Document {
+  readonly value: Json
+  /** Turns a complaint about a path into a diagnostic with line and column. */
+  readonly place: (complaint: Complaint) => Diagnostic
+  /** What stands at a path as it was typed, e.g. `0o755`; null when nothing does. */
+  readonly written: (path: Path) => string | null
+}
+
+export function readDocument(text: string): ReadDocument {
+  if (Buffer.byteLength(text) > DOCUMENT_MAX_BYTES) {
+    const message = `the document is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MB`
+    return {
+      ok: false,
+      diagnostics: [{ severity: 'error', message, hint: 'put large content into files', line: 1, column: 1 }],
+    }
+  }
+  const source = text.startsWith('\uFEFF') ? text.slice(1) : text
+  const json = readJson(source)
+  if (json !== null) return { ok: true, document: located(json.value, source, jsonPlaces(source)) }
+  const tree = readTree(source)
+  if (!tree.ok) return tree
+  const { value, diagnostics, isWhole } = treeValue(tree)
+  const document = located(value, source, path => treeSpans(tree, path))
+  if (diagnostics.length > 0) return { ok: false, diagnostics, ...(isWhole ? { rest: document } : {}) }
+  return { ok: true, document }
+}
+
+function located(value: Json, source: string, locate: Locate): Document {
+  const lines = linesOf(source)
+  return {
+    value,
+    place: complaint => place(source, locate, lines, complaint),
+    written: path => {
+      const spans = locate(path)
+      return spans.exact && spans.value !== null ? source.slice(spans.value.start, spans.value.end) : null
+    },
+  }
+}

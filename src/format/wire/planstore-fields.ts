@@ -1,0 +1,64 @@
+// The PlanStore's words for statuses as they go over the wire: lower case, and fewer than ours. The canonical word always stands
+// beside them in `state`, so that nothing is lost; a word nobody knows is refused, never taken for the nearest one.
+
+import { z } from 'zod'
+import { isTaskStatus, PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { PLAN_WORDS, TASK_WORDS } from '../dialects/planstore/plan-steps-words.ts'
+import type { StatusRead, StatusWords } from '../dialects/status-words.ts'
+import { measure } from '../plan/schema-values.ts'
+
+/** What each of our own words is there. */
+const TASK_WORD: { readonly [status in TaskStatus]: string } = {
+  pending: 'pending',
+  ready: 'pending',
+  running: 'running',
+  waiting: 'running',
+  blocked: 'blocked',
+  completed: 'completed',
+  failed: 'failed',
+  abandoned: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+}
+
+export const planWord = (status: PlanStatus): string => PLAN_WORDS.print(status) ?? status
+export const taskWord = (status: TaskStatus): string => TASK_WORD[status]
+
+/** Every status of ours that is called so there. */
+const statesCalled = (word: string): readonly TaskStatus[] => TASK_STATUSES.filter(status => TASK_WORD[status] === word)
+
+const read = <S extends string>(words: StatusWords<S>) =>
+  z.string().transform(
+    measure<string, S>(word => {
+      const found: StatusRead<S> = words.read(word)
+      return found.ok ? { ok: true, value: found.status } : found
+    }),
+  )
+
+const ASKED = 'in the words of the PlanStore, upper or lower case'
+
+/** What a plan is to become. */
+export const planStatus = read(PLAN_WORDS).meta({
+  description: `${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
+})
+/** What a task is to become. */
+export const taskStatus = read(TASK_WORDS).meta({
+  description: `${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
+})
+
+/** Which tasks are asked for: those called so there, or by one of our own words that it does not have. */
+export const taskStates = z
+  .string()
+  .transform(
+    measure<string, readonly TaskStatus[]>(word => {
+      if (isTaskStatus(word) && TASK_WORD[word] !== word) return { ok: true, value: [word] }
+      const found = TASK_WORDS.read(word)
+      return found.ok ? { ok: true, value: statesCalled(TASK_WORD[found.status]) } : found
+    }),
+  )
+  .meta({ description: `${TASK_WORDS.words.slice(0, 7).join(', ')}, ready, waiting or abandoned.` })
+
+export const planState = z.enum(PLAN_STATUSES as [PlanStatus, ...PlanStatus[]])
+export const taskState = z.enum(TASK_STATUSES as [TaskStatus, ...TaskStatus[]])
+export const planWords = z.enum(PLAN_STATUSES.map(planWord) as [string, ...string[]])
+export const taskWords = z.enum([...new Set(TASK_STATUSES.map(taskWord))] as [string, ...string[]])

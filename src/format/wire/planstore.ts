@@ -1,0 +1,199 @@
+// From the bodies of the PlanStore to definitions. Steps stay an outline, word for word, until somebody starts a plan that has no
+// tasks; a task is external, and its sequence orders it among the others. Keys that mean nothing here are kept in `extra`.
+// Which shape a body has is decided here, too: only the PlanStore's own is an outline, every other list of steps is a document.
+
+import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { todoPlan } from '../dialects/markdown/todo-plan.ts'
+import { slug } from '../dialects/names.ts'
+import { isSteps, planSteps } from '../dialects/planstore/plan-steps.ts'
+import { isForeignUuid } from '../dialects/planstore/plan-steps-words.ts'
+import { stepList } from '../dialects/planstore/step-list.ts'
+import { isMap, Source } from '../dialects/source.ts'
+import { asLiteral, fromLiteral } from '../expression/template.ts'
+import { type Parsed, type ParseOptions, parsePlan } from '../plan/parse.ts'
+import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'
+import type { NewTask } from './tasks.ts'
+import type { Fault } from './wire.ts'
+
+/**
+ * Is it a body of the PlanStore, and not a document of its own? Its clients say for which goal or by which agent, and add the tasks
+ * themselves later. A list of steps without these is a plan in one of the formats for steps, and its steps are its tasks at once.
+ */
+export function isStorePlan(body: Json): body is JsonObject {
+  if (!isMap(body)) return false
+  const has = (key: string): boolean => Object.hasOwn(body, key)
+  if (has('planfold') || has('nodes') || has('tasks') || has('planfold-template')) return false
+  if (has('goal_id') || has('agent_id') || has('current_step')) return true
+  return Array.isArray(body.steps) ? !isSteps(body.steps) : has('plan_type')
+}
+
+/**
+ * An `id` that a client chose is the name; a `name` that cannot be one is then the title. Null when the two do not contradict
+ * each other.
+ */
+export function idFault({
+  id,
+  name,
+}: {
+  readonly id?: string | null | undefined
+  readonly name?: string | null | undefined
+}): Fault | null {
+  if (id == null || name == null || id === name || !isTaskName(name)) return null
+  return {
+    path: 'id',
+    message: `is '${id.slice(0, 60)}', but the name is '${name.slice(0, 60)}'`,
+    hint: 'say one of them: ids are made by the service, and what you call it is its name',
+  }
+}
+
+/** Of a document, whatever its format. Words are its name; a number or a UUID cannot be, and would be found by nobody. */
+export function documentIdFault(body: Json): Fault | null {
+  if (!isMap(body)) return null
+  const { id } = body
+  if (id == null || (typeof id === 'string' && !isForeignUuid(id))) return null
+  const { message, params } = NOT_CHOSEN
+  return { path: 'id', message, hint: params.hint }
+}
+
+/** A draft without tasks. `mark` makes the name its own when the body does not say one. */
+export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
+  const {
+    goal_id: _,
+    agent_id: __,
+    session_id: ___,
+    conversation_id: ____,
+    status: _____,
+    id,
+    name,
+    plan_name,
+    title,
+    description,
+    owner,
+    labels,
+    ...rest
+  } = body
+  const { plan_type, steps, current_step, ...others } = rest
+  const called = name ?? plan_name ?? null
+  const written = called !== null && isPlanName(called) ? called : (id ?? called)
+  const isName = written !== null && isPlanName(written)
+  const heading = title ?? (called === written && isName ? null : called)
+  const words = written ?? title ?? description ?? firstWords(steps ?? []) ?? 'plan'
+  const made = `${slug(words) ?? 'plan'}-${mark}`
+  return {
+    name: (isName ? written : made) as PlanName,
+    ...(heading === null ? {} : { title: heading }),
+    ...(description == null ? {} : { goal: description }),
+    ...(owner == null ? {} : { owner }),
+    ...(labels == null ? {} : { labels }),
+    tasks: [],
+    extra: {
+      plan_type: plan_type ?? 'sequential',
+      steps: steps ?? [],
+      ...(current_step == null ? {} : { current_step }),
+      ...(called !== null && called !== heading && !(isName && called === written) ? { name: called } : {}),
+      ...(plan_name != null && name != null && plan_name !== name ? { plan_name } : {}),
+      ...(others as JsonObject),
+    },
+  }
+}
+
+/** The steps of a plan as its tasks, by the rules of the format they are written in. */
+export function tasksFromSteps(definition: PlanDefinition, check: NonNullable<ParseOptions['check']>): Parsed | null {
+  const steps = definition.extra?.steps
+  if (!Array.isArray(steps) || steps.length === 0) return null
+  const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
+  const source = new Source(text)
+  const dialect = STEP_FORMATS.find(one => one.recognises(source)) ?? planSteps
+  return parsePlan(text, { dialect, fallbackName: definition.name, check })
+}
+
+/** The formats that tell their steps by their keys; any other step is one of the PlanStore. */
+const STEP_FORMATS: readonly Dialect[] = [stepList, todoPlan]
+
+type Making<T> = { -readonly [K in keyof T]: T[K] }
+
+/** What a task is made of; every other key is kept beside it. */
+const MEANT: ReadonlySet<string> = new Set([
+  'id',
+  'plan_id',
+  'status',
+  'depends_on',
+  'dependencies',
+  'name',
+  'title',
+  'description',
+  'task_type',
+  'agent_id',
+  'input_data',
+  'sequence_order',
+  'priority',
+  'labels',
+] satisfies (keyof NewTask)[])
+
+/** The name that the body says itself; null when one is made for it. */
+export const nameSaid = ({ name, id }: NewTask): TaskName | null => {
+  if (typeof name === 'string' && isTaskName(name)) return name
+  return typeof id === 'string' && isTaskName(id) ? id : null
+}
+
+/**
+ * `needs`: the names of what it depends on, found by whoever knows the plan. `nameOf` makes the name when the body does not say one.
+ * Written key by key: taking an object apart by `...rest` costs more than all the rest, and tasks come by the thousand.
+ */
+export function taskFromStore(
+  body: NewTask,
+  needs: readonly TaskName[],
+  nameOf: (stem: string) => string,
+): TaskDefinition {
+  const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
+  // What comes first in the sequence is offered first.
+  const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
+  const said = nameSaid(body)
+  const isTitle = typeof name === 'string' && said !== name
+  const extra: Making<JsonObject> = {}
+  if (sequence_order != null) extra.sequence_order = sequence_order
+  if (isTitle && title != null) extra.name = name
+  for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
+  const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
+  const made: Partial<Making<TaskDefinition>> = { id: id as TaskName }
+  if (title != null) made.title = title
+  else if (isTitle) made.title = name
+  if (description != null) made.description = description
+  if (task_type != null) made.kind = task_type
+  made.action = { type: 'external' }
+  if (needs.length > 0) made.needs = needs
+  if (priority !== 0) made.priority = priority
+  if (input_data != null) made.inputs = inputsOf(input_data as JsonObject)
+  if (agent_id != null) made.assignee = agent_id
+  if (labels != null) made.labels = labels
+  if (Object.keys(extra).length > 0) made.extra = extra
+  return made as TaskDefinition
+}
+
+/** Data that looks like an expression of ours is data all the same: whoever claims the task gets it as it was sent. */
+const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
+
+/** The same for inputs that are there already: a text that is sent back as it was shown stays what it is, an expression or data. */
+export const changedInputs = (data: JsonObject, before: JsonObject): JsonObject =>
+  changedValue(data, before) as JsonObject
+
+function changedValue(value: Json, before: Json | undefined): Json {
+  if (typeof value === 'string')
+    return typeof before === 'string' && fromLiteral(before) === value ? before : asLiteral(value)
+  if (value === null || typeof value !== 'object') return value
+  const known = (before !== null && typeof before === 'object' ? before : {}) as JsonObject
+  const at = (key: string): Json | undefined => (Object.hasOwn(known, key) ? known[key] : undefined)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => changedValue(item, at(`${index}`)))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, changedValue(item, at(key))]))
+}
+
+function firstWords([first]: readonly Json[]): string | null {
+  if (typeof first === 'string') return first
+  if (first === null || typeof first !== 'object' || Array.isArray(first)) return null
+  const { action, title, name, description } = first as JsonObject
+  const words = [action, title, name, description].find(one => typeof one === 'string' && one !== '')
+  return (words as string | undefined) ?? null
+}

@@ -1,0 +1,315 @@
+// The files of one edit task as they would be: read once through the gate, changed only in memory. A step that cannot be
+// made throws Refused, and nothing on disk has changed.
+
+import type { StructuredPatch } from 'diff'
+import type { Sha256 } from '../../domain/id.ts'
+import type { Edit } from '../../domain/plan.ts'
+import type { PathGate } from '../../safety/files/path-gate.ts'
+import { sha256Of } from '../../safety/files/regular-file.ts'
+import { type Answer, failure, Refused, refuse } from '../../safety/safety-refusal.ts'
+import { inScope, type Patterns } from '../../safety/scope.ts'
+
+// Finding and replacing exact bytes in a file. One match is wanted unless the edit says all; what is found instead is told
+// together with the nearest line, because most misses are white space.
+
+interface Replacing {
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+  readonly all?: true
+}
+
+/**
+ * The new bytes. An edit counts as already made when `find` is gone and `replace`, not empty, stands there. A replacement
+ * that holds what it replaces cannot be told apart from one not yet made; pin it with `sha256` to be safe.
+ */
+function replaceText(edit: Replacing, bytes: Buffer): Answer<Buffer> {
+  if (edit.find === '') return no(`The text to find in ${shown(edit.file)} is empty.`, 'Say what to replace.')
+  const find = Buffer.from(edit.find)
+  const replacement = Buffer.from(edit.replace)
+  const places = placesOf(find, bytes)
+  if (places.length === 0) {
+    if (replacement.length > 0 && bytes.includes(replacement)) return { ok: true, value: bytes }
+    return no(`The text to find does not occur in ${shown(edit.file)}.`, nearestHint(edit.find, bytes))
+  }
+  if (places.length > 1 && edit.all !== true) {
+    const lines = places.slice(0, 5).map(place => lineAt(bytes, place))
+    const hint = `It is on lines ${lines.join(', ')}${places.length > 5 ? ' and more' : ''}; find more of the text, or say all: true.`
+    return no(`The text to find occurs ${places.length} times in ${shown(edit.file)}.`, hint)
+  }
+  const parts: Buffer[] = []
+  let from = 0
+  for (const place of places) {
+    parts.push(bytes.subarray(from, place), replacement)
+    from = place + find.length
+  }
+  return { ok: true, value: Buffer.concat([...parts, bytes.subarray(from)]) }
+}
+
+function placesOf(find: Buffer, bytes: Buffer): readonly number[] {
+  const places: number[] = []
+  for (let at = bytes.indexOf(find); at >= 0; at = bytes.indexOf(find, at + find.length)) places.push(at)
+  return places
+}
+
+function nearestHint(find: string, bytes: Buffer): string {
+  const text = bytes.toString('utf8')
+  if (text.includes('\r\n') && text.replaceAll('\r\n', '\n').includes(find)) {
+    return 'The file ends its lines with CR LF; the text to find must too.'
+  }
+  const wanted = (find.split('\n').find(line => line.trim() !== '') ?? find).trim()
+  let nearest = { line: 0, length: 7, text: '' }
+  for (const [at, line] of text.split('\n').entries()) {
+    const length = commonPrefix(squeezed(line), squeezed(wanted))
+    if (length > nearest.length) nearest = { line: at + 1, length, text: line.trim() }
+  }
+  if (nearest.line === 0) return 'Read the file again and copy the text exactly.'
+  return `Nearest is line ${nearest.line}: ${shown(nearest.text.slice(0, 120))}. White space counts.`
+}
+
+const squeezed = (line: string): string => line.replace(/\s+/g, ' ').trim()
+
+function commonPrefix(a: string, b: string): number {
+  let length = 0
+  while (length < a.length && length < b.length && a[length] === b[length]) length++
+  return length
+}
+
+const lineAt = (bytes: Buffer, place: number): number => {
+  let line = 1
+  for (let at = bytes.indexOf(10); at >= 0 && at < place; at = bytes.indexOf(10, at + 1)) line++
+  return line
+}
+const shown = (text: string): string => JSON.stringify(text)
+const no = (message: string, hint: string): Answer<Buffer> => ({ ok: false, failure: failure('logic', message, hint) })
+
+// Applying one unified diff to one file. The file's name comes from the edit, not from the diff. A diff that fits where it
+// says wins over one that fits elsewhere, and one whose result stands there already is done.
+
+type Hunk = StructuredPatch['hunks'][number]
+
+/** The new content; null on either side means no file. */
+async function patchText(file: string, diff: string, bytes: Buffer | null): Promise<Answer<Buffer | null>> {
+  const no = (message: string, hint: string): Answer<null> => ({ ok: false, failure: failure('logic', message, hint) })
+  const { applyPatch, parsePatch, reversePatch } = await import('diff')
+  let patches: StructuredPatch[]
+  try {
+    patches = parsePatch(diff)
+  } catch (error) {
+    return no(
+      `The diff for ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`,
+      'Write a unified diff.',
+    )
+  }
+  const [patch, ...others] = patches.filter(one => one.hunks.length > 0)
+  if (patch === undefined) return no(`The diff for ${JSON.stringify(file)} has no hunks.`, 'Write a unified diff.')
+  if (others.length > 0) return no('The diff is about several files.', 'Write one edit for each file.')
+
+  const creates = patch.oldFileName === '/dev/null'
+  const deletes = patch.newFileName === '/dev/null'
+  if (bytes === null) {
+    if (deletes) return { ok: true, value: null }
+    if (!creates) return no(`There is no file ${JSON.stringify(file)} to patch.`, 'Check the path, or create it first.')
+  }
+  const text = decoded(bytes ?? Buffer.alloc(0))
+  if (text === null) return no(`${JSON.stringify(file)} is not UTF-8 text.`, 'Only text can be patched.')
+
+  if (creates && bytes !== null) {
+    if (applyPatch('', patch) === text) return { ok: true, value: bytes }
+    return no(`${JSON.stringify(file)} exists with other content.`, 'Make a diff against the present content.')
+  }
+
+  const lines = text.split('\n')
+  const isOld = patch.hunks.every(hunk => standsAt(lines, hunk, 'old'))
+  const isNew = patch.hunks.every(hunk => standsAt(lines, hunk, 'new'))
+  if (isNew && !isOld && bytes !== null) return { ok: true, value: bytes }
+  const after = applyPatch(text, patch)
+  if (after !== false) return { ok: true, value: deletes && after === '' ? null : Buffer.from(after) }
+  if (bytes !== null && applyPatch(text, reversePatch(patch)) !== false) return { ok: true, value: bytes }
+  return no(`The diff does not fit ${JSON.stringify(file)}.`, 'Read the file again and make the diff anew.')
+}
+
+/** Does one side of the hunk stand exactly where its header says? A hunk without lines on that side is no sign. */
+function standsAt(lines: readonly string[], hunk: Hunk, side: 'old' | 'new'): boolean {
+  const sign = side === 'old' ? '-' : '+'
+  const wanted = hunk.lines.filter(line => line[0] === ' ' || line[0] === sign).map(line => line.slice(1))
+  const start = (side === 'old' ? hunk.oldStart : hunk.newStart) - 1
+  return wanted.length > 0 && wanted.every((line, at) => lines[start + at] === line)
+}
+
+function decoded(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+const EDIT_MAX_BYTES = 16 * 1024 * 1024
+
+export interface FileState {
+  readonly bytes: Buffer
+  readonly sha256: Sha256
+  /** Undefined for a new file: as the umask says. */
+  readonly mode: number | undefined
+}
+
+export interface Change {
+  readonly path: string
+  readonly before: FileState | null
+  readonly after: FileState | null
+}
+
+/** All files the edits touch, in the order they were first touched, also those that stay as they are. */
+export async function draftEdits(
+  edits: readonly Edit[],
+  gate: PathGate,
+  write: Patterns,
+  /** Edits of others that are taken for made; one that does not fit is left out. */
+  imagined: readonly Edit[] = [],
+): Promise<readonly Change[]> {
+  const draft = new Draft(gate, write)
+  for (const edit of imagined) await draft.imagine(edit)
+  for (const edit of edits) await draft.make(edit)
+  return draft.changes()
+}
+
+class Draft {
+  readonly #gate: PathGate
+  readonly #write: Patterns
+  readonly #before = new Map<string, FileState | null>()
+  readonly #now = new Map<string, FileState | null>()
+  /** Files as earlier tasks would leave them. */
+  readonly #imagined = new Map<string, FileState | null>()
+
+  constructor(gate: PathGate, write: Patterns) {
+    this.#gate = gate
+    this.#write = write
+  }
+
+  async imagine(edit: Edit): Promise<void> {
+    try {
+      await this.make(edit)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+    }
+    for (const [path, now] of this.#now) this.#imagined.set(path, now)
+    this.#before.clear()
+    this.#now.clear()
+  }
+
+  changes(): readonly Change[] {
+    return [...this.#before].map(([path, before]) => ({ path, before, after: this.#now.get(path) ?? null }))
+  }
+
+  async make(edit: Edit): Promise<void> {
+    const path = await this.#open(edit.file)
+    const now = this.#now.get(path) ?? null
+    const put = (state: FileState | null) => {
+      // A pin speaks about the content the edit was written against; an edit already made needs none.
+      if (!same(state, now)) expectPin(edit, now)
+      this.#now.set(path, state)
+    }
+    switch (edit.type) {
+      case 'create': {
+        const next = state(Buffer.from(edit.content), edit.mode ?? now?.mode)
+        if (now !== null && now.sha256 !== next.sha256 && edit.sha256 === undefined) {
+          refuse(
+            'logic',
+            `${JSON.stringify(path)} exists with other content.`,
+            'Replace text in it, or pin its sha256.',
+          )
+        }
+        return put(next)
+      }
+      case 'replace': {
+        const there = existing(path, now)
+        return put(state(given(replaceText(edit, there.bytes)), there.mode))
+      }
+      case 'patch': {
+        const bytes = given(await patchText(path, edit.diff, now?.bytes ?? null))
+        return put(bytes === null ? null : state(bytes, now?.mode))
+      }
+      case 'delete':
+        return put(null)
+      case 'chmod':
+        if ((edit.mode & ~0o777) !== 0)
+          refuse('policy', `The mode ${edit.mode.toString(8)} is not allowed.`, 'At most 777.')
+        return put({ ...existing(path, now), mode: edit.mode })
+      case 'move':
+        return await this.#move(edit, path, now, put)
+      default:
+        edit satisfies never
+    }
+  }
+
+  /** A move whose source is gone and whose target stands there is done; a pin, if there is one, must agree. */
+  async #move(
+    edit: Edit & { readonly type: 'move' },
+    path: string,
+    now: FileState | null,
+    put: (state: null) => void,
+  ): Promise<void> {
+    const to = await this.#open(edit.to)
+    const target = this.#now.get(to) ?? null
+    if (to === path) refuse('logic', `${JSON.stringify(path)} cannot be moved onto itself.`, 'Name another target.')
+    if (now === null) {
+      if (target !== null) return expectPin(edit, target)
+      refuse('logic', `There is no file ${JSON.stringify(path)} to move.`, 'Check the path.')
+    }
+    if (target !== null && target.sha256 !== now.sha256) {
+      refuse('logic', `${JSON.stringify(to)} exists already, with other content.`, 'Move or delete it first.')
+    }
+    put(null)
+    this.#now.set(to, now)
+  }
+
+  /** The path in its one form, read at most once. */
+  async #open(text: string): Promise<string> {
+    const path = given(await this.#gate.check(text, 'write'))
+    if (!inScope(this.#write, path)) {
+      const scope = this.#write?.length === 0 ? 'nothing' : this.#write?.join(', ')
+      refuse(
+        'policy',
+        `${JSON.stringify(path)} is outside the write scope (${scope}).`,
+        'Add it to `write` of the task.',
+      )
+    }
+    if (!this.#before.has(path)) {
+      const imagined = this.#imagined.get(path)
+      if (imagined !== undefined) {
+        this.#before.set(path, imagined)
+        this.#now.set(path, imagined)
+        return path
+      }
+      const found = given(await this.#gate.read(path, { maxBytes: EDIT_MAX_BYTES }))
+      if (found !== null && found.links > 1) {
+        refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it to a file of its own first.')
+      }
+      const before = found === null ? null : state(found.bytes, found.mode)
+      this.#before.set(path, before)
+      this.#now.set(path, before)
+    }
+    return path
+  }
+}
+
+export const same = (a: FileState | null, b: FileState | null): boolean =>
+  a?.sha256 === b?.sha256 && a?.mode === b?.mode
+
+const state = (bytes: Buffer, mode: number | undefined): FileState => ({ bytes, sha256: sha256Of(bytes), mode })
+
+function existing(path: string, now: FileState | null): FileState {
+  return now ?? refuse('logic', `There is no file ${JSON.stringify(path)}.`, 'Check the path, or create it first.')
+}
+
+function expectPin(edit: Edit, now: FileState | null): void {
+  if (edit.sha256 === undefined || edit.sha256 === now?.sha256) return
+  const hint = 'Read it again and write the edit anew.'
+  refuse('logic', `${JSON.stringify(edit.file)} has changed since the edit was written.`, hint)
+}
+
+function given<T>(answer: Answer<T>): T {
+  if (answer.ok) return answer.value
+  throw new Refused(answer.failure)
+}

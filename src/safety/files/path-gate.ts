@@ -1,0 +1,157 @@
+// The path gate: the one way from a path written in a plan to a file of the workspace. The text is checked first, then every
+// component is entered from the directory before it, never through a link. Reads stay out of Planfold's own state; writes
+// also stay out of everything that is protected. Whatever is not allowed comes back as a value.
+
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import type { Sha256 } from '../../domain/id.ts'
+import { type Answer, answering, codeOf, ignoring, refuse } from '../safety-refusal.ts'
+import { Directory, type Via } from './directory.ts'
+import { fold, protectedBy } from './protected-path.ts'
+import { FILE_MAX_BYTES, type FileContent, readFile, removeFile, replaceFile } from './regular-file.ts'
+import { parseRelativePath } from './relative-path.ts'
+
+export interface GateOptions {
+  /** Absolute path of the workspace. */
+  readonly root: string
+  /** Absolute path of Planfold's state folder, inside the workspace or not, existing or not. */
+  readonly stateDir: string
+  readonly via?: Via
+}
+
+export async function openGate(options: GateOptions): Promise<Answer<PathGate>> {
+  return await answering(`Opening the workspace ${JSON.stringify(options.root)}`, async () => {
+    const root = await Directory.open(options.root, options.via)
+    return new PathGate(root, await stateInside(options))
+  })
+}
+
+export class PathGate {
+  readonly #root: Directory
+  readonly #state: readonly string[] | null
+
+  constructor(root: Directory, state: readonly string[] | null) {
+    this.#root = root
+    this.#state = state
+  }
+
+  /** The path in its one form, without `.`; only the text is looked at. */
+  async check(path: string, use: 'read' | 'write'): Promise<Answer<string>> {
+    return await answering(path, async () => this.#parse(path, use).join('/'))
+  }
+
+  /** The content of a regular file; null when it does not exist. */
+  async read(path: string, options: { readonly maxBytes?: number } = {}): Promise<Answer<FileContent | null>> {
+    return await answering(`Reading ${JSON.stringify(path)}`, async () => {
+      const components = this.#parse(path, 'read')
+      return await ignoring(['ENOENT'], () =>
+        this.#within(components, 'find', (parent, name) => readFile(parent, name, options.maxBytes ?? FILE_MAX_BYTES)),
+      )
+    })
+  }
+
+  /** Writes a whole file where exactly `expect` stands (null: nothing), making directories on the way. */
+  async write(
+    path: string,
+    bytes: Uint8Array,
+    options: { readonly expect: Sha256 | null; readonly mode?: number },
+  ): Promise<Answer<void>> {
+    return await answering(`Writing ${JSON.stringify(path)}`, async () => {
+      const components = this.#parse(path, 'write')
+      await this.#within(components, 'make', (parent, name) => {
+        return replaceFile(parent, name, { bytes, links: 'refuse', ...options })
+      })
+    })
+  }
+
+  /** Deletes a regular file whose content is `expect`. */
+  async remove(path: string, options: { readonly expect: Sha256 }): Promise<Answer<void>> {
+    return await answering(`Deleting ${JSON.stringify(path)}`, async () => {
+      const components = this.#parse(path, 'write')
+      await this.#within(components, 'find', (parent, name) => removeFile(parent, name, options.expect))
+    })
+  }
+
+  async chmod(path: string, mode: number): Promise<Answer<void>> {
+    return await answering(`Changing the mode of ${JSON.stringify(path)}`, async () => {
+      const components = this.#parse(path, 'write')
+      if ((mode & ~0o777) !== 0) {
+        refuse('policy', `The mode ${mode.toString(8)} is not allowed.`, 'Use permission bits only, at most 777.')
+      }
+      await this.#within(components, 'find', async (parent, name) => {
+        const stat = await parent.look(name)
+        if (stat !== null && stat.nlink > 1)
+          refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it first.')
+        await parent.chmod(name, mode)
+      })
+    })
+  }
+
+  /** Opens a directory, to start a process in it. Whoever asks closes it. */
+  async directory(path: string): Promise<Answer<Directory>> {
+    return await answering(`Entering ${JSON.stringify(path)}`, () => this.#enter(this.#parse(path, 'read'), 'find'))
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+  }
+
+  #parse(path: string, use: 'read' | 'write'): readonly string[] {
+    const components = parseRelativePath(path)
+    const rule = protectedBy(components, this.#state)
+    if (rule === null) return components
+    const ours = rule === '.planfold' || rule.startsWith('the state')
+    if (use === 'write' || ours) {
+      const hint = use === 'write' ? 'A person can change it by hand.' : 'Use the planfold command to look into it.'
+      refuse('policy', `${JSON.stringify(path)} is protected (${rule}).`, hint)
+    }
+    return components
+  }
+
+  async #within<T>(
+    components: readonly string[],
+    missing: 'find' | 'make',
+    use: (parent: Directory, name: Buffer) => Promise<T>,
+  ): Promise<T> {
+    const leaf = components.at(-1)
+    if (leaf === undefined) refuse('policy', 'The path names the workspace itself.', 'Name a file in it.')
+    const parent = await this.#enter(components.slice(0, -1), missing)
+    try {
+      return await use(parent, Buffer.from(leaf))
+    } finally {
+      await parent.close()
+    }
+  }
+
+  /** Walks down, holding one descriptor at a time. */
+  async #enter(components: readonly string[], missing: 'find' | 'make'): Promise<Directory> {
+    let here = await this.#root.reopen()
+    for (const component of components) {
+      const name = Buffer.from(component)
+      try {
+        const next = missing === 'make' ? await here.make(name) : await here.enter(name)
+        await here.close()
+        here = next
+      } catch (error) {
+        const link = codeOf(error) === 'ENOTDIR' && (await here.look(name))?.isSymbolicLink()
+        await here.close()
+        if (link) refuse('policy', `${JSON.stringify(component)} is a symbolic link.`, 'Use the real path.')
+        throw error
+      }
+    }
+    return here
+  }
+}
+
+/** Where in the workspace the state folder is, folded; null when it is elsewhere. It need not exist yet. */
+export async function stateInside({ root, stateDir }: GateOptions): Promise<readonly string[] | null> {
+  const inside = relative(await realpath(root), await realAsFarAsThere(resolve(stateDir)))
+  if (inside === '' || inside === '..' || inside.startsWith('../') || isAbsolute(inside)) return null
+  return inside.split('/').map(fold)
+}
+
+async function realAsFarAsThere(path: string): Promise<string> {
+  const real = await ignoring(['ENOENT', 'ENOTDIR'], () => realpath(path))
+  if (real !== null || path === dirname(path)) return real ?? path
+  return join(await realAsFarAsThere(dirname(path)), basename(path))
+}

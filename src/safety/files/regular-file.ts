@@ -1,0 +1,161 @@
+// Reading and replacing one regular file in an open directory. A file is never written in place: new bytes go to a
+// temporary neighbour, reach the disk, and take the name by one rename, immediately after the content standing there was
+// found to be the expected one. Whoever looks sees the old file or the new one.
+
+import { createHash } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import type { Sha256 } from '../../domain/id.ts'
+import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
+import type { Directory, Name } from './directory.ts'
+
+export const FILE_MAX_BYTES = 64 * 1024 * 1024
+
+export interface FileContent {
+  readonly bytes: Buffer
+  readonly sha256: Sha256
+  readonly mode: number
+  /** How many names the file has; more than one means that another place shows the same bytes. */
+  readonly links: number
+  readonly stat: BigIntStats
+}
+
+export interface Replacement {
+  readonly bytes: Uint8Array
+  /** Absent: as the umask says for a new file, as it was for an old one. */
+  readonly mode?: number
+  /** The content that must stand there right before the rename; null when nothing may stand there. */
+  readonly expect: Sha256 | null
+  /** What to do with a file that has other names: leave it alone, or give only this name the new content. */
+  readonly links: 'refuse' | 'part'
+}
+
+export const sha256Of = (bytes: Uint8Array): Sha256 => createHash('sha256').update(bytes).digest('hex') as Sha256
+
+/** The content of a regular file; null when there is none of this name. Anything else is refused. */
+export async function readFile(directory: Directory, name: Name, maxBytes: number): Promise<FileContent | null> {
+  const handle = await ignoring(['ENOENT'], () => directory.openFile(name)).catch(error => {
+    // A socket cannot be opened at all.
+    if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file.`, ONLY_REGULAR)
+    throw error
+  })
+  if (handle === null) return null
+  try {
+    const stat = await handle.stat({ bigint: true })
+    if (stat.isDirectory()) refuse('logic', `${shown(name)} is a directory.`, 'Name a file.')
+    if (!stat.isFile()) refuse('policy', `${shown(name)} is a special file.`, ONLY_REGULAR)
+    const bytes = stat.size > maxBytes ? null : await readUpTo(handle, Number(stat.size), maxBytes)
+    if (bytes === null) refuse('policy', `${shown(name)} is larger than ${maxBytes} bytes.`, 'Work on a smaller file.')
+    return { bytes, sha256: sha256Of(bytes), mode: Number(stat.mode & 0o7777n), links: Number(stat.nlink), stat }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads to the end, whatever the size was a moment ago; null when there is more than allowed. */
+async function readUpTo(handle: FileHandle, size: number, maxBytes: number): Promise<Buffer | null> {
+  let bytes = Buffer.allocUnsafe(Math.min(size, maxBytes) + 1)
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length)
+    if (bytesRead === 0) return bytes.subarray(0, length)
+    length += bytesRead
+    if (length > maxBytes) return null
+    if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(length * 2, maxBytes + 1))
+  }
+}
+
+/** Gives the name new content, durably. Refuses when what stands there is not what was expected. */
+export async function replaceFile(directory: Directory, name: Name, replacement: Replacement): Promise<void> {
+  const { bytes, mode, expect, links } = replacement
+  const before = await expectContent(directory, name, expect, links)
+  const finalMode = mode ?? before?.mode
+  const temporary = await writeTemporary(directory, bytes, finalMode)
+  let taken = false
+  try {
+    await expectContent(directory, name, expect, links)
+    taken = await takeName(directory, temporary, name, expect)
+    await directory.sync()
+  } finally {
+    if (!taken) await ignoring(['ENOENT'], () => directory.unlink(temporary))
+  }
+}
+
+/** Removes a regular file whose content is the expected one, durably. */
+export async function removeFile(directory: Directory, name: Name, expect: Sha256): Promise<void> {
+  await expectContent(directory, name, expect, 'part')
+  await directory.unlink(name)
+  await directory.sync()
+}
+
+async function expectContent(
+  directory: Directory,
+  name: Name,
+  expect: Sha256 | null,
+  links: 'refuse' | 'part',
+): Promise<FileContent | null> {
+  const found = await readFile(directory, name, FILE_MAX_BYTES)
+  if (found !== null && found.links > 1 && links === 'refuse') {
+    const hint = 'Copy it to a file of its own first; writing it would change the other name or part from it.'
+    refuse('policy', `${shown(name)} is a hard link: the file has ${found.links} names.`, hint)
+  }
+  if ((found?.sha256 ?? null) !== expect) changedSince(name)
+  return found
+}
+
+async function writeTemporary(directory: Directory, bytes: Uint8Array, mode: number | undefined): Promise<Name> {
+  for (let number = 0; ; number++) {
+    const name = temporaryName(process.pid, number)
+    const handle = await ignoring(number < 1000 ? ['EEXIST'] : [], () =>
+      directory.createFile(name, mode === undefined ? 0o666 : 0o600),
+    )
+    if (handle === null) continue
+    try {
+      await handle.writeFile(bytes)
+      if (mode !== undefined) await handle.chmod(mode)
+      await handle.sync()
+      return name
+    } catch (error) {
+      await directory.unlink(name)
+      throw error
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
+/** True when the temporary name is gone. A new name is taken by a link, which cannot replace what appeared meanwhile. */
+async function takeName(directory: Directory, temporary: Name, name: Name, expect: Sha256 | null): Promise<boolean> {
+  if (expect === null) {
+    try {
+      await directory.link(temporary, name)
+      return false
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') changedSince(name)
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error) ?? '')) throw error
+      if ((await directory.look(name)) !== null) changedSince(name)
+    }
+  }
+  await directory.rename(temporary, name)
+  return true
+}
+
+function changedSince(name: Name): never {
+  refuse(
+    'logic',
+    `${shown(name)} has changed since it was read; nothing was overwritten.`,
+    'Read it again, then decide anew.',
+  )
+}
+
+/** A name of ours for a file on its way; whoever finds it after the process is gone may remove it. */
+const temporaryName = (pid: number, number: number): Name => Buffer.from(`.planfold-${pid}-${number}.tmp`)
+
+/** The process that was writing this temporary file; null when the name is not one of ours. */
+export function writerOf(name: Name): number | null {
+  const match = /^\.planfold-([1-9][0-9]{0,9})-[0-9]{1,4}\.tmp$/.exec(name.toString('latin1'))
+  return match === null ? null : Number(match[1])
+}
+
+const shown = (name: Name): string => JSON.stringify(name.toString())
+const ONLY_REGULAR = 'Only regular files can be read and written.'

@@ -1,0 +1,469 @@
+// Something that fits a schema, to show how it is asked: what must be there, and examples where there are any.
+
+import { setImmediate } from 'node:timers/promises'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Schema } from '../../format/wire/wire.ts'
+import type { AnyRoute, Route } from '../route.ts'
+import { operationId } from './operation-id.ts'
+
+// Schemas that are told once: those with a name, and what a description defines for itself. A name that means one thing when it
+// is sent and another when it is answered gets a second one.
+
+type Side = 'input' | 'output'
+
+interface Components {
+  /** A reference when it has a name, else the description itself. */
+  use(schema: Schema<unknown>, side: Side): JsonObject
+  /** The description itself, whatever its name. */
+  inline(schema: Schema<unknown>, side: Side): JsonObject
+  all(): { readonly [name: string]: JsonObject }
+}
+
+function openComponents(): Components {
+  /** By name, what was described under it. */
+  const texts = new Map<string, string>()
+  const schemas = new Map<string, JsonObject>()
+
+  /** Its name, or the next that is free or means the same. */
+  const reserve = (wanted: string, text: string, side: Side): string => {
+    for (let count = 0; ; count++) {
+      const name = count === 0 ? wanted : `${wanted}${side === 'input' ? 'Input' : 'Answer'}${count === 1 ? '' : count}`
+      if ((texts.get(name) ?? text) !== text) continue
+      texts.set(name, text)
+      return name
+    }
+  }
+
+  /** Names are given before anything is kept: definitions may refer to each other and to the whole. */
+  const take = (schema: Schema<unknown>, side: Side, name: string | null): JsonObject => {
+    const { $defs, ...described } = schema.describe(side)
+    const defined = Object.entries(($defs ?? {}) as { readonly [name: string]: JsonObject })
+    const text = JSON.stringify(described)
+    const own = name ?? (text.includes('"$ref":"#"') ? partName(text) : null)
+    const whole = own === null ? null : reserve(own, text, side)
+    const names = new Map<string, string>(whole === null ? [] : [['#', whole]])
+    for (const [each, one] of defined) {
+      // Called something else from one description to the next, it is still the same.
+      const meant = JSON.stringify(one).replaceAll(`"#/$defs/${each}"`, '"#"')
+      const wanted = meant === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(meant) : each
+      names.set(`#/$defs/${each}`, reserve(wanted, meant, side))
+    }
+    for (const [each, one] of defined) {
+      const named = names.get(`#/$defs/${each}`)!
+      schemas.set(named, named === 'Json' ? ANYTHING : renamed(one, names))
+    }
+    if (whole === null) return renamed(described, names)
+    schemas.set(whole, renamed(described, names))
+    return { $ref: `#/components/schemas/${whole}` }
+  }
+
+  return {
+    use: (schema, side) => take(schema, side, schema.name),
+    inline: (schema, side) => take(schema, side, null),
+    all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+/** What may be anything says so: written out as a union that is part of itself, generated types would not compile. */
+const ANYTHING: JsonObject = { description: 'Any JSON value.' }
+
+/** How the schema library describes any JSON value. */
+const ANY_JSON = JSON.stringify({
+  anyOf: [
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+    { type: 'array', items: { $ref: '#' } },
+    { type: 'object', propertyNames: { type: 'string' }, additionalProperties: { $ref: '#' } },
+  ],
+})
+
+/** A short name for what has none; the same thing gets the same. */
+function partName(text: string): string {
+  let hash = 5381
+  for (const char of text) hash = ((hash * 33) ^ char.codePointAt(0)!) >>> 0
+  return `Part${hash.toString(36)}`
+}
+
+function renamed<T extends Json>(value: T, names: ReadonlyMap<string, string>): T {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(item => renamed(item as Json, names)) as unknown as T
+  const made: Record<string, Json> = {}
+  for (const [key, inner] of Object.entries(value as JsonObject)) {
+    const name = key === '$ref' && typeof inner === 'string' ? names.get(inner) : undefined
+    made[key] = name === undefined ? renamed(inner, names) : `#/components/schemas/${name}`
+  }
+  return made as unknown as T
+}
+
+// The problem document as OpenAPI tells it: one schema, and the answers that carry it.
+
+const PROBLEM: JsonObject = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457), and what to do about it.',
+  required: ['type', 'title', 'status', 'detail', 'instance'],
+  properties: {
+    type: { type: 'string', pattern: '^urn:planfold:problem:[a-z0-9-]+$', description: 'What a program goes by.' },
+    title: { type: 'string' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+    detail: { type: 'string' },
+    instance: { type: 'string', description: 'This one request.' },
+    hint: { type: 'string', description: 'What to do next.' },
+    allowed: { type: 'array', items: { type: 'string' }, description: 'What is allowed from here.' },
+    faults: {
+      type: 'array',
+      description: 'What is wrong with the body or the query, place by place.',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' }, hint: { type: 'string' } },
+      },
+    },
+  },
+}
+
+const CONTENT: JsonObject = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+
+const PROBLEM_RESPONSES: JsonObject = {
+  NotSignedIn: { description: 'There is no token, or not one that is known.', content: CONTENT },
+  NotAllowed: { description: 'The role of this token does not reach so far.', content: CONTENT },
+  NotFound: { description: 'There is no such thing, or it is out of reach for this token.', content: CONTENT },
+  Conflict: {
+    description: 'It cannot be done as things stand; `allowed` says what can, where that is known.',
+    content: CONTENT,
+  },
+  NotValid: { description: 'What was sent does not fit; `faults` says where.', content: CONTENT },
+  Problem: { description: 'What went wrong.', content: CONTENT },
+}
+
+// The table of routes as an OpenAPI 3.1 document. Everything in it comes from the values that also route, check and guard, so that
+// it cannot say anything else than what is done.
+
+export interface OpenApi {
+  readonly openapi: '3.1.0'
+  readonly info: JsonObject
+  readonly servers: readonly JsonObject[]
+  readonly tags: readonly { readonly name: string }[]
+  readonly security: readonly JsonObject[]
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly [kind: string]: JsonObject }
+}
+
+/** One route. */
+export interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly 'x-right': string
+  readonly security?: readonly JsonObject[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: { readonly [status: string]: Response }
+}
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description?: string
+  readonly schema: JsonObject
+}
+export type Content = { readonly [type: string]: { readonly schema?: JsonObject } }
+export interface Response {
+  readonly $ref?: string
+  readonly description?: string
+  readonly headers?: JsonObject
+  readonly content?: Content
+}
+
+type Loose = Route<unknown, unknown>
+
+const ABOUT = [
+  'Plans that survive crashes, with gates, checkpoints and a journal.',
+  'Every path is answered at `/` and under `/api`, with and without a slash at the end.',
+  'Errors are problem documents (RFC 9457) with a `hint`. Lists are `{items, next}`; hand `next` back as `cursor`.',
+].join(' ')
+
+interface About {
+  readonly version: string
+}
+
+export function openApi(routes: readonly AnyRoute[], about: About): OpenApi {
+  const making = makeOpenApi(routes, about)
+  for (let step = making.next(); ; step = making.next()) if (step.done === true) return step.value
+}
+
+/** The same route by route: all of it takes half a second, which nobody else should wait for. */
+export async function openApiSlowly(routes: readonly AnyRoute[], about: About): Promise<OpenApi> {
+  const making = makeOpenApi(routes, about)
+  for (let step = making.next(); ; step = making.next()) {
+    if (step.done === true) return step.value
+    await setImmediate()
+  }
+}
+
+function* makeOpenApi(routes: readonly AnyRoute[], { version }: About): Generator<void, OpenApi> {
+  const components = openComponents()
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const route of routes as readonly unknown[] as readonly Loose[]) {
+    const path = templateOf(route.path)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) }
+    yield
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Planfold', version, description: ABOUT },
+    servers: [{ url: '/' }, { url: '/api', description: 'the same' }],
+    tags: [...new Set(routes.map(({ noun }) => noun))].map(name => ({ name })),
+    security: [{ token: [] }, { cookie: [] }, { secureCookie: [] }],
+    paths,
+    components: {
+      schemas: { ...components.all(), Problem: PROBLEM },
+      responses: PROBLEM_RESPONSES,
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token of `planfold serve`, or one made for somebody.',
+        },
+        cookie: cookie(
+          'planfold_session_8011',
+          'What a browser gets for the code in the printed link; its name ends with the port of the address.',
+        ),
+        secureCookie: cookie('__Host-planfold_session_443', 'The same, over TLS.'),
+      },
+    },
+  }
+}
+
+const cookie = (name: string, description: string): JsonObject => ({ type: 'apiKey', in: 'cookie', name, description })
+
+/** `/plans/:plan` as `/plans/{plan}`. */
+export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+function operationOf(route: Loose, components: ReturnType<typeof openComponents>): Operation {
+  const parameters = [...pathParameters(route), ...queryParameters(route, components), ...headerParameters(route)]
+  const isOpen = route.right === 'nothing'
+  return {
+    operationId: operationId(route),
+    tags: [route.noun],
+    summary: route.about,
+    'x-right': route.right,
+    ...(isOpen ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...bodyOf(route, components),
+    responses: { ...answersOf(route, components), ...problemsOf(route) },
+  }
+}
+
+function pathParameters({ path }: Loose): readonly Parameter[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name: name!,
+    in: 'path',
+    required: true,
+    ...(PARAMETERS[name!] === undefined ? {} : { description: PARAMETERS[name!]! }),
+    schema: { type: 'string' },
+  }))
+}
+
+const PARAMETERS: { readonly [name: string]: string } = {
+  plan: 'A plan: its UUID or its name.',
+  task: 'A task: its UUID, `plan:task`, or its name where the plan is said.',
+  session: 'The id of a session.',
+  goal: 'The id of a goal.',
+  gate: 'The name of the task that asks.',
+  question: 'The id of a question that was asked in the middle of work.',
+  proposal: 'The id of a proposal.',
+  revision: 'The number of a revision, from 1.',
+  template: 'The name of a template.',
+  sha256: 'The SHA-256 of the bytes: 64 lower-case hexadecimal digits.',
+  name: 'The name of whom the token is for.',
+  id: 'The id of something that waits, as the inbox has it.',
+}
+
+function queryParameters({ query }: Loose, components: ReturnType<typeof openComponents>): readonly Parameter[] {
+  if (query === undefined) return []
+  const described = components.inline(query, 'input')
+  const required = (described.required ?? []) as readonly string[]
+  return Object.entries((described.properties ?? {}) as { readonly [name: string]: JsonObject }).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(typeof description === 'string' ? { description } : {}),
+      schema,
+    }),
+  )
+}
+
+function headerParameters({ method, path, headers = {}, answers, once }: Loose): readonly Parameter[] {
+  const own = Object.entries(headers).map(
+    ([name, description]): Parameter => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+    }),
+  )
+  const none: Parameter = {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of what you have; 304 when it is still so.',
+    schema: { type: 'string' },
+  }
+  const key: Parameter = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'Asked again with the same key, the first answer is given again and nothing is done twice.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+  }
+  const match: Parameter = {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of the plan as it was seen; 409 when it has moved on.',
+    schema: { type: 'string' },
+  }
+  return [
+    ...own,
+    ...(method === 'POST' && once !== false ? [key] : []),
+    ...(method !== 'GET' && path.includes(':') ? [match] : []),
+    ...(method === 'GET' && answers[200]?.tag === true ? [none] : []),
+  ]
+}
+
+function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pick<Operation, 'requestBody'> {
+  const { body, texts = [] } = route
+  if (body === undefined && texts.length === 0) return {}
+  const content: Record<string, { schema?: JsonObject }> = {}
+  if (body !== undefined) content['application/json'] = { schema: components.use(body, 'input') }
+  for (const type of texts) content[type] = { schema: { type: 'string' } }
+  // Left out, it is read as `{}`.
+  return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
+}
+
+function answersOf(
+  { method, answers, once }: Loose,
+  components: ReturnType<typeof openComponents>,
+): Operation['responses'] {
+  const responses: Record<string, Response> = {}
+  for (const [status, { about, body, type, texts = [], tag }] of Object.entries(answers)) {
+    const content: { [type: string]: { readonly schema?: JsonObject } } = {}
+    if (body !== undefined) content[type ?? 'application/json'] = { schema: components.use(body, 'output') }
+    else if (type !== undefined) content[type] = { schema: { type: 'string' } }
+    for (const text of texts) content[text] = { schema: { type: 'string' } }
+    responses[status] = {
+      description: about,
+      ...headersOf({
+        ...(status === '201' ? { Location: LOCATION } : {}),
+        ...(tag === true ? { ETag: TAG } : {}),
+        ...(method === 'POST' && once !== false ? { 'Idempotency-Replayed': REPLAYED } : {}),
+      }),
+      ...(Object.keys(content).length === 0 ? {} : { content }),
+    }
+  }
+  if (method === 'GET' && answers[200]?.tag === true)
+    responses[304] = { description: 'it is still as you have it', ...headersOf({ ETag: TAG }) }
+  return responses
+}
+
+const headersOf = (headers: JsonObject): Pick<Response, 'headers'> =>
+  Object.keys(headers).length === 0 ? {} : { headers }
+const LOCATION: JsonObject = { description: 'Where it is now.', required: true, schema: { type: 'string' } }
+const TAG: JsonObject = { description: 'The version of what is shown, for If-Match.', schema: { type: 'string' } }
+const REPLAYED: JsonObject = {
+  description: '`true` when this was done before under the same key, and is only told again.',
+  schema: { type: 'string', enum: ['true'] },
+}
+
+function problemsOf({ right, path, query, body, method, answers }: Loose): Operation['responses'] {
+  const takes = query !== undefined || body !== undefined
+  const told: readonly (readonly [boolean, number, string])[] = [
+    [right !== 'nothing', 401, 'NotSignedIn'],
+    [right !== 'nothing', 403, 'NotAllowed'],
+    [path.includes(':'), 404, 'NotFound'],
+    [method !== 'GET', 409, 'Conflict'],
+    [takes, 422, 'NotValid'],
+  ]
+  const responses: Record<string, Response> = { default: { $ref: '#/components/responses/Problem' } }
+  for (const [counts, status, name] of told)
+    if (counts && answers[status] === undefined) responses[status] = { $ref: `#/components/responses/${name}` }
+  return responses
+}
+
+/** Follows a reference within the document, once. */
+export function resolved<T extends object>(document: OpenApi, value: T): T {
+  const reference = (value as { readonly $ref?: unknown }).$ref
+  if (typeof reference !== 'string') return value
+  let at: Json | undefined = document as unknown as JsonObject
+  for (const part of reference.replace(/^#\//, '').split('/')) at = (at as JsonObject | undefined)?.[unescaped(part)]
+  return (at ?? {}) as T
+}
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+const DEPTH_MAX = 4
+
+export function sample(document: OpenApi, described: JsonObject, depth = 0): Json {
+  const schema = resolved(document, described)
+  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0] as Json
+  if (schema.default !== undefined) return schema.default
+  if (schema.const !== undefined) return schema.const
+  if (Array.isArray(schema.enum)) return (schema.enum[0] ?? null) as Json
+  if (depth > DEPTH_MAX) return null
+  const choice = firstOf(schema.anyOf) ?? firstOf(schema.oneOf)
+  if (choice !== null) return sample(document, choice, depth)
+  const parts = listOf(schema.allOf)
+  if (parts.length > 0) return Object.assign({}, ...parts.map(part => sample(document, part, depth))) as JsonObject
+  switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
+    case 'object':
+      return objectOf(document, schema, depth)
+    case 'array':
+      return (schema.minItems as number | undefined) === undefined ? [] : [itemOf(document, schema, depth)]
+    case 'string':
+      return textFor(schema)
+    case 'integer':
+    case 'number':
+      return typeof schema.minimum === 'number' ? Math.max(schema.minimum, 1) : 1
+    case 'boolean':
+      return true
+    default:
+      return null
+  }
+}
+
+/** Tried in this order where a pattern must be met. */
+const WORDS = ['…', 'name', '0'.repeat(64), '1', '30m', '2 USD', '2026-01-31T12:00:00Z', 'https://example.org/']
+
+function textFor({ format, pattern, minLength }: JsonObject): string {
+  const known = typeof format === 'string' ? FORMATS[format] : undefined
+  if (known !== undefined || typeof pattern !== 'string')
+    return known ?? '…'.repeat(Math.max(1, Number(minLength ?? 1)))
+  return WORDS.find(word => new RegExp(pattern, 'u').test(word)) ?? '…'
+}
+
+const FORMATS: { readonly [format: string]: string } = {
+  'date-time': '2026-01-31T12:00:00.000Z',
+  date: '2026-01-31',
+  uuid: '018f3a5b-0000-7000-8000-000000000000',
+  uri: 'https://example.org/',
+}
+
+function objectOf(document: OpenApi, schema: JsonObject, depth: number): JsonObject {
+  const properties = (schema.properties ?? {}) as { readonly [name: string]: JsonObject }
+  const required = (schema.required ?? []) as readonly string[]
+  // Where nothing must be there, the first few show what may be.
+  const names = required.length > 0 ? required : depth === 0 ? Object.keys(properties).slice(0, 3) : []
+  const made: Record<string, Json> = {}
+  for (const name of names) made[name] = sample(document, properties[name] ?? {}, depth + 1)
+  return made
+}
+
+const itemOf = (document: OpenApi, schema: JsonObject, depth: number): Json =>
+  sample(document, (schema.items ?? {}) as JsonObject, depth + 1)
+
+const listOf = (value: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(value) ? (value as readonly JsonObject[]) : []
+const firstOf = (value: Json | undefined): JsonObject | null => listOf(value)[0] ?? null

@@ -1,0 +1,105 @@
+// The name of a route for those who generate clients: a verb and what it is done to, as one would call the function.
+// `GET /plans` is `listPlans`, `POST /plans/{plan}/gates/{gate}/approve` is `approvePlanGate`.
+
+import type { Route } from '../route.ts'
+
+type Named = Pick<Route<unknown, unknown>, 'method' | 'path'>
+
+export function operationId({ method, path }: Named): string {
+  const known = NAMED[`${method} ${path}`]
+  if (known !== undefined) return known
+  const segments = path.split('/').filter(segment => segment !== '')
+  const last = segments.at(-1)!
+  const isItem = last.startsWith(':')
+  // `/plan/:plan` beside `/plans/:plan`: the same under the path of another client.
+  const also = ALIASES.has(segments[0]!) ? 'Alias' : ''
+  if (!isItem && isVerb(method, segments)) return camel(last) + chain(segments.slice(0, -1)) + also
+  const named = method === 'POST' ? [...segments.slice(0, -1), single(last)] : segments
+  return verbOf(method, { isItem, isMany: isMany(last) }) + chain(named) + also
+}
+
+/** Where the path alone would make a poor name. */
+const NAMED: { readonly [route: string]: string } = {
+  'GET /': 'getPage',
+  'GET /openapi.json': 'getOpenApi',
+  'GET /docs': 'getDocs',
+  'GET /auth': 'getIdentity',
+  'POST /auth/code': 'signIn',
+  'POST /auth/logout': 'signOut',
+  'POST /auth/codes': 'createSignInCode',
+  'DELETE /tokens/:name': 'revokeToken',
+  'POST /engine/orders': 'submitEngineOrder',
+  'POST /engine/queries': 'askEngineQuery',
+  'POST /engine/streams': 'useEngineStream',
+  'GET /engine/entries': 'followEngineEntries',
+  'GET /events': 'followEvents',
+  'GET /plans/:plan/events': 'followPlanEvents',
+  'GET /sessions/:session/events': 'followSessionEvents',
+  'GET /session/:session/events': 'followSessionEventsAlias',
+  'POST /session/:session/plan': 'createSessionPlanAlias',
+  'GET /sessions/:session/plans/history': 'listSessionPlanHistory',
+  'GET /session/:session/plans/history': 'listSessionPlanHistoryAlias',
+  'GET /sessions/:session/plan': 'getActiveSessionPlan',
+  'GET /session/:session/plan': 'getActiveSessionPlanAlias',
+  'GET /plan/:plan': 'getPlanAsSteps',
+  'DELETE /plan/:plan': 'archivePlanAlias',
+  'DELETE /plans/:plan': 'archivePlan',
+  'DELETE /plans': 'archivePlans',
+  'DELETE /tasks/:task': 'removeTask',
+  'POST /tasks/claim': 'claimNextTask',
+  'GET /plans/:plan/next': 'listNextTasks',
+  'POST /inbox/:id/answer': 'answerInboxItem',
+  'GET /blobs/:sha256': 'getBlob',
+  'GET /search': 'search',
+  'POST /plans/:plan/gates/:gate/done': 'confirmPlanGate',
+  'POST /plans/:plan/gates/:gate/again': 'repeatPlanGate',
+  'POST /halt': 'haltAll',
+  'DELETE /halt': 'liftHalt',
+  'POST /memory': 'createMemory',
+}
+
+const ALIASES: ReadonlySet<string> = new Set(['plan', 'session'])
+/** Looked at, though it ends like a list. */
+const SINGLE: ReadonlySet<string> = new Set(['status', 'metrics'])
+/** Verbs that change nothing. */
+const LOOKS: ReadonlySet<string> = new Set(['analyze', 'replay', 'diff'])
+
+const isMany = (segment: string): boolean => segment.endsWith('s') && !SINGLE.has(segment)
+
+/** Behind an item, what is no list is done to it. */
+function isVerb(method: Named['method'], segments: readonly string[]): boolean {
+  const last = segments.at(-1)!
+  if (segments.at(-2)?.startsWith(':') !== true) return false
+  return method === 'GET' ? LOOKS.has(last) : method === 'POST' && !isMany(last)
+}
+
+function verbOf(method: Named['method'], { isItem, isMany: many }: { isItem: boolean; isMany: boolean }): string {
+  switch (method) {
+    case 'GET':
+      return !isItem && many ? 'list' : 'get'
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'replace'
+    case 'PATCH':
+      return 'update'
+    case 'DELETE':
+      return 'delete'
+    default:
+      return method satisfies never
+  }
+}
+
+/** `/plans/:plan/gates` as `PlanGates`: an item has the name of its list, for one. What is made is one, too. */
+function chain(segments: readonly string[]): string {
+  return segments
+    .flatMap((segment, at) => {
+      if (segment.startsWith(':')) return []
+      return capital(camel(segments[at + 1]?.startsWith(':') === true ? single(segment) : segment))
+    })
+    .join('')
+}
+
+const single = (segment: string): string => segment.replace(/ies$/, 'y').replace(/s$/, '')
+const camel = (segment: string): string => segment.replaceAll(/[-.](\w)/g, (_, letter: string) => letter.toUpperCase())
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

@@ -1,0 +1,214 @@
+// How a browser comes in: a code that works once is exchanged for a cookie. The code stands in the fragment of a link, which no
+// browser sends anywhere; the token itself never reaches a page. Sessions are kept as hashes on disk (code-files.ts), so that a
+// browser stays signed in when the service is started again; codes of this process end with it.
+
+import { createHash } from 'node:crypto'
+import { readdirSync, unlinkSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { join } from 'node:path'
+import { isSha256 } from '../../domain/id.ts'
+import { makeSecretFile, makeSecretFolder, readSecretFileNow } from '../../safety/files/secret-file.ts'
+import { type Problem, problem } from '../problem.ts'
+import type { From } from './origins.ts'
+import { serverFolder } from './token-file.ts'
+import type { Tries } from './token-guard.ts'
+
+// What browsers come in by, as files: codes that were made outside the service, by `planfold token link`, and sessions, so that they
+// outlive a restart. One file each, readable by its owner alone, named by the hash of the secret: the secret itself is nowhere.
+// Whoever removes the file of a code has used it, so it works once, however many services look.
+
+interface HeldCode {
+  /** The SHA-256 of the token whose holder is let in. */
+  readonly token: string
+  readonly until: number
+}
+
+const CODE_BYTES = 32
+const HELD_MAX = 1_000
+type Kind = 'codes' | 'sessions'
+const folderOf = (stateDir: string, kind: Kind): string => join(serverFolder(stateDir), kind)
+
+export const newCode = (random: (bytes: number) => Uint8Array): string =>
+  Buffer.from(random(CODE_BYTES)).toString('base64url')
+export const codeHash = (code: string): string => createHash('sha256').update(code).digest('hex')
+
+/** Keeps a code for the services of this store; the old ones go. */
+export const keepCode = (stateDir: string, code: string, held: HeldCode, now: number): Promise<void> =>
+  keep(stateDir, 'codes', codeHash(code), held, now)
+
+/** Null when there is none, or another was quicker. */
+export function takeCode(stateDir: string, hash: string): HeldCode | null {
+  const held = readHeld(stateDir, 'codes', hash)
+  return held !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? held : null
+}
+
+/** The sessions of browsers, by the hash of their cookie. */
+export interface SessionFiles {
+  keep(hash: string, session: HeldCode): Promise<void>
+  /** Null when there is none. It may be too old. */
+  read(hash: string): HeldCode | null
+  drop(hash: string): void
+}
+
+export const sessionFiles = (stateDir: string, now: () => number): SessionFiles => ({
+  keep: (hash, session) => keep(stateDir, 'sessions', hash, session, now()),
+  read: hash => readHeld(stateDir, 'sessions', hash),
+  drop: hash => {
+    if (isSha256(hash)) unlinkQuietly(join(folderOf(stateDir, 'sessions'), hash))
+  },
+})
+
+async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, now: number): Promise<void> {
+  await makeSecretFolder(serverFolder(stateDir))
+  const folder = folderOf(stateDir, kind)
+  await makeSecretFolder(folder)
+  const lasting: { readonly path: string; readonly until: number }[] = []
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    const known = readFile(path)
+    if (known === null || known.until <= now) unlinkQuietly(path)
+    else lasting.push({ path, until: known.until })
+  }
+  // With the new one there are no more than may be; those that end first make room.
+  const surplus = Math.max(0, lasting.length + 1 - HELD_MAX)
+  for (const { path } of lasting.sort((a, b) => a.until - b.until).slice(0, surplus)) unlinkQuietly(path)
+  await makeSecretFile(join(folder, hash), `${JSON.stringify(held)}\n`)
+}
+
+const readHeld = (stateDir: string, kind: Kind, hash: string): HeldCode | null =>
+  isSha256(hash) ? readFile(join(folderOf(stateDir, kind), hash)) : null
+
+function readFile(path: string): HeldCode | null {
+  const read = readSecretFileNow(path)
+  if (!read.ok) return null
+  try {
+    const { token, until } = JSON.parse(read.text) as Partial<HeldCode>
+    return typeof token === 'string' && isSha256(token) && typeof until === 'number' ? { token, until } : null
+  } catch {
+    return null
+  }
+}
+
+function unlinkQuietly(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface Browsers {
+  /** A new code for the holder of this token. */
+  invite(token: string): Invitation
+  /** The code for a cookie, once. */
+  enter(code: string, from: From): Promise<{ readonly cookie: string } | Problem>
+  /** Ends the session; the cookie that takes the old one away. */
+  leave(headers: IncomingHttpHeaders, from: From): string
+  /** The token whose holder sits at this browser; null when the cookie is missing, unknown or too old. */
+  tokenOf(headers: IncomingHttpHeaders, from: From): string | null
+}
+
+interface Invitation {
+  readonly code: string
+  readonly expiresAt: number
+}
+
+interface BrowsersOptions {
+  readonly now: () => number
+  readonly random: (bytes: number) => Uint8Array
+  /** Wrong codes, by where they came from. */
+  readonly tries: Tries
+  /** A code that was made elsewhere, by its hash, taken away; null when there is none. */
+  readonly take: (hash: string) => HeldCode | null
+  /** Where sessions are kept beyond this process. */
+  readonly sessions: SessionFiles
+}
+
+export const CODE_MS = 10 * 60_000
+const SESSION_MS = 12 * 60 * 60_000
+const PLAIN_COOKIE = 'planfold_session'
+/** Browsers take a cookie of such a name only over TLS, for one host and the whole of it. */
+const SECURE_PREFIX = '__Host-'
+
+export function openBrowsers({ now, random, tries, take, sessions: files }: BrowsersOptions): Browsers {
+  // By hash: a look-up then tells nothing by the time it takes.
+  const codes = new Map<string, HeldCode>()
+  const sessions = new Map<string, HeldCode>()
+  return {
+    invite: token => {
+      const code = newCode(random)
+      const expiresAt = now() + CODE_MS
+      hold(codes, code, { token, until: expiresAt })
+      return { code, expiresAt }
+    },
+    enter: async (code, from) => {
+      const hash = codeHash(code)
+      const known = codes.get(hash) ?? take(hash) ?? undefined
+      codes.delete(hash)
+      if (known === undefined || known.until <= now())
+        return (
+          tries.wrong(from.source) ??
+          problem(401, 'bad-code', 'this code is not known, was used, or is too old', {
+            hint: 'a code works once, within ten minutes; ask for a new link: planfold token link',
+          })
+        )
+      const value = newCode(random)
+      const session = { token: known.token, until: now() + SESSION_MS }
+      hold(sessions, value, session)
+      await files.keep(codeHash(value), session)
+      return { cookie: cookie(from, value, SESSION_MS / 1_000) }
+    },
+    leave: (headers, from) => {
+      for (const value of valuesOf(headers.cookie, from)) {
+        sessions.delete(codeHash(value))
+        files.drop(codeHash(value))
+      }
+      return cookie(from, '', 0)
+    },
+    tokenOf: (headers, from) => {
+      for (const value of valuesOf(headers.cookie, from)) {
+        const session = sessionOf(value)
+        if (session !== null && session.until > now()) return session.token
+      }
+      return null
+    },
+  }
+
+  /** One of before the service was started is found on disk, once. */
+  function sessionOf(value: string): HeldCode | null {
+    const hash = codeHash(value)
+    const known = sessions.get(hash) ?? files.read(hash)
+    if (known !== null && known.until > now() && !sessions.has(hash)) hold(sessions, value, known)
+    return known
+  }
+
+  function hold(held: Map<string, HeldCode>, value: string, what: HeldCode): void {
+    for (const [key, { until }] of held) if (until <= now()) held.delete(key)
+    if (held.size >= HELD_MAX) held.delete(held.keys().next().value!)
+    held.set(codeHash(value), what)
+  }
+}
+
+function cookie(from: From, value: string, seconds: number): string {
+  const secure = isSecure(from) ? '; Secure' : ''
+  return `${cookieName(from)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+}
+
+/** Cookies know no port: with it in their name, two services on one host do not sign each other out. */
+function cookieName(from: From): string {
+  const name = `${PLAIN_COOKIE}_${new URL(from.origin).port || (isSecure(from) ? 443 : 80)}`
+  return isSecure(from) ? `${SECURE_PREFIX}${name}` : name
+}
+
+const isSecure = ({ origin }: From): boolean => origin.startsWith('https:')
+
+/** A name may be there twice: somebody may have set it for another path or domain. */
+function valuesOf(header: string | undefined, from: From): readonly string[] {
+  if (header === undefined || header.length > 8_192) return []
+  const name = cookieName(from)
+  return header.split(';').flatMap(part => {
+    const at = part.indexOf('=')
+    return part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : []
+  })
+}

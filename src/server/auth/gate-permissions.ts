@@ -1,0 +1,190 @@
+// Whoever runs a plan does not approve it: an order that would get past a gate needs the right to decide at it, whatever the order is
+// called. Every order of every route comes by here (ordering.ts). A draft may be changed freely.
+
+import {
+  type Release,
+  releasedByFinishing,
+  releasedByRevising,
+  releasedBySkipping,
+  type Standing,
+} from '../../domain/gates/releases.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import { SATISFIES } from '../../domain/status.ts'
+import type { AnswerOf, Objection, Order } from '../../engine/engine.ts'
+import type { Call } from '../request.ts'
+import { RIGHTS, type Who } from './caller.ts'
+
+type Summary = NonNullable<AnswerOf<'summary'>>
+
+const ASK = 'or ask an approver'
+
+/** `version`: what was looked at; the order holds for nothing else. */
+export type Kept = { readonly refusal: Refusal } | { readonly version: number }
+
+/** What they order, when they may not decide: a fork of theirs goes on from no approval that has work left to release. */
+export function withoutApprovals({ role }: Who, order: Order): Order {
+  return order.type !== 'fork' || RIGHTS[role].has('decide') ? order : { ...order, gates: 'asked again' }
+}
+
+/**
+ * What stands against an order that changes the definition step by step; asked when it is written, of the plan as it then is, so that
+ * nobody has to look, and look again, while others write. Null when nothing can: they may decide, or it is no such order.
+ */
+export function gateObjection({ role }: Who, order: Order): Objection | null {
+  if (!isRevising(order) || RIGHTS[role].has('decide')) return null
+  return state => {
+    if (state.status === 'draft') return null
+    const statuses = new Map(state.order.map(({ definition: { id }, status }) => [id, status]))
+    const release = releasedBy({ definition: state.definition, statuses }, order)
+    return release === null ? null : refusalOf(release, state.definition.name)
+  }
+}
+
+const isRevising = ({ type }: Order): boolean =>
+  type === 'add' || type === 'change' || type === 'remove' || type === 'outline'
+
+/** Null when no gate is in question. Orders of `gateObjection` are not asked about here. */
+export async function keepGates(
+  { rooms: { engine }, who }: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  plan: string | null,
+  order: Order,
+): Promise<Kept | null> {
+  if (order.type === 'create' && !RIGHTS[who.role].has('decide')) return bringing(order)
+  if (plan === null || !MAY_RELEASE.has(order.type) || RIGHTS[who.role].has('decide')) return null
+  // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null || !isAbout(order, summary)) return null
+  const parked = undecided(order, summary)
+  if (parked !== null) return { refusal: refusalOf(parked, summary.name) }
+  if (order.type === 'retry') return { version: summary.version }
+  const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
+  if (current === null || board === null) return null
+  const statuses = new Map(board.map(({ name, status }) => [name, status]))
+  const release = releasedBy({ definition: current.definition, statuses }, order)
+  return release === null ? { version: summary.version } : { refusal: refusalOf(release, summary.name) }
+}
+
+/** A plan may be made without gates, but with none that says it was passed when nobody has decided. */
+function bringing({ definition, imported = [] }: Extract<Order, { readonly type: 'create' }>): Kept | null {
+  if (imported.length === 0) return null
+  const gates = new Set(
+    allTasks(definition).flatMap(({ id, action }) => (action.type === 'gate' ? [id as string] : [])),
+  )
+  const passed = imported.find(({ task, status }) => gates.has(task) && SATISFIES.has(status))
+  if (passed === undefined) return null
+  return {
+    refusal: refuse(
+      'not-allowed',
+      `the gate '${passed.task}' would count as passed; whoever runs a plan does not decide at its gates`,
+      `leave out how it stands, ${ASK}`,
+    ),
+  }
+}
+
+const MAY_RELEASE: ReadonlySet<Order['type']> = new Set(['skip', 'retry', 'finish', 'revise', 'propose'])
+
+function isAbout(order: Order, { status }: Summary): boolean {
+  if (order.type === 'finish') return order.as === 'completed'
+  return order.type === 'skip' || order.type === 'retry' || status !== 'draft'
+}
+
+/** Something went wrong, and a person is asked what then: to try it again, or to pass over it, is an answer. */
+interface Undecided {
+  readonly type: 'undecided'
+  readonly gate: TaskName
+  readonly asks: 'unknown-outcome' | 'recovery' | 'replan'
+}
+
+function undecided(order: Order, { waiting }: Summary): Undecided | null {
+  for (const { task: gate, asks } of waiting)
+    if ((asks.type === 'unknown-outcome' || asks.type === 'recovery' || asks.type === 'replan') && isOf(order, gate))
+      return { type: 'undecided', gate, asks: asks.type }
+  return null
+}
+
+/** Would it be tried again, or passed over? With a group goes all that belongs to it. */
+function isOf(order: Order, task: TaskName): boolean {
+  if (order.type === 'finish') return true
+  return (order.type === 'skip' || order.type === 'retry') && (task === order.task || task.startsWith(`${order.task}/`))
+}
+
+function releasedBy(standing: Standing, order: Order): Release | null {
+  switch (order.type) {
+    case 'skip':
+      return releasedBySkipping(standing, order.task)
+    case 'finish':
+      return releasedByFinishing(standing)
+    case 'propose':
+      // Elsewhere somebody who may decide looks at it first.
+      return standing.definition.policy?.replan === 'auto' ? releasedInto(standing, order.definition) : null
+    default: {
+      const after = revisedBy(standing.definition, order)
+      return after === null ? null : releasedInto(standing, after)
+    }
+  }
+}
+
+const releasedInto = (standing: Standing, after: PlanDefinition): Release | null =>
+  releasedByRevising(standing, keepItems(standing.definition, after))
+
+/** Null when the engine refuses it anyway. */
+function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | null {
+  const { tasks } = definition
+  switch (order.type) {
+    case 'revise':
+      return order.definition
+    case 'add':
+      return { ...definition, tasks: [...tasks, ...order.tasks] }
+    case 'change': {
+      const changed = changedIn(tasks, order.task, order.set, order.extra)
+      return changed === null ? null : { ...definition, tasks: changed }
+    }
+    case 'remove': {
+      const gone = new Set<TaskName>(order.tasks)
+      return { ...definition, tasks: tasks.filter(({ id }) => !gone.has(id)) }
+    }
+    case 'outline':
+      return outlinedBy(definition, order)
+    default:
+      return null
+  }
+}
+
+function refusalOf(release: Release | Undecided, plan: string): Refusal {
+  const how = release.type === 'undecided' ? `see what is asked (GET /plans/${plan}/gates)` : proposing(plan)
+  return refuse(
+    'not-allowed',
+    `${wordsOf(release)}; whoever runs a plan does not decide at its gates`,
+    `${how}, ${ASK}`,
+  )
+}
+
+const proposing = (plan: string): string => `propose it (POST /plans/${plan}/proposals)`
+
+function wordsOf(release: Release | Undecided): string {
+  switch (release.type) {
+    case 'undecided':
+      return release.asks === 'unknown-outcome'
+        ? `nobody knows whether '${release.gate}' happened, and somebody is asked`
+        : `'${release.gate}' went wrong, and somebody is asked what then`
+    case 'skipped':
+      return `the gate '${release.gate}' has not been passed, and would be skipped`
+    case 'removed':
+      return `the gate '${release.gate}' has not been passed, and would be removed`
+    case 'changed':
+      return `the gate '${release.gate}' has not been passed, and would ask something else`
+    case 'released':
+      return `the gate '${release.gate}' has not been passed, and '${release.task}' would not wait for it any more`
+    case 'copied':
+      return `the gate '${release.gate}' has not been passed, and '${release.task}' would do what waits for it`
+    case 'policy':
+      return `'policy.${release.part}', which says who is asked, would be another`
+    default:
+      return release satisfies never
+  }
+}

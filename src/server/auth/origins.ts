@@ -1,0 +1,117 @@
+// From where a request may come: only to a name of ours, and never on behalf of another site. A page elsewhere can make a browser
+// call this machine, also under a name it has pointed here; Host, Origin and Sec-Fetch-Site tell, and are held against exact lists.
+
+import type { IncomingMessage } from 'node:http'
+import { type Problem, problem } from '../problem.ts'
+
+export interface Origins {
+  /** Where the request was sent to and where it came from, or why it is not taken. */
+  check(request: IncomingMessage): From | Problem
+}
+
+export interface From {
+  /** The origin of ours that was called, e.g. `http://127.0.0.1:8011`. */
+  readonly origin: string
+  /** The address of whoever called, for counting. */
+  readonly source: string
+  /** A browser said that a page of ours asks. */
+  readonly isOurPage: boolean
+}
+
+export interface OriginsOptions {
+  readonly tls: boolean
+  /** Names we are called by besides the loopback's, with or without a port. */
+  readonly hosts: readonly string[]
+  /** Addresses we listen on, besides the loopback's: with the port they are called by, as a browser writes it. */
+  readonly addresses?: readonly string[]
+  /** The origin a proxy in front of us is called by. It says who called it in X-Forwarded-For. */
+  readonly proxy: string | null
+}
+
+export const LOOPBACK_ONLY: OriginsOptions = { tls: false, hosts: [], proxy: null }
+
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
+
+export function openOrigins(options: OriginsOptions): Origins {
+  const scheme = options.tls ? 'https' : 'http'
+  const proxyHost = options.proxy === null ? null : new URL(options.proxy).host
+  let known: { readonly port: number | undefined; readonly hosts: ReadonlySet<string> } | null = null
+  /** The port is that of the socket: the one we really listen on. */
+  const hostsAt = (port: number | undefined): ReadonlySet<string> => {
+    if (known === null || known.port !== port) known = { port, hosts: hostsOf(options, port) }
+    return known.hosts
+  }
+  return {
+    check: request => {
+      const { headers, socket } = request
+      const host = headers.host?.toLowerCase() ?? ''
+      const isProxied = host === proxyHost
+      if (!isProxied && !hostsAt(socket.localPort).has(host)) return misdirected(host)
+      if (hasTwoHosts(request.rawHeaders)) return TWO_HOSTS
+      if (!(request.url ?? '').startsWith('/')) return wholeAddress(request.url ?? '')
+      const origin = isProxied ? options.proxy! : `${scheme}://${host}`
+      const site = headers['sec-fetch-site']
+      if (headers.origin !== undefined && headers.origin !== origin)
+        return crossSite(`the origin ${shown(headers.origin)}`)
+      if (site !== undefined && site !== 'same-origin' && site !== 'none') return crossSite('another site')
+      return {
+        origin,
+        source: sourceOf(request, isProxied),
+        isOurPage: headers.origin === origin || site === 'same-origin',
+      }
+    },
+  }
+}
+
+function hostsOf({ tls, hosts, addresses = [] }: OriginsOptions, port: number | undefined): ReadonlySet<string> {
+  const isUsual = port === (tls ? 443 : 80)
+  const all = new Set<string>()
+  for (const name of [...LOOPBACK_NAMES, ...addresses]) {
+    all.add(`${name}:${port}`)
+    if (isUsual) all.add(name)
+  }
+  for (const told of hosts) {
+    const name = told.toLowerCase()
+    all.add(name)
+    if (!/:\d+$/.test(name)) all.add(`${name}:${port}`)
+  }
+  return all
+}
+
+/** Node keeps the first of two; whoever stands between us may have looked at the other. */
+function hasTwoHosts(raw: readonly string[]): boolean {
+  let found = 0
+  for (let at = 0; at < raw.length; at += 2) if (raw[at]!.length === 4 && raw[at]!.toLowerCase() === 'host') found++
+  return found > 1
+}
+
+/** The last name in X-Forwarded-For is the one our own proxy wrote. */
+function sourceOf({ headers, socket }: IncomingMessage, isProxied: boolean): string {
+  const told = isProxied ? headers['x-forwarded-for'] : undefined
+  const last = typeof told === 'string' ? told.slice(told.lastIndexOf(',') + 1).trim() : ''
+  return last !== '' && last.length <= 100 ? last : (socket.remoteAddress ?? '')
+}
+
+const misdirected = (host: string): Problem =>
+  problem(421, 'misdirected', `this service is not called ${shown(host)}`, {
+    hint: 'call it by the address it printed, or start it with --allow-host',
+    headers: { connection: 'close' },
+  })
+
+const wholeAddress = (url: string): Problem =>
+  problem(421, 'misdirected', `the request names a whole address, ${shown(url)}, as one to a proxy would`, {
+    hint: 'send the path only, and the name of the service as Host',
+    headers: { connection: 'close' },
+  })
+
+const TWO_HOSTS = problem(421, 'misdirected', 'the request has two Host headers', {
+  hint: 'send one',
+  headers: { connection: 'close' },
+})
+
+const crossSite = (from: string): Problem =>
+  problem(403, 'cross-site', `requests on behalf of ${from} are not taken`, {
+    hint: 'put the address of the service into the address bar, or call it without a browser',
+  })
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 100))

@@ -1,0 +1,168 @@
+// The guard of the service: a token, or a browser that came in by one. Every route passes here, those that anybody may call too:
+// for them only the token is left out, never where the request comes from.
+
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Actor } from '../../domain/id.ts'
+import { isProblem, type Problem, problem } from '../problem.ts'
+import type { Browsers } from './browser-sign-in.ts'
+import { RIGHTS, type Right, type Role, type Who } from './caller.ts'
+import type { Guard } from './guard.ts'
+import type { From, Origins } from './origins.ts'
+import { sha256Of, type Token } from './token-file.ts'
+
+// Counts wrong tokens and codes by where they come from. Nobody can guess 256 bits; what this saves is our time and the log. Whoever
+// has the right one is let in, however many wrong ones came from the same place.
+
+export interface Tries {
+  /** One more wrong one: a problem when there were too many of late. */
+  wrong(source: string): Problem | null
+}
+
+const WINDOW_MS = 60_000
+const WRONG_MAX = 30
+const SOURCES_MAX = 1_000
+
+export function openTries(now: () => number): Tries {
+  const counted = new Map<string, { since: number; count: number }>()
+  return {
+    wrong: source => {
+      const at = now()
+      const known = counted.get(source)
+      const current = known === undefined || at - known.since >= WINDOW_MS ? { since: at, count: 0 } : known
+      counted.delete(source)
+      if (counted.size >= SOURCES_MAX) counted.delete(counted.keys().next().value!)
+      counted.set(source, current)
+      current.count++
+      if (current.count <= WRONG_MAX) return null
+      const seconds = Math.ceil((current.since + WINDOW_MS - at) / 1_000)
+      return problem(429, 'too-many-tries', 'too many wrong tokens or codes came from there', {
+        hint: `wait ${seconds} s, then use the right one`,
+        headers: { 'retry-after': String(seconds) },
+      })
+    },
+  }
+}
+
+interface TokenGuardOptions {
+  readonly origins: Origins
+  /** The owner's own, and those made for others. */
+  readonly tokens: () => readonly Token[]
+  readonly browsers: Browsers
+  readonly tries: Tries
+  readonly now: () => number
+}
+
+/** Whoever calls a public route without a token: nothing is in their sight. */
+const NOBODY: Omit<Who, 'from'> = {
+  actor: 'nobody' as Actor,
+  role: 'viewer',
+  scope: { plans: [], sessions: [] },
+  token: '',
+}
+const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** What a connection showed last and whose it was, as long as the same tokens are good. */
+interface Shown {
+  readonly authorization: string
+  readonly tokens: readonly Token[]
+  readonly token: Token
+}
+
+export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuardOptions): Guard {
+  const shown = new WeakMap<Socket, Shown>()
+  const admit: Guard['admit'] = (request, right) => {
+    const from = origins.check(request)
+    if (isProblem(from)) return from
+    if (right === 'nothing') return { ...NOBODY, from }
+    const token = tokenOf(request, from)
+    if ('problem' in token) return token
+    if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
+    if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
+    const { name: actor, role, scope, sha256 } = token
+    return { actor, role, scope, token: sha256, from }
+  }
+  return { admit, browsers, takesAnyType: () => false }
+
+  function tokenOf(request: IncomingMessage, from: From): Token | Problem {
+    const { authorization } = request.headers
+    if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
+    const held = browsers.tokenOf(request.headers, from)
+    if (held === null) return NO_TOKEN
+    // A cookie goes along by itself, whoever asks; only what a page of ours asks for is taken.
+    if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
+    return find(held) ?? SESSION_OVER
+  }
+
+  /** Most connections show the same token with every request; it is hashed for the first, and when a token has come or gone. */
+  function bearer(socket: Socket, authorization: string): Token | undefined {
+    const good = tokens()
+    const before = shown.get(socket)
+    if (before?.tokens === good && isSame(before.authorization, authorization)) return before.token
+    const secret = /^Bearer +([\x21-\x7e]{1,500})$/i.exec(authorization)?.[1]
+    const token = secret === undefined ? undefined : find(sha256Of(secret))
+    if (token !== undefined) shown.set(socket, { authorization, tokens: good, token })
+    return token
+  }
+
+  /** All are compared, each in the same time. */
+  function find(sha256: string): Token | undefined {
+    const wanted = Buffer.from(sha256, 'hex')
+    let found: Token | undefined
+    for (const token of tokens()) if (timingSafeEqual(bytesOf(token), wanted)) found = token
+    return found
+  }
+
+  function unknown({ source }: From): Problem {
+    return tries.wrong(source) ?? UNKNOWN
+  }
+}
+
+/** Takes as long wherever they differ: behind a proxy others may ask over the same connection. */
+function isSame(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  let differing = 0
+  for (let at = 0; at < a.length; at++) differing |= a.charCodeAt(at) ^ b.charCodeAt(at)
+  return differing === 0
+}
+
+const bytes = new WeakMap<Token, Buffer>()
+
+function bytesOf(token: Token): Buffer {
+  const known = bytes.get(token) ?? Buffer.from(token.sha256, 'hex')
+  bytes.set(token, known)
+  return known
+}
+
+const ASK = { 'www-authenticate': 'Bearer realm="planfold"' }
+const BAD = { 'www-authenticate': 'Bearer realm="planfold", error="invalid_token"' }
+const NO_TOKEN = problem(401, 'no-token', 'this needs a token', {
+  hint: 'send it with: Authorization: Bearer TOKEN. The owner has one in .planfold/server/token; a browser uses the link the service printed',
+  headers: ASK,
+})
+const UNKNOWN = problem(401, 'unknown-token', 'this token is not known, or was revoked', {
+  hint: 'ask whoever runs the service for another: planfold token create NAME',
+  headers: BAD,
+})
+const SESSION_OVER = problem(401, 'unknown-token', 'the token this browser came in by was revoked', {
+  hint: 'ask for a new link: planfold token link',
+  headers: BAD,
+})
+const NOT_OUR_PAGE = problem(403, 'cross-site', 'a browser must say that a page of ours asks for this', {
+  hint: 'use a browser that sends Origin or Sec-Fetch-Site, or a token instead of the cookie',
+})
+
+const expired = ({ name, expiresAt }: Token): Problem =>
+  problem(401, 'expired-token', `the token '${name}' expired at ${new Date(expiresAt!).toISOString()}`, {
+    hint: 'ask whoever runs the service for another: planfold token create NAME --expires 30d',
+    headers: BAD,
+  })
+
+const lacking = (role: Role, right: Right): Problem => {
+  const roles = (Object.keys(RIGHTS) as Role[]).filter(one => RIGHTS[one].has(right))
+  return problem(403, 'not-allowed', `a token with the role '${role}' may not do this`, {
+    hint: `use one with the role ${roles.join(' or ')}`,
+    more: { needs: roles },
+  })
+}

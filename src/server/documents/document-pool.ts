@@ -1,0 +1,251 @@
+// Worker threads for long documents. A document above 32 kB is read, checked, merged, analysed and printed in a thread of a small
+// pool, so that the event loop goes on answering everybody else. A job has limits of time and memory; a thread that exceeds one is
+// ended, and its request is answered with a problem that says what to do. Threads start with the first long document and end when
+// nobody has needed them for a while.
+//
+//   run ──→ an idle thread, or a new one, or the queue ──→ reply ──→ idle ──(30 s)──→ ended
+//                 └─→ no thread can be started: 503     └─→ over time or out of memory: ended at once, 413
+
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { type Problem, problem } from '../problem.ts'
+import { JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
+
+/** Documents up to this many characters take milliseconds and are worked on where they are. */
+export const SHORT_MAX = 32 * 1024
+
+export interface DocumentPoolOptions {
+  readonly threadsMax?: number
+  readonly timeMaxMs?: number
+  readonly memoryMaxMb?: number
+  /** How many jobs may wait for a thread. */
+  readonly waitingMax?: number
+  readonly idleMs?: number
+  /** How a thread is started; what it throws is told to whoever waits. */
+  readonly startWorker?: (program: URL, options: WorkerOptions) => Worker
+}
+
+/** A long body of a request, checked in a thread; `value` is what the schema of its route made of it. */
+export interface BodyInput {
+  readonly method: string
+  readonly path: string
+  readonly text: string
+  readonly limits: { readonly jsonDepth: number; readonly jsonNodes: number }
+}
+export type BodyOutput = { readonly value: unknown } | Problem | { readonly unknownRoute: true }
+
+/** What a thread is sent, and what it answers. Values travel as JSON text, which both sides read in less time than they would copy objects. */
+export interface Request {
+  readonly job: JobName | 'read-body'
+  readonly input: string
+}
+export type Reply = { readonly text: string } | { readonly value: unknown } | { readonly bug: string }
+
+interface Waiting {
+  readonly request: Request
+  readonly settle: (reply: Reply | Problem) => void
+  readonly fail: (error: Error) => void
+}
+
+interface Thread {
+  readonly worker: Worker
+  /** The job it works on; null while it is idle. */
+  current: Waiting | null
+  timer: NodeJS.Timeout | null
+}
+
+const DEFAULTS: Required<DocumentPoolOptions> = {
+  threadsMax: 2,
+  timeMaxMs: 30_000,
+  memoryMaxMb: 512,
+  waitingMax: 32,
+  idleMs: 30_000,
+  startWorker: (file, options) => new Worker(file, options),
+}
+
+export class DocumentPool {
+  readonly #options: Required<DocumentPoolOptions>
+  readonly #threads = new Set<Thread>()
+  readonly #waiting: Waiting[] = []
+  #isClosed = false
+
+  constructor(options: DocumentPoolOptions = {}) {
+    this.#options = { ...DEFAULTS, ...options }
+  }
+
+  /** How many threads there are now. */
+  get threads(): number {
+    return this.#threads.size
+  }
+
+  /** Does the job here when it is short, else in a thread. `length` is that of the longest text in it, in characters. */
+  async run<N extends JobName>(job: N, input: JobInput<N>, length: number): Promise<JobOutput<N> | Problem> {
+    const here = JOBS[job] as (input: JobInput<N>) => JobOutput<N>
+    if (length <= SHORT_MAX) return here(input)
+    return (await this.#send({ job, input: JSON.stringify(input) })) as JobOutput<N> | Problem
+  }
+
+  /** Reads and checks a long body by the schema of its route. */
+  async readBody(input: BodyInput): Promise<BodyOutput> {
+    return (await this.#send({ job: 'read-body', input: JSON.stringify(input) })) as BodyOutput
+  }
+
+  /** The same as `run`, for a definition: its length is measured while it is written out. */
+  async runOn<N extends 'analyze' | 'print' | 'draw' | 'check'>(
+    job: N,
+    input: JobInput<N>,
+  ): Promise<JobOutput<N> | Problem> {
+    const here = JOBS[job] as (input: JobInput<N>) => JobOutput<N>
+    const text = JSON.stringify(input)
+    return text.length <= SHORT_MAX ? here(input) : ((await this.#send({ job, input: text })) as JobOutput<N> | Problem)
+  }
+
+  /** Ends all threads. Whoever still waits is told that the service stops. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const waiting of this.#waiting.splice(0)) waiting.settle(STOPPING)
+    await Promise.all([...this.#threads].map(thread => this.#end(thread, STOPPING)))
+  }
+
+  async #send(request: Request): Promise<unknown> {
+    if (this.#isClosed) return STOPPING
+    if (this.#waiting.length >= this.#options.waitingMax) return BUSY
+    const reply = await new Promise<Reply | Problem>((settle, fail) => {
+      this.#waiting.push({ request, settle, fail })
+      this.#next()
+    })
+    if ('problem' in reply) return reply
+    if ('bug' in reply) throw new Error(`a job on a document failed: ${reply.bug}`)
+    return 'text' in reply ? JSON.parse(reply.text) : reply.value
+  }
+
+  #next(): void {
+    if (this.#waiting.length === 0) return
+    let thread = [...this.#threads].find(({ current }) => current === null)
+    if (thread === undefined && this.#threads.size < this.#options.threadsMax) thread = this.#tryStart()
+    if (thread === undefined) return
+    const waiting = this.#waiting.shift()!
+    const { timeMaxMs } = this.#options
+    this.#stopTimer(thread)
+    thread.current = waiting
+    const used = thread
+    thread.timer = setTimeout(() => void this.#end(used, tooSlow(timeMaxMs)), timeMaxMs)
+    thread.worker.postMessage(waiting.request)
+  }
+
+  /**
+   * Nobody could catch what is thrown here when a thread has ended. Those who wait are served by the threads that work, or told when
+   * there is none; the next job tries again.
+   */
+  #tryStart(): Thread | undefined {
+    try {
+      return this.#start()
+    } catch (error) {
+      if (this.#threads.size === 0) for (const waiting of this.#waiting.splice(0)) waiting.settle(noThread(error))
+      return undefined
+    }
+  }
+
+  #start(): Thread {
+    const worker = this.#options.startWorker(program(), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.memoryMaxMb },
+    })
+    const thread: Thread = { worker, current: null, timer: null }
+    this.#threads.add(thread)
+    worker.unref()
+    worker.on('message', (reply: Reply) => this.#replied(thread, reply))
+    worker.on('error', (error: Error & { readonly code?: string }) => {
+      const { current } = thread
+      thread.current = null
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') current?.settle(TOO_LARGE)
+      else current?.fail(error)
+    })
+    worker.on('exit', () => {
+      this.#stopTimer(thread)
+      this.#threads.delete(thread)
+      thread.current?.fail(new Error('a thread that works on documents ended by itself'))
+      this.#next()
+    })
+    return thread
+  }
+
+  #replied(thread: Thread, reply: Reply): void {
+    const { current } = thread
+    thread.current = null
+    this.#stopTimer(thread)
+    thread.timer = setTimeout(() => void this.#end(thread, STOPPING), this.#options.idleMs)
+    thread.timer.unref()
+    current?.settle(reply)
+    this.#next()
+  }
+
+  /** Ends a thread; who waits for its job is answered with the problem. */
+  async #end(thread: Thread, why: Problem): Promise<void> {
+    this.#stopTimer(thread)
+    const { current } = thread
+    thread.current = null
+    this.#threads.delete(thread)
+    current?.settle(why)
+    await thread.worker.terminate()
+  }
+
+  #stopTimer(thread: Thread): void {
+    if (thread.timer !== null) clearTimeout(thread.timer)
+    thread.timer = null
+  }
+}
+
+const SPLIT = 'split it into several plans, or put large content into files that the tasks read'
+
+const tooSlow = (ms: number): Problem =>
+  problem(413, 'too-large', `working on the document took more than ${ms / 1_000} seconds, so it was given up`, {
+    hint: `${SPLIT}; plain JSON is read many times quicker than YAML or Markdown`,
+  })
+
+const TOO_LARGE = problem(413, 'too-large', 'working on the document needed more memory than a request may use', {
+  hint: SPLIT,
+})
+
+const BUSY = problem(503, 'busy', 'too many long documents are waiting to be read; nothing was changed', {
+  hint: 'try again',
+  headers: { 'retry-after': '2' },
+})
+
+function noThread(error: unknown): Problem {
+  const { code } = error as { readonly code?: unknown }
+  const why = typeof code === 'string' ? ` (${code})` : ''
+  return problem(503, 'busy', `no thread could be started to read the document${why}; nothing was changed`, {
+    hint: 'try again; if it stays so, restart the service, and install planfold again if that does not help',
+    headers: { 'retry-after': '5' },
+  })
+}
+
+const STOPPING = problem(503, 'busy', 'the service is stopping; nothing was changed', {
+  hint: 'try again when it runs again',
+  headers: { 'retry-after': '5' },
+})
+
+/**
+ * The file a thread runs. Bundled, this module is part of another file, one folder deep; the sources are TypeScript, which only tests
+ * and tools run, and there tsx is told to load it.
+ */
+function program(): URL {
+  const here = import.meta.url
+  const isSource = here.endsWith('.ts')
+  const name = `document-worker.${isSource ? 'ts' : 'js'}`
+  const file = [`./${name}`, `../server/documents/${name}`, `../src/server/documents/${name}`]
+    .map(place => new URL(place, here))
+    .find(url => existsSync(fileURLToPath(url)))
+  if (file === undefined) throw new Error(`the file ${name} is missing beside ${here}: install planfold again`)
+  if (!isSource) return file
+  const tsx = pathToFileURL(
+    createRequire(here)
+      .resolve('tsx/esm/api')
+      .replace(/\.cjs$/, '.mjs'),
+  )
+  const text = `import { register } from '${tsx.href}'\nregister()\nawait import('${file.href}')`
+  return new URL(`data:text/javascript,${encodeURIComponent(text)}`)
+}

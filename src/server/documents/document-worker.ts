@@ -1,0 +1,34 @@
+// What a thread of the document pool runs: one job after the other, each answered by one message.
+
+import { isDeepStrictEqual } from 'node:util'
+import { parentPort } from 'node:worker_threads'
+import { checkBody } from '../body.ts'
+import type { Route } from '../route.ts'
+import { ROUTES } from '../routes/route-list.ts'
+import { LIMITS } from '../service.ts'
+import { JOBS } from './document-jobs.ts'
+import type { BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
+
+parentPort?.on('message', ({ job, input }: Request) => {
+  parentPort?.postMessage(replyTo(job, input))
+})
+
+function replyTo(job: Request['job'], input: string): Reply {
+  try {
+    const value = JSON.parse(input) as never
+    return job === 'read-body' ? exactly(readBody(value)) : { text: JSON.stringify(JOBS[job](value)) }
+  } catch (error) {
+    return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  }
+}
+
+function readBody({ method, path, text, limits }: BodyInput): BodyOutput {
+  const route = ROUTES.find(one => one.method === method && one.path === path) as Route<unknown, unknown> | undefined
+  return route === undefined ? { unknownRoute: true } : checkBody(route.body, text, { ...LIMITS, ...limits })
+}
+
+/** As JSON text, unless a schema made something of it that JSON cannot say. */
+function exactly(value: BodyOutput): Reply {
+  const text = JSON.stringify(value)
+  return isDeepStrictEqual(JSON.parse(text), value) ? { text } : { value }
+}

@@ -1,0 +1,321 @@
+// The one place where the service hears of what was committed, here or by another process, and tells everybody who listens. It
+// listens before it reads, so a commit between the two is never missed; it reads by position, so none is seen twice. While nobody
+// listens it asks the store nothing.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { PlanFacts } from '../../domain/views/announcement.ts'
+import type { Feed } from '../../engine/engine.ts'
+import { type Entry, StoreDamaged } from '../../stores/store.ts'
+import type { Log, ServerLimits } from '../service.ts'
+import { LiveFolds } from './entry-states.ts'
+import { Subscriber, type Wish } from './subscriber.ts'
+import { LiveEntry, LiveTail } from './tail.ts'
+import { outputTick, progressTick } from './ticks.ts'
+
+export interface LiveOptions {
+  readonly feed: Feed
+  readonly log: Log
+  readonly now: () => number
+  readonly monotonic: () => number
+  /** How many streams one token may hold open; how often everybody who listens is told that the line stands. */
+  readonly limits: Pick<ServerLimits, 'streams' | 'heartbeatMs'>
+  /** How many entries stay in memory for everybody. */
+  readonly kept?: number
+}
+
+interface Listening {
+  /** Settles when the tail is there. */
+  readonly ready: Promise<void>
+  stop(): void
+}
+
+const PAGE = 32
+const KEPT = 1_000
+const PREFILL = 64
+const FACTS_MAX = 5_000
+const OUTPUT_PAGE = 50
+const PROGRESS_EVERY_MS = 250
+const PROGRESS_PLANS_MAX = 100
+
+export class Live {
+  readonly #options: LiveOptions
+  readonly #subscribers = new Set<Subscriber>()
+  readonly #held = new Map<string, number>()
+  readonly #facts = new Map<PlanId, PlanFacts>()
+  readonly #folds: LiveFolds
+  /** Another one whenever plans were pruned. */
+  #tail = new LiveTail(0, 0)
+  #pruned = 0
+  /** Set while somebody listens. */
+  #listening: Listening | null = null
+  #pumping = false
+  #moved = false
+  #output: number | null = null
+  /** Plans whose progress is to be told, with their last entry that was. */
+  #progress = new Map<PlanId, Pick<Entry, 'position' | 'version'>>()
+  #progressTimer: NodeJS.Timeout | null = null
+  #progressAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: LiveOptions) {
+    this.#options = options
+    this.#folds = new LiveFolds(options.feed.entries)
+  }
+
+  /** How many listen. */
+  get count(): number {
+    return this.#subscribers.size
+  }
+
+  /** A place for one more stream of this token, to be given back; null when it holds as many as it may. */
+  admit(token: string): (() => void) | null {
+    const count = this.#held.get(token) ?? 0
+    if (count >= this.#options.limits.streams) return null
+    this.#held.set(token, count + 1)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      const left = this.#held.get(token)! - 1
+      if (left === 0) this.#held.delete(token)
+      else this.#held.set(token, left)
+    }
+  }
+
+  async subscribe(wish: Wish): Promise<Subscriber> {
+    const { feed, now, monotonic } = this.#options
+    this.#listening ??= this.#listen()
+    try {
+      await this.#listening.ready
+      // Whoever comes now does not have to wait until a commit of another process is noticed.
+      await this.#forgetPruned()
+    } catch (error) {
+      if (this.#subscribers.size === 0) this.#stop()
+      throw error
+    }
+    const subscriber = await Subscriber.open(
+      {
+        feed,
+        tail: () => this.#tail,
+        facts: entry => this.#factsOf(entry),
+        monotonic,
+        isoNow: () => new Date(now()).toISOString(),
+      },
+      wish,
+    )
+    this.#subscribers.add(subscriber)
+    this.#listening ??= this.#listen()
+    this.#rouse()
+    return subscriber
+  }
+
+  leave(subscriber: Subscriber): void {
+    subscriber.ticks?.close()
+    this.#subscribers.delete(subscriber)
+    if (this.#subscribers.size === 0) this.#stop()
+  }
+
+  #listen(): Listening {
+    const { feed, limits } = this.#options
+    const stopListening = feed.onChange(() => this.#rouse())
+    const heart = setInterval(() => {
+      for (const subscriber of this.#subscribers) subscriber.beat()
+      // Should reading have failed, nobody waits for the next commit.
+      this.#rouse()
+    }, limits.heartbeatMs)
+    heart.unref()
+    return {
+      ready: this.#fill(),
+      stop: () => {
+        stopListening()
+        clearInterval(heart)
+      },
+    }
+  }
+
+  #stop(): void {
+    this.#listening?.stop()
+    this.#listening = null
+    this.#output = null
+    this.#folds.forget()
+    this.#progress.clear()
+    if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
+    this.#progressTimer = null
+    this.#tail.forget(this.#tail.end)
+  }
+
+  /** The last entries, for clients that come back after the service was started again. */
+  async #fill(): Promise<void> {
+    const { feed, kept = KEPT } = this.#options
+    this.#pruned = await feed.pruned()
+    const end = await feed.position()
+    const tail = new LiveTail(Math.max(0, end - Math.min(PREFILL, kept)), kept)
+    try {
+      for (const entry of await feed.since(tail.end, PREFILL))
+        tail.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      tail.forget(end)
+    }
+    if (tail.end < end) tail.forget(end)
+    this.#tail = tail
+    for (const subscriber of this.#subscribers) subscriber.ring()
+  }
+
+  /** What was pruned is told nobody any more: who is behind reads on from the store, and finds the gap. */
+  async #forgetPruned(): Promise<void> {
+    const { feed, kept = KEPT } = this.#options
+    const pruned = await feed.pruned()
+    if (pruned === this.#pruned) return
+    this.#pruned = pruned
+    this.#folds.forget()
+    this.#tail = new LiveTail(this.#tail.end, kept)
+    for (const subscriber of this.#subscribers) subscriber.ring()
+  }
+
+  #rouse(): void {
+    this.#moved = true
+    if (this.#pumping) return
+    this.#pumping = true
+    this.#pump().catch(error => this.#complain(error, 'live events'))
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      await this.#listening?.ready
+      while (this.#moved && this.#subscribers.size > 0) {
+        this.#moved = false
+        await this.#forgetPruned()
+        const tail = this.#tail
+        const page = await this.#page()
+        // What a task printed was committed before its end was, and is told before it.
+        await this.#readOutput()
+        const items: LiveEntry[] = []
+        for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
+        // Pruned meanwhile: they are read again.
+        if (tail !== this.#tail) {
+          this.#moved = true
+          continue
+        }
+        for (const item of items) tail.push(item)
+        if (items.length > 0) this.#tell(items)
+        // There is more, or there was: then the next look finds the gap.
+        if (items.length > 0 && (await this.#options.feed.position()) > this.#tail.end) this.#moved = true
+        await new Promise(resolve => setImmediate(resolve))
+      }
+    } finally {
+      // In the same breath as the last look: whoever rouses it later begins anew.
+      this.#pumping = false
+    }
+  }
+
+  /** Behind entries that cannot be read, or were pruned at once, whoever was before them finds out by itself. */
+  async #page(): Promise<readonly Entry[]> {
+    const { feed, log } = this.#options
+    const tail = this.#tail
+    try {
+      const page = await feed.since(tail.end, PAGE)
+      if (page.length > 0) return page
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      log.error({ error: error.message }, 'live events')
+    }
+    // Where nothing can be read, there may have been something.
+    const end = await feed.position()
+    if (end > tail.end && (await feed.since(tail.end, 1).catch(() => [])).length === 0) {
+      tail.forget(end)
+      for (const subscriber of this.#subscribers) subscriber.ring()
+    }
+    return []
+  }
+
+  #tell(items: readonly LiveEntry[]): void {
+    for (const subscriber of this.#subscribers) subscriber.offer(items)
+    for (const { entry, facts } of items) {
+      if (!this.#wantsTicks(entry.plan, facts)) continue
+      this.#progress.delete(entry.plan)
+      this.#progress.set(entry.plan, { position: entry.position, version: entry.version })
+      if (this.#progress.size > PROGRESS_PLANS_MAX) this.#progress.delete(this.#progress.keys().next().value!)
+    }
+    this.#scheduleProgress()
+  }
+
+  #wantsTicks(plan: PlanId, facts: PlanFacts): boolean {
+    for (const { ticks, wish } of this.#subscribers) if (ticks !== null && wish.wants(plan, facts)) return true
+    return false
+  }
+
+  async #readOutput(): Promise<void> {
+    const { output } = this.#options.feed
+    const listeners = [...this.#subscribers].filter(({ ticks }) => ticks !== null)
+    if (listeners.length === 0) {
+      this.#output = null
+      return
+    }
+    const [before, last] = [this.#output, await output.last()]
+    this.#output = last
+    if (before === null || last === before) return
+    // Nobody can read that fast: only the last of it is told.
+    const after = Math.max(before, last - OUTPUT_PAGE)
+    if (after > before) for (const { ticks } of listeners) ticks?.skip()
+    for (const log of await output.since(after, last - after)) {
+      const facts = await this.#known(log.plan)
+      const told = outputTick(log, facts)
+      for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(told)
+    }
+  }
+
+  #scheduleProgress(): void {
+    if (this.#progress.size === 0 || this.#progressTimer !== null) return
+    const waited = this.#options.monotonic() - this.#progressAt
+    this.#progressTimer = setTimeout(
+      () => {
+        this.#tellProgress()
+          .catch(error => this.#complain(error, 'live progress'))
+          .finally(() => {
+            this.#progressTimer = null
+            this.#progressAt = this.#options.monotonic()
+            this.#scheduleProgress()
+          })
+      },
+      Math.max(0, PROGRESS_EVERY_MS - waited),
+    )
+  }
+
+  async #tellProgress(): Promise<void> {
+    const { feed, now } = this.#options
+    const due = [...this.#progress]
+    for (const [plan, { position, version }] of due) {
+      const progress = await feed.progress(plan)
+      if (progress !== null && progress.version > version) continue
+      if (this.#progress.get(plan)?.version === version) this.#progress.delete(plan)
+      if (progress === null) continue
+      const facts = await this.#known(plan)
+      const told = progressTick(plan, facts, progress, new Date(now()).toISOString(), position)
+      for (const { ticks, wish } of this.#subscribers) if (wish.wants(plan, facts)) ticks?.offerProgress(told)
+    }
+  }
+
+  /** When nobody listens any more, the store may be closed behind our back. */
+  #complain(error: unknown, what: string): void {
+    if (this.#subscribers.size > 0) this.#options.log.error({ error: String(error) }, what)
+  }
+
+  async #factsOf({ plan, events }: Entry): Promise<PlanFacts> {
+    const [first] = events
+    if (first?.type !== 'plan.created') return await this.#known(plan)
+    return this.#keep(plan, { name: first.definition.name, session: first.session ?? null })
+  }
+
+  async #known(plan: PlanId): Promise<PlanFacts> {
+    return this.#facts.get(plan) ?? this.#keep(plan, (await this.#options.feed.facts(plan)) ?? NOBODY_KNOWS)
+  }
+
+  #keep(plan: PlanId, facts: PlanFacts): PlanFacts {
+    if (this.#facts.size >= FACTS_MAX) this.#facts.delete(this.#facts.keys().next().value!)
+    this.#facts.set(plan, facts)
+    return facts
+  }
+}
+
+/** Of a plan that was pruned while its entries were read. */
+const NOBODY_KNOWS: PlanFacts = { name: '', session: null }

@@ -1,0 +1,145 @@
+// Writes a stream of events to one client: only while its socket takes it, a heartbeat when nothing happens, a goodbye when the
+// service stops. A client that does not read is cut off; it goes on from its last id when it comes back.
+
+import type { PlanState } from '../../domain/state/state.ts'
+import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
+import type { Entry, Position } from '../../stores/store.ts'
+import type { Outlet } from '../route.ts'
+import { underscoreAnnouncements } from '../sessions/underscore-events.ts'
+import type { Subscriber } from './subscriber.ts'
+
+// How an announcement is written on an event stream, and the id that tells where it stands: `<position>` for the last of an entry,
+// `<position>.<index>` for those before it, so that a stream that was cut anywhere goes on exactly there.
+
+/** Behind which event a stream stands: all of entry `position`, or with `index` those up to it. */
+export interface Cursor {
+  readonly position: Position
+  readonly index: number | null
+}
+
+/** Under which names entries are announced; `key` tells one way from another. */
+export interface Naming {
+  readonly key: string
+  /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
+  announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
+}
+
+export const DOTTED: Naming = { key: 'dotted', announce: announcements }
+export const UNDERSCORE: Naming = { key: 'underscore', announce: underscoreAnnouncements }
+
+/** One text for each announcement of an entry, with its id. */
+export function entryFrames(
+  naming: Naming,
+  entry: Entry,
+  facts: PlanFacts,
+  before: PlanState | null,
+): readonly string[] {
+  const { position, now } = entry
+  const told = naming.announce({ ...entry, at: new Date(now).toISOString() }, facts, before)
+  return told.map(({ name, data }, index) =>
+    frame(name, data, printCursor({ position, index: index === told.length - 1 ? null : index })),
+  )
+}
+
+/** `data` is JSON, and so stands on one line. */
+export function frame(name: string, data: string, id?: string): string {
+  return `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
+}
+
+/** Moves the client's id on without telling it anything. */
+const idFrame = (cursor: Cursor): string => `id: ${printCursor(cursor)}\n\n`
+
+export const printCursor = ({ position, index }: Cursor): string =>
+  index === null ? String(position) : `${position}.${index}`
+
+/** Null for what is no cursor. */
+export function parseCursor(text: string): Cursor | null {
+  const match = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
+  if (match === null) return null
+  const [position, index] = [Number(match[1]), match[2] === undefined ? null : Number(match[2])]
+  return position === 0 && index !== null ? null : { position, index }
+}
+
+interface SseOptions {
+  /** What may wait in memory for this client. */
+  readonly bytesMax: number
+  /** A client that takes nothing for so long is cut off. */
+  readonly silentMs: number
+  readonly stopping: AbortSignal
+}
+
+/** How long clients wait before they come back, unless they know better. */
+const RETRY_MS = 1_000
+const SLICE_CHARS = 64_000
+/** A character takes at most three bytes for each of its units. */
+const BYTES_PER_CHAR = 3
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // Proxies that gather answers must not.
+  'x-accel-buffering': 'no',
+}
+
+/** Ends when the client has gone, was cut off (`cut`), or the service stops. */
+export async function sendEvents(
+  out: Outlet,
+  subscriber: Subscriber,
+  { bytesMax, silentMs, stopping }: SseOptions,
+): Promise<'gone' | 'cut' | 'stopped'> {
+  const slice = Math.max(1, Math.min(SLICE_CHARS, Math.floor(bytesMax / (2 * BYTES_PER_CHAR))))
+  const { naming } = subscriber.wish
+  const ring = () => subscriber.ring()
+  out.gone.addEventListener('abort', ring, { once: true })
+  out.begin(200, HEADERS)
+  // The id comes first: who is cut off before the first event goes on from here all the same.
+  let told = printCursor(subscriber.cursor)
+  let text = `retry: ${RETRY_MS}\n${idFrame(subscriber.cursor)}`
+  let written = 0
+  for (;;) {
+    for (written = 0; written < text.length && !out.gone.aborted; ) {
+      const end = sliceEnd(text, written + slice)
+      const isTaken = out.write(text.slice(written, end))
+      written = end
+      if (!isTaken && !(await drainedWithin(out, silentMs))) {
+        out.destroy()
+        return 'cut'
+      }
+    }
+    if (out.gone.aborted) break
+    if (subscriber.takeBeat()) {
+      const now = printCursor(subscriber.cursor)
+      text = `: beat\n${now === told ? '\n' : idFrame(subscriber.cursor)}`
+      told = now
+      continue
+    }
+    text = subscriber.ticks?.takeOutput(naming) ?? ''
+    if (text !== '') continue
+    const frames = await subscriber.next()
+    text = frames?.join('') ?? subscriber.ticks?.takeProgress(naming, subscriber.cursor.position) ?? ''
+    if (text === '' && frames === null) await subscriber.wait()
+    else if (frames !== null && text !== '') told = printCursor(subscriber.cursor)
+  }
+  if (!stopping.aborted) return 'gone'
+  // Behind half an event, it would make a whole one of it.
+  if (written >= text.length) out.write(': bye\n\n')
+  out.end()
+  return 'stopped'
+}
+
+/** Never between the two halves of a character. */
+function sliceEnd(text: string, end: number): number {
+  if (end >= text.length) return text.length
+  const unit = text.charCodeAt(end - 1)
+  return unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end
+}
+
+async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>(resolve => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const isDrained = await Promise.race([out.drained().then(() => true), late])
+  clearTimeout(timer)
+  return isDrained
+}

@@ -1,0 +1,252 @@
+// One listener: a cursor of its own, and what it has to be told next. It pulls, from the tail while it keeps up, from the store when
+// it is behind; nothing is queued for it but a few lines of live progress. Where the journal has a gap it is told so, once.
+//
+//   up to date ──(an entry it wants)──► tail ──(falls behind its beginning)──► store ──(caught up)──► tail
+
+import type { PlanId } from '../../domain/id.ts'
+import { type PlanFacts, RESYNC } from '../../domain/views/announcement.ts'
+import type { Feed } from '../../engine/engine.ts'
+import { type Entry, type Position, StoreDamaged } from '../../stores/store.ts'
+import { underscoreData } from '../sessions/underscore-events.ts'
+import { LiveFolds } from './entry-states.ts'
+import { type Cursor, frame, type Naming, UNDERSCORE } from './sse.ts'
+import { LiveEntry, type LiveTail } from './tail.ts'
+import { TickQueue } from './ticks.ts'
+
+export interface Wish {
+  readonly naming: Naming
+  /** Only this one. */
+  readonly plan: PlanId | null
+  wants(plan: PlanId, facts: PlanFacts): boolean
+  /** `unknown`: a place that nobody can make sense of. */
+  readonly from: Cursor | 'now' | 'unknown'
+  /** Output and progress too. */
+  readonly ticks: boolean
+}
+
+export interface Around {
+  readonly feed: Feed
+  readonly tail: () => LiveTail
+  readonly facts: (entry: Entry) => Promise<PlanFacts>
+  readonly monotonic: () => number
+  readonly isoNow: () => string
+}
+
+const PAGE_MAX = 64
+const PASSED_MAX = 1_000
+/** Larger pages are read one by one. */
+const PAGE_CHARS_MAX = 64_000
+
+type Gap = 'pruned' | 'unknown' | 'damaged'
+
+export class Subscriber {
+  readonly wish: Wish
+  readonly ticks: TickQueue | null
+  readonly #around: Around
+  #after: Position
+  /** Of the next entry, the announcements up to this one were told. */
+  #told: number | null
+  #gap: Gap | null
+  #page: LiveEntry[] = []
+  /** With another tail, plans were pruned: what was read ahead may be of them. */
+  #tail: LiveTail | null = null
+  /** Its own: it may be far behind everybody else. */
+  readonly #folds: LiveFolds
+  #limit = 1
+  #version: number | null = null
+  #wake: (() => void) | null = null
+  #rung = false
+  #beat = false
+
+  private constructor(around: Around, wish: Wish, at: { after: Position; told: number | null; gap: Gap | null }) {
+    this.#around = around
+    this.wish = wish
+    this.#folds = new LiveFolds(around.feed.entries)
+    this.#after = at.after
+    this.#told = at.told
+    this.#gap = at.gap
+    this.ticks = wish.ticks ? new TickQueue(around.monotonic, () => this.ring()) : null
+  }
+
+  static async open(around: Around, wish: Wish): Promise<Subscriber> {
+    const end = await around.feed.position()
+    const { from } = wish
+    if (from === 'now') return new Subscriber(around, wish, { after: end, told: null, gap: null })
+    if (from === 'unknown' || from.position > end)
+      return new Subscriber(around, wish, { after: end, told: null, gap: 'unknown' })
+    const after = from.index === null ? from.position : from.position - 1
+    return new Subscriber(around, wish, { after, told: from.index, gap: null })
+  }
+
+  /** Behind what it was told. */
+  get cursor(): Cursor {
+    if (this.#told === null) return { position: this.#after, index: null }
+    return { position: this.#after + 1, index: this.#told }
+  }
+
+  /**
+   * What is to be told next of the journal; null when that is nothing for now. After much that is not for this one: an empty list,
+   * so that the client can be told that the line stands.
+   */
+  async next(): Promise<readonly string[] | null> {
+    for (let passed = 0; passed < PASSED_MAX; ) {
+      if (this.#gap !== null) return [await this.#resync(this.#gap)]
+      const item = await this.#item()
+      if (item === null) return null
+      if (item === 'read on') continue
+      if (!(item instanceof LiveEntry)) {
+        this.#gap = item
+        continue
+      }
+      const told = item.entry.position === this.#after + 1 && this.#told !== null ? this.#told + 1 : 0
+      this.#after = item.entry.position
+      this.#told = null
+      passed++
+      if (!this.wish.wants(item.entry.plan, item.facts)) continue
+      const frames = await item.frames(this.wish.naming)
+      if (told < frames.length) return told === 0 ? frames : frames.slice(told)
+    }
+    return []
+  }
+
+  /** New entries came. Whoever waits and wants none of them moves on without waking up. */
+  offer(items: readonly LiveEntry[]): void {
+    if (this.#wake === null) {
+      this.#rung = true
+      return
+    }
+    for (const { entry, facts } of items) {
+      if (entry.position <= this.#after) continue
+      if (entry.position !== this.#after + 1 || this.wish.wants(entry.plan, facts)) return this.ring()
+      this.#after = entry.position
+      this.#told = null
+    }
+  }
+
+  beat(): void {
+    this.#beat = true
+    this.ring()
+  }
+
+  takeBeat(): boolean {
+    const beat = this.#beat
+    this.#beat = false
+    return beat
+  }
+
+  ring(): void {
+    this.#rung = true
+    this.#wake?.()
+    this.#wake = null
+  }
+
+  /** Until something may be there, or it is rung for. */
+  async wait(): Promise<void> {
+    if (!this.#rung) {
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+    this.#rung = false
+  }
+
+  async #item(): Promise<LiveEntry | Gap | 'read on' | null> {
+    const tail = this.#around.tail()
+    if (tail !== this.#tail) {
+      this.#tail = tail
+      this.#page = []
+      this.#folds.forget()
+    }
+    if (this.#after >= tail.end) return null
+    if (this.#after + 1 >= tail.begin) {
+      this.#page = []
+      this.#folds.forget()
+      this.#limit = 1
+      this.#version = null
+      return tail.at(this.#after + 1)
+    }
+    try {
+      return this.wish.plan === null ? await this.#behind() : await this.#behindIn(this.wish.plan, tail.end)
+    } catch (error) {
+      if (error instanceof StoreDamaged) return 'damaged'
+      throw error
+    }
+  }
+
+  /** Of all plans: positions have no gaps, except where a plan was pruned. */
+  async #behind(): Promise<LiveEntry | Gap> {
+    if (this.#page.length === 0) await this.#readPage(limit => this.#around.feed.since(this.#after, limit))
+    const item = this.#page.shift()
+    return item?.entry.position === this.#after + 1 ? item : 'pruned'
+  }
+
+  /** Of one plan: its journal is whole, and read by version, however much others wrote meanwhile. */
+  async #behindIn(plan: PlanId, end: Position): Promise<LiveEntry | 'read on'> {
+    if (this.#page.length === 0) {
+      const version = this.#version ?? (await this.#versionIn(plan))
+      this.#version = version
+      await this.#readPage(limit => this.#around.feed.entries(plan, version, limit))
+    }
+    const item = this.#page.shift()
+    if (item === undefined) {
+      this.#after = Math.max(this.#after, end)
+      this.#version = null
+      return 'read on'
+    }
+    this.#version = item.entry.version
+    if (item.entry.position !== this.#after + 1) {
+      this.#after = item.entry.position - 1
+      this.#told = null
+    }
+    return item
+  }
+
+  async #readPage(read: (limit: number) => Promise<readonly Entry[]>): Promise<void> {
+    // Whoever reads far behind lets others have their turn.
+    await new Promise(resolve => setImmediate(resolve))
+    const entries = await read(this.#limit)
+    const { facts } = this.#around
+    this.#page = await Promise.all(entries.map(async entry => new LiveEntry(entry, await facts(entry), this.#folds)))
+    const chars = this.#page.reduce((sum, item) => sum + item.chars, 0)
+    this.#limit = chars > PAGE_CHARS_MAX ? 1 : Math.min(PAGE_MAX, this.#limit * 2)
+  }
+
+  /** The version of the last entry of the plan that it was told of. */
+  async #versionIn(plan: PlanId): Promise<number> {
+    const isTold = async (version: number): Promise<boolean> => {
+      const [entry] = await this.#around.feed.entries(plan, version - 1, 1)
+      return entry !== undefined && entry.position <= this.#after
+    }
+    if (this.#after === 0) return 0
+    let high = 1
+    while (await isTold(high)) high *= 2
+    let low = Math.floor(high / 2)
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if (await isTold(middle)) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  /** It goes on from where the journal stands now. */
+  async #resync(reason: Gap): Promise<string> {
+    const position = await this.#around.feed.position()
+    this.#after = position
+    this.#told = null
+    this.#gap = null
+    this.#page = []
+    this.#version = null
+    const data = { reason, position, hint: HINTS[reason] }
+    const at = this.#around.isoNow()
+    const isUnderscore = this.wish.naming.key === UNDERSCORE.key
+    const text = isUnderscore ? underscoreData(RESYNC, null, null, at, data) : JSON.stringify({ ...data, at })
+    return frame(RESYNC, text, String(position))
+  }
+}
+
+const HINTS: { readonly [reason in Gap]: string } = {
+  pruned: 'what you missed was pruned: read again what you show',
+  unknown: 'this journal knows no such id: read again what you show',
+  damaged: 'an entry cannot be read: run `planfold check`, and read again what you show',
+}

@@ -1,0 +1,87 @@
+// The newest entries of all plans in memory, told in text once for everybody: who is up to date reads here, and costs no query.
+// Bounded in number and size; whoever falls behind its beginning reads from the store.
+
+import type { PlanFacts } from '../../domain/views/announcement.ts'
+import type { Entry, Position } from '../../stores/store.ts'
+import type { LiveFolds } from './entry-states.ts'
+import { DOTTED, entryFrames, type Naming } from './sse.ts'
+
+const CHARS_MAX = 4_000_000
+
+/** An entry with what everybody who hears of it must know. */
+export class LiveEntry {
+  readonly entry: Entry
+  readonly facts: PlanFacts
+  readonly chars: number
+  readonly #folds: LiveFolds
+  readonly #frames = new Map<string, Promise<readonly string[]>>()
+
+  constructor(entry: Entry, facts: PlanFacts, folds: LiveFolds) {
+    this.entry = entry
+    this.facts = facts
+    this.#folds = folds
+    const frames = entryFrames(DOTTED, entry, facts, null)
+    this.#frames.set(DOTTED.key, Promise.resolve(frames))
+    this.chars = frames.reduce((sum, text) => sum + text.length, 0)
+  }
+
+  frames(naming: Naming): Promise<readonly string[]> {
+    const known = this.#frames.get(naming.key)
+    if (known !== undefined) return known
+    const made = this.#folds.before(this.entry, state => entryFrames(naming, this.entry, this.facts, state))
+    this.#frames.set(naming.key, made)
+    return made
+  }
+}
+
+export class LiveTail {
+  readonly #items = new Map<Position, LiveEntry>()
+  readonly #kept: number
+  #chars = 0
+  #begin: Position
+  #end: Position
+
+  /** Begins behind `end`, and holds at most `kept`. */
+  constructor(end: Position, kept: number) {
+    this.#kept = kept
+    this.#end = end
+    this.#begin = end + 1
+  }
+
+  /** The last position that is known to be there. */
+  get end(): Position {
+    return this.#end
+  }
+
+  /** The first position that can be had here; behind the end when there is none. */
+  get begin(): Position {
+    return this.#begin
+  }
+
+  /** Null when it has to be read from the store, or is not there yet. */
+  at(position: Position): LiveEntry | null {
+    return this.#items.get(position) ?? null
+  }
+
+  push(item: LiveEntry): void {
+    const { position } = item.entry
+    if (position <= this.#end) return
+    // A plan was pruned before anybody saw its last entries: positions are missing, and the tail begins anew behind them.
+    if (position !== this.#end + 1) this.forget(position - 1)
+    this.#end = position
+    this.#items.set(position, item)
+    this.#chars += item.chars
+    while (this.#items.size > this.#kept || this.#chars > CHARS_MAX) {
+      this.#chars -= this.#items.get(this.#begin)!.chars
+      this.#items.delete(this.#begin++)
+    }
+  }
+
+  /** Nothing up to this position can be had here any more. */
+  forget(end: Position): void {
+    this.#items.clear()
+    this.#chars = 0
+    this.#end = end
+    this.#begin = end + 1
+  }
+}

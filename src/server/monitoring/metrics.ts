@@ -1,0 +1,176 @@
+// Numbers for Prometheus, of this process: what was asked of the service and what the journal told while it ran. Labels are closed
+// words or paths of the route table, never what somebody wrote, so that their number is bounded.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Event } from '../../domain/event.ts'
+import type { Entry } from '../../stores/store.ts'
+import type { ServerRooms } from '../service.ts'
+
+// How long answers took, as a histogram of Prometheus. It is counted here and not by the library, which for every answer makes a name
+// of its labels anew; a service that answers ten thousand times a second only adds to numbers.
+
+interface Durations {
+  /** `route` is a path of the table; the labels are closed words, so that they need no escaping. */
+  add(method: string, route: string, status: number, seconds: number): void
+  /** In the text format of Prometheus. */
+  text(): string
+}
+
+interface Series {
+  readonly labels: string
+  /** How many fell into each bucket, and into none of those before. */
+  readonly counts: number[]
+  count: number
+  sum: number
+}
+
+export function openDurations(name: string, help: string, bounds: readonly number[]): Durations {
+  const all = new Map<string, Map<string, Map<number, Series>>>()
+  const seriesOf = (method: string, route: string, status: number): Series => {
+    const known = all.get(route)?.get(method)?.get(status)
+    if (known !== undefined) return known
+    const labels = `method="${method}",route="${route}",status="${status}"`
+    const made: Series = { labels, counts: bounds.map(() => 0), count: 0, sum: 0 }
+    const methods = all.get(route) ?? new Map<string, Map<number, Series>>()
+    all.set(route, methods)
+    methods.set(method, (methods.get(method) ?? new Map<number, Series>()).set(status, made))
+    return made
+  }
+  return {
+    add: (method, route, status, seconds) => {
+      const series = seriesOf(method, route, status)
+      series.count++
+      series.sum += seconds
+      for (let at = 0; at < bounds.length; at++) {
+        if (seconds > bounds[at]!) continue
+        series.counts[at]!++
+        return
+      }
+    },
+    text: () => {
+      const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]
+      for (const methods of all.values())
+        for (const statuses of methods.values()) for (const series of statuses.values()) lines.push(...linesOf(series))
+      return `${lines.join('\n')}\n`
+    },
+  }
+
+  function linesOf({ labels, counts, count, sum }: Series): readonly string[] {
+    let below = 0
+    return [
+      ...bounds.map((bound, at) => {
+        below += counts[at]!
+        return `${name}_bucket{le="${bound}",${labels}} ${below}`
+      }),
+      `${name}_bucket{le="+Inf",${labels}} ${count}`,
+      `${name}_sum{${labels}} ${sum}`,
+      `${name}_count{${labels}} ${count}`,
+    ]
+  }
+}
+
+// Follows the journal while the service runs, so that its numbers tell of what other processes did as well.
+
+/** Until the service stops. Never fails: numbers are worth less than the service. */
+export async function followJournal({ engine, meter, log, stopping }: ServerRooms): Promise<void> {
+  try {
+    const after = await engine.ask({ type: 'position' })
+    for await (const entry of engine.watch({ after, signal: stopping })) meter.entry(entry)
+  } catch (error) {
+    if (!stopping.aborted) log.error({ error: String(error) }, 'the journal is not followed any more')
+  }
+}
+
+export interface Meter {
+  /** `route` is the path of the table; null where there is none. */
+  answered(method: string, route: string | null, status: number, ms: number): void
+  /** An entry of the journal, by whomever it was written. */
+  entry(entry: Entry): void
+  streams(change: 1 | -1): void
+  driven(change: 1 | -1): void
+  /** In the text format of Prometheus. */
+  text(): Promise<{ readonly type: string; readonly data: string }>
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const WORK_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600]
+
+export function openMeter(version: string): Meter {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  new Gauge({ name: 'planfold_info', help: 'Which Planfold this is.', labelNames: ['version'], registers }).set(
+    { version },
+    1,
+  )
+  const requests = openDurations('planfold_http_request_duration_seconds', 'How long answers took.', SECONDS)
+  const streams = new Gauge({ name: 'planfold_event_streams', help: 'Open streams of events.', registers })
+  const driving = new Gauge({ name: 'planfold_plans_driven', help: 'Plans this process drives now.', registers })
+  const entries = new Counter({ name: 'planfold_journal_entries_total', help: 'Entries seen.', registers })
+  const plans = new Counter({
+    name: 'planfold_plans_ended_total',
+    help: 'Plans that ended, by how.',
+    labelNames: ['status'],
+    registers,
+  })
+  const attempts = new Counter({
+    name: 'planfold_attempts_total',
+    help: 'Attempts that ended, by how.',
+    labelNames: ['outcome', 'failure'],
+    registers,
+  })
+  const retries = new Counter({ name: 'planfold_retries_total', help: 'Retries that were scheduled.', registers })
+  const durations = new Histogram({
+    name: 'planfold_attempt_duration_seconds',
+    help: 'How long attempts took.',
+    labelNames: ['outcome'],
+    buckets: WORK_SECONDS,
+    registers,
+  })
+  const gates = new Counter({
+    name: 'planfold_gates_total',
+    help: 'Gates that opened and were decided.',
+    labelNames: ['what'],
+    registers,
+  })
+  const tell = (event: Event): void => {
+    switch (event.type) {
+      case 'plan.finished':
+        plans.inc({ status: event.status })
+        return
+      case 'attempt.succeeded':
+      case 'attempt.failed': {
+        const { result } = event
+        const outcome = result.status
+        attempts.inc({ outcome, failure: result.status === 'failed' ? result.failure.class : '' })
+        if (result.durationMs !== undefined) durations.observe({ outcome }, result.durationMs / 1_000)
+        return
+      }
+      case 'attempt.lost':
+        attempts.inc({ outcome: 'lost', failure: '' })
+        return
+      case 'retry.scheduled':
+        retries.inc()
+        return
+      case 'gate.opened':
+        gates.inc({ what: 'opened' })
+        return
+      case 'gate.decided':
+        gates.inc({ what: 'decided' })
+        return
+      default:
+        return
+    }
+  }
+  return {
+    answered: (method, route, status, ms) =>
+      requests.add(route === null ? 'other' : method, route ?? 'none', status, ms / 1_000),
+    entry: entry => {
+      entries.inc()
+      for (const event of entry.events) tell(event)
+    },
+    streams: change => streams.inc(change),
+    driven: change => driving.inc(change),
+    text: async () => ({ type: registry.contentType, data: `${await registry.metrics()}\n${requests.text()}` }),
+  }
+}

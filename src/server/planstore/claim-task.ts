@@ -1,0 +1,116 @@
+// External tasks taken in hand over HTTP. Whoever has the token of the service is who acts; the agent a client names is kept beside
+// it, and never believed.
+
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { Card } from '../../domain/views/board.ts'
+import { plansWithWork } from '../../operations/claim-task.ts'
+import { findPlan, isInScope } from '../find-plan.ts'
+import { isProblem, type Problem, problem } from '../problem.ts'
+import { type Accepted, type Asking, gone, movedOf, order, orderAlso, STOP_AND_WAIT } from '../submit-order.ts'
+import { onWire } from '../wire-names.ts'
+import { readyTasks, showTask } from './show-task.ts'
+
+export interface ClaimAsk {
+  readonly agent?: string | undefined
+  readonly leaseSeconds?: number | undefined
+}
+
+export async function claimTask(call: Asking, plan: PlanId, task: TaskName, ask: ClaimAsk) {
+  const claimed = await order(call, plan, {
+    type: 'claim',
+    task,
+    ...(ask.leaseSeconds === undefined ? {} : { leaseMs: ask.leaseSeconds * 1_000 }),
+    ...((await isSequential(call, plan)) ? { alone: true } : {}),
+  })
+  return isProblem(claimed) ? claimed : await told(call, claimed, ask)
+}
+
+/** Steps of such a plan are done one after the other, whatever they need. */
+async function isSequential({ rooms }: Asking, plan: PlanId): Promise<boolean> {
+  const current = await rooms.engine.ask({ type: 'definition', plan })
+  return current?.definition.extra?.plan_type === 'sequential'
+}
+
+async function told(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
+  const { engine } = call.rooms
+  const { plan, claim } = claimed
+  if (claim === undefined) throw new Error('bug: a claim was accepted without a token')
+  const { task, token, expiresInMs } = claim
+  const kept = {
+    ...(agent === undefined ? {} : { agent_id: agent }),
+    ...(call.once === undefined ? {} : { claim_key: call.once }),
+  }
+  if (Object.keys(kept).length > 0 && claimed.replayed === undefined) {
+    const annotated = await orderAlso(call, plan, { type: 'annotate', task, set: kept }, 'agent')
+    if (isProblem(annotated)) return annotated
+  }
+  const [shown, briefing] = [await showTask(call, plan, task), await engine.ask({ type: 'briefing', plan, task })]
+  if (shown === null || briefing === null) return gone()
+  return {
+    token,
+    expires_in_seconds: expiresInMs / 1_000,
+    agent_id: agent ?? null,
+    place: (await engine.ask({ type: 'summary', plan }))?.place ?? null,
+    task: shown.body,
+    briefing: onWire(briefing),
+    ...(await movedOf(call, claimed)),
+  }
+}
+
+export interface NextAsk extends ClaimAsk {
+  readonly plan?: string | undefined
+  readonly session?: string | undefined
+  readonly kinds?: readonly string[] | undefined
+}
+
+/** The next that is ready, the oldest plan first; null when nothing is. Whoever was faster leaves the one after it. */
+export async function claimNext(call: Asking, ask: NextAsk) {
+  const within = ask.plan === undefined ? null : await findPlan(call, ask.plan)
+  if (within !== null && isProblem(within)) return within
+  const halt = await call.rooms.engine.killSwitch.halted()
+  if (halt !== null)
+    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, { hint: STOP_AND_WAIT })
+  const again = call.once === undefined ? null : await claimedBefore(call, call.once)
+  if (again !== null) return await claimTask(call, again.plan, again.task, ask)
+  let last: Problem | null = null
+  for (const plan of within === null ? await plansWithWork(call.rooms.engine) : [within.plan]) {
+    for (const card of await readyIn(call, plan, ask)) {
+      const claimed = await claimTask(call, plan, card.name, ask)
+      if (!isProblem(claimed)) return claimed
+      last = claimed
+      if (claimed.problem.status !== 409) return claimed
+    }
+  }
+  // The key was used for something that is over; another task must not be taken under it.
+  return last?.problem.detail.includes('Idempotency-Key') === true ? last : null
+}
+
+const PAGE = 500
+
+async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readonly Card[]> {
+  const { engine } = call.rooms
+  if (!(await isInScope(call, plan))) return []
+  const summary = await engine.ask({ type: 'summary', plan })
+  const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
+  if (!isOpen || (ask.session !== undefined && summary.session !== ask.session)) return []
+  const ready = await readyTasks(call, plan)
+  return (ready?.records ?? []).flatMap(({ card }) => {
+    const { action, kind, assignee } = card
+    const isMeant =
+      action === 'external' &&
+      (ask.kinds === undefined || (kind !== null && ask.kinds.includes(kind))) &&
+      (assignee === null || assignee === ask.agent || assignee === call.who.actor)
+    return isMeant ? [card] : []
+  })
+}
+
+/** What this caller holds under this key. */
+async function claimedBefore(call: Asking, key: string): Promise<{ plan: PlanId; task: TaskName } | null> {
+  const { engine } = call.rooms
+  const { items } = await engine.ask({ type: 'tasks', status: 'running', assignee: call.who.actor, limit: PAGE })
+  for (const { plan, name } of items) {
+    const card = await engine.ask({ type: 'task', plan, task: name })
+    if (card?.annotations.claim_key === key && (await isInScope(call, plan))) return { plan, task: name }
+  }
+  return null
+}

@@ -1,0 +1,121 @@
+// A plan as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
+// a word for.
+
+import type { JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
+
+import type { Engine } from '../../engine/engine.ts'
+import type { PlanBody, PlanItem } from '../../format/wire/plans.ts'
+import { planWord } from '../../format/wire/planstore-fields.ts'
+import type { PlanRow } from '../../stores/store.ts'
+import type { Call } from '../request.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
+
+export interface ShownPlan {
+  readonly body: PlanBody
+  /** The body as it is sent. */
+  readonly text: string
+  readonly version: number
+}
+
+/** Null when there is none. */
+export async function showPlan(
+  { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
+  plan: string,
+): Promise<ShownPlan | null> {
+  const shown = shownBy(engine)
+  const known = shown.get(plan)
+  const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
+  if (record === null) return null
+  if ('unchanged' in record) return known!
+  const { summary, definition } = record
+  const body = planBody(summary, definition)
+  const made = { body, text: JSON.stringify(body), version: summary.version }
+  if (shown.size >= SHOWN_MAX) shown.clear()
+  shown.set(plan, made)
+  return made
+}
+
+/** What was shown last of each plan: at the same version it is the same. */
+const SHOWN = new WeakMap<Engine, Map<string, ShownPlan>>()
+const SHOWN_MAX = 200
+
+function shownBy(engine: Engine): Map<string, ShownPlan> {
+  const shown = SHOWN.get(engine) ?? new Map()
+  SHOWN.set(engine, shown)
+  return shown
+}
+
+export function planBody(summary: Summary, definition: PlanDefinition): PlanBody {
+  const { annotations, progress } = summary
+  const { plan_type, steps, current_step: written, ...extra } = definition.extra ?? {}
+  const { current_step, client, ...kept } = annotations
+  return {
+    id: summary.id,
+    name: summary.name,
+    title: summary.title,
+    description: summary.goal,
+    goal_id: summary.goalId,
+    agent_id: summary.agent,
+    session_id: summary.session,
+    owner: definition.owner ?? null,
+    labels: [...(definition.labels ?? [])],
+    plan_type: typeof plan_type === 'string' ? plan_type : 'parallel',
+    steps: (Array.isArray(steps) ? steps : []) as PlanBody['steps'],
+    status: planWord(summary.status),
+    state: summary.status,
+    current_step: wholeIn(current_step) ?? wholeIn(written) ?? progress.done,
+    revision: summary.revision,
+    version: summary.version,
+    archived: summary.archived,
+    created_at: iso(summary.createdAt),
+    updated_at: iso(summary.updatedAt),
+    started_at: isoOrNull(summary.startedAt),
+    completed_at: isoOrNull(summary.endedAt),
+    client: clientTimes(client),
+    reason: summary.reason,
+    ...(summary.shortage === undefined ? {} : { shortage: { ...summary.shortage } }),
+    origin: summary.origin,
+    progress: showProgress(progress),
+    extra: { ...extra, ...kept } as PlanBody['extra'],
+  }
+}
+
+/** Rates of success are told with the metrics, of attempts: two that differ would contradict each other. */
+export const showProgress = ({ successRate: _, ...progress }: Progress): PlanBody['progress'] =>
+  onWire(progress) as unknown as PlanBody['progress']
+
+export function planItem(row: PlanRow): PlanItem {
+  return {
+    id: row.id,
+    name: row.name,
+    title: row.title,
+    description: row.goal,
+    goal_id: row.goalId,
+    agent_id: row.agent,
+    session_id: row.session,
+    status: planWord(row.status),
+    state: row.status,
+    revision: row.revision,
+    version: row.version,
+    archived: row.archived,
+    tasks: row.tasks,
+    done: row.done,
+    progress: { total: row.tasks, done: row.done, ratio: ratioOf(row.done, row.tasks) },
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    started_at: isoOrNull(row.startedAt),
+    completed_at: isoOrNull(row.endedAt),
+  }
+}
+
+/** What clients said about when it began and ended. */
+export function clientTimes(client: unknown): PlanBody['client'] {
+  const { started_at = null, completed_at = null } = (isMap(client) ? client : {}) as JsonObject
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return { started_at: text(started_at), completed_at: text(completed_at) }
+}
+
+const isMap = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value)
+const wholeIn = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)

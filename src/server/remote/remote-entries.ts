@@ -1,0 +1,80 @@
+// Whole entries of the journal as they are committed, one JSON value a line: what `watch` of the Engine door is over a wire. Blank
+// lines tell that the line stands. It is read as fast as the client takes it; one that takes nothing is cut off and comes back.
+
+import type { PlanId } from '../../domain/id.ts'
+import { findPlan, isInScope } from '../find-plan.ts'
+import { isProblem, problem } from '../problem.ts'
+import type { Call } from '../request.ts'
+import type { Answer, Outlet } from '../route.ts'
+import { withoutTokens } from './remote-orders.ts'
+
+export interface EntriesQuery {
+  readonly after: number
+  readonly plan?: string | undefined
+}
+
+const HEADERS = {
+  'content-type': 'application/x-ndjson; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+export async function streamEntries(call: Call<EntriesQuery>): Promise<Answer> {
+  const { rooms, who, query, signal } = call
+  const found = query.plan === undefined ? null : await findPlan(call, query.plan)
+  if (found !== null && isProblem(found)) return found
+  const release = rooms.live.admit(who.token)
+  if (release === null)
+    return problem(429, 'streams', `${rooms.limits.streams} streams of this token are open already`, {
+      hint: 'close one of them',
+      headers: { 'retry-after': '5' },
+    })
+  // Fires however the answer ends, also when nothing of it is sent.
+  signal().addEventListener('abort', release, { once: true })
+  return { stream: out => send(call, found?.plan, out) }
+}
+
+async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Outlet): Promise<void> {
+  const { rooms, query } = call
+  const { streamSilentMs, heartbeatMs } = rooms.limits
+  const isSeen = seeing(call)
+  const cut = new AbortController()
+  out.begin(200, HEADERS)
+  out.write('\n')
+  const heart = setInterval(() => out.buffered() === 0 && out.write('\n'), heartbeatMs)
+  const watching = rooms.engine.watch({
+    after: query.after,
+    signal: AbortSignal.any([out.gone, cut.signal]),
+    ...(plan === undefined ? {} : { plan }),
+  })
+  try {
+    for await (const entry of watching) {
+      if (!(await isSeen(entry.plan)) || out.write(`${JSON.stringify(withoutTokens(entry))}\n`)) continue
+      if (!(await isDrained(out, streamSilentMs))) cut.abort()
+    }
+  } finally {
+    clearInterval(heart)
+  }
+  if (cut.signal.aborted) out.destroy()
+  else out.end()
+}
+
+/** Asked once a plan: what belongs to a session stays there. */
+function seeing(call: Call<EntriesQuery>): (plan: PlanId) => Promise<boolean> {
+  const known = new Map<PlanId, boolean>()
+  return async plan => {
+    const answer = known.get(plan) ?? (await isInScope(call, plan))
+    known.set(plan, answer)
+    return answer
+  }
+}
+
+/** False when it took too long. Nothing of the wait is left behind: a stream waits thousands of times. */
+const isDrained = (out: Outlet, withinMs: number): Promise<boolean> =>
+  new Promise(resolve => {
+    const silent = setTimeout(() => resolve(false), withinMs)
+    void out.drained().then(() => {
+      clearTimeout(silent)
+      resolve(true)
+    })
+  })

@@ -1,0 +1,99 @@
+// The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
+// is checked by its schema first; what somebody may do is asked by the type of what they want.
+
+import type { Order, QueryType } from '../../engine/engine.ts'
+import { entriesQuery } from '../../format/wire/events.ts'
+import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
+import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
+import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
+import {
+  type AnyQuery,
+  orderOutOfReach,
+  orderRight,
+  queryOutOfReach,
+  queryRight,
+  refuseRight,
+} from '../auth/engine-rights.ts'
+import { isProblem, refused } from '../problem.ts'
+import { streamEntries } from '../remote/remote-entries.ts'
+import { answerWithoutTokens, lowered } from '../remote/remote-orders.ts'
+import { answerStream } from '../remote/remote-streams.ts'
+import { ok, route } from '../route.ts'
+import { LIMITS } from '../service.ts'
+import { inOurWords, submit } from '../submit-order.ts'
+
+const noun = 'engine'
+
+// Whatever the door takes can travel; the compiler says what has been forgotten.
+ORDERS satisfies { readonly [T in Order['type']]: unknown }
+QUERIES satisfies { readonly [T in QueryType]: unknown }
+
+export const engineDoorRoutes = [
+  route({
+    method: 'POST',
+    path: '/engine/orders',
+    right: 'read',
+    noun,
+    about: 'One order of the Engine door; the right it needs depends on its type. For `planfold/client`.',
+    body: orderBody,
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: { 200: { about: 'what happened', body: orderAnswer } },
+    handle: async call => {
+      const { rooms, who, body, once } = call
+      const { plan, order: asked, expected_version: said } = body
+      const objection = refuseRight(who, orderRight(asked.type)) ?? (await orderOutOfReach(call, plan, asked))
+      if (objection !== null) return objection
+      const order = await lowered(rooms.engine, plan, asked)
+      if (isProblem(order)) return order
+      const expectedVersion = said ?? call.expectedVersion
+      const submitted = await submit(call, plan, order, {
+        ...(once === undefined ? {} : { once }),
+        ...(expectedVersion === undefined ? {} : { expectedVersion }),
+      })
+      if (!submitted.ok) return refused(inOurWords(submitted.refusal, plan))
+      const { ok: _, ...told } = submitted
+      return ok(told)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/engine/queries',
+    once: false,
+    right: 'read',
+    noun,
+    about: 'One query of the Engine door. Changes nothing, but for `prune`. For `planfold/client`.',
+    body: queryBody,
+    answers: { 200: { about: 'the answer', body: queryAnswer } },
+    handle: async call => {
+      const { rooms, who, body } = call
+      const query: AnyQuery = body.query
+      const objection = refuseRight(who, queryRight(query.type))
+      if (objection !== null) return objection
+      const reach = await queryOutOfReach(call, query)
+      if (reach !== null) return isProblem(reach) ? reach : ok(reach)
+      const answer = await rooms.engine.ask(query)
+      if (!(answer instanceof Uint8Array)) return ok({ answer: answerWithoutTokens(query.type, answer) })
+      return ok({ bytes: Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('base64') })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/engine/streams',
+    right: 'read',
+    noun,
+    about: 'Sessions and goals as the Engine door has them: append, read, get, list. For `planfold/client`.',
+    body: streamBody,
+    answers: { 200: { about: 'the answer', body: streamAnswer } },
+    handle: answerStream,
+  }),
+  route({
+    method: 'GET',
+    path: '/engine/entries',
+    right: 'read',
+    noun,
+    about: 'Whole entries of the journal, one a line, behind a position and then live. For `planfold/client`.',
+    query: entriesQuery,
+    answers: { 200: { about: 'entries until it is cut', type: 'application/x-ndjson' } },
+    handle: streamEntries,
+  }),
+]

@@ -1,0 +1,125 @@
+// What was done by a plan, as clients of sessions look at it: executions of steps, metrics, checkpoints, files and refs it changed.
+
+import type { PlanId, Sha256 } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import { gitOperationsOf } from '../../domain/views/git-operations.ts'
+import { successRate } from '../../domain/views/summary.ts'
+import type { AnswerOf, Engine } from '../../engine/engine.ts'
+import type { Entry, MetricRow } from '../../stores/store.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
+
+/** More than anybody looks at in one answer; the rest is in `GET /plans/:plan/attempts`. */
+const EXECUTIONS_MAX = 1_000
+const PAGE = 500
+
+export async function executionsOf(engine: Engine, plan: PlanId) {
+  const { items } = await engine.ask({ type: 'attempts', plan, limit: EXECUTIONS_MAX })
+  return items.map(({ task, visit, attempt, status, startedAt, endedAt, durationMs, exit, failureClass }) => ({
+    plan_id: plan,
+    step_id: task,
+    visit,
+    attempt,
+    status: status === 'succeeded' ? ('success' as const) : status,
+    started_at: iso(startedAt),
+    completed_at: isoOrNull(endedAt),
+    duration_ms: durationMs,
+    retries: attempt - 1,
+    exit,
+    error_class: failureClass,
+  }))
+}
+
+/** One vocabulary for all of it: steps are counted by the status of their tasks, attempts by how they ended. */
+export async function metricsOf(engine: Engine, plan: PlanId, { progress }: NonNullable<AnswerOf<'summary'>>) {
+  const rows = (await engine.ask({ type: 'metrics', plan })) ?? []
+  const sum = (key: Exclude<keyof MetricRow, 'kind'>): number => rows.reduce((all, row) => all + row[key], 0)
+  const [attempts, durationMs] = [sum('attempts'), sum('durationMs')]
+  const used = (await engine.ask({ type: 'steps', plan, by: 'capability' }))?.items ?? []
+  const { counts, total } = progress
+  return {
+    total_steps: total,
+    completed_steps: counts.completed,
+    failed_steps: counts.failed,
+    skipped_steps: counts.skipped,
+    total_attempts: attempts,
+    total_retries: sum('retries'),
+    total_duration_ms: durationMs,
+    avg_step_duration_ms: attempts === 0 ? 0 : Math.round(durationMs / attempts),
+    success_rate: successRate({ succeeded: sum('succeeded'), failed: sum('failed'), lost: sum('lost') }),
+    tools_used: used.flatMap(({ group }) => (group === null ? [] : [group])),
+  }
+}
+
+export async function checkpointsOf(engine: Engine, plan: PlanId) {
+  const all = await engine.ask({ type: 'checkpoints', plan })
+  return (
+    all?.map(({ name, version, at, task, why, paths, standing }) => ({
+      id: name,
+      plan_id: plan,
+      step_id: task,
+      timestamp: iso(at),
+      version,
+      why,
+      paths,
+      has_files: standing.snapshot !== undefined,
+      git_head: standing.git?.head ?? null,
+      description: WHY[why](task ?? 'a task'),
+    })) ?? null
+  )
+}
+
+const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended']: (task: string) => string } = {
+  after: task => `after ${task}`,
+  asked: () => 'taken by hand',
+  ended: () => 'taken when the fork ended',
+  task: task => `taken by ${task}`,
+  every: task => `before ${task}, by policy`,
+  risky: task => `before ${task}, which is risky`,
+}
+
+/** What it did to the repository, in order, and which files it left different; read from the whole journal. */
+export async function tracesOf(engine: Engine, plan: PlanId) {
+  const git: Json[] = []
+  const files = new Map<string, 'created' | 'changed' | 'deleted'>()
+  for (let after = 0; ; ) {
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+    git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
+    for (const sha256 of changeSetsIn(entries)) await addChanges(engine, sha256, files)
+    if (entries.length < PAGE) break
+    after = entries.at(-1)!.version
+  }
+  const modified = Array.from(files, ([path, change]) => ({ path, change }))
+  return { git, modified: modified.sort((a, b) => (a.path < b.path ? -1 : 1)) }
+}
+
+function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
+  return entries.flatMap(({ events }) =>
+    events.flatMap(event => {
+      if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed')
+        return event.result.wrote?.changes ?? []
+      return event.type === 'rollback.finished' ? (event.changes ?? []) : []
+    }),
+  )
+}
+
+interface Change {
+  readonly path: string
+  readonly before: object | null
+  readonly after: object | null
+}
+
+/** The last word about a path counts; one that was made and taken away again is no trace. */
+async function addChanges(
+  engine: Engine,
+  sha256: Sha256,
+  files: Map<string, 'created' | 'changed' | 'deleted'>,
+): Promise<void> {
+  const bytes = await engine.ask({ type: 'blob', sha256 })
+  if (bytes === null) return
+  for (const { path, before, after } of JSON.parse(Buffer.from(bytes).toString('utf8')) as readonly Change[]) {
+    const known = files.get(path)
+    const wasThere = known === undefined ? before !== null : known !== 'created'
+    if (after === null && !wasThere) files.delete(path)
+    else files.set(path, after === null ? 'deleted' : wasThere ? 'changed' : 'created')
+  }
+}

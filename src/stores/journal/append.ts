@@ -1,0 +1,204 @@
+// The one write path. Inside the locked transaction: look at the head, check lease and version, catch up, ask the domain,
+// append one entry, write what it changes in the query tables. Everything before the first write may fail alone; after it,
+// the whole transaction stands or falls.
+
+import type { Command, CommandOf } from '../../domain/command.ts'
+import { decide } from '../../domain/decide.ts'
+import type { Event } from '../../domain/event.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
+import { refuse } from '../../domain/refusal.ts'
+import { claimUntil } from '../leases/claims.ts'
+import type { Clock, Host } from '../leases/host.ts'
+import { followReservations, granted } from '../leases/reservations.ts'
+import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions, type WorkOut } from '../store.ts'
+import type { Head, Tables } from '../tables.ts'
+import { type BodyBlobs, sealEntry } from './entry.ts'
+import { answerAgain, remember, usedFor } from './idempotency.ts'
+import { emptyKept, type Kept, type States } from './plan-states.ts'
+import { doneCount, planRecord, project } from './projection.ts'
+
+export interface Appending {
+  readonly states: States
+  readonly blobs: BodyBlobs
+  readonly clock: Clock
+  readonly host: Host
+  /** The length of a lease of this process that its own writes may renew. */
+  readonly leaseMsOf: (owner: string) => number | undefined
+  /** Resuming replays about this many events at most, or one for each task when there are more: folds are not free. */
+  readonly foldEvery: number
+  /** Told about a plan whose tail has grown long enough for a stored fold. */
+  readonly foldDue: (plan: PlanId, kept: Kept) => void
+}
+
+/** Asks once: with a key that was used, the first answer is given again and `write` is not called. */
+export function withKey(
+  tables: Tables,
+  room: Appending,
+  actor: Actor,
+  once: Once | undefined,
+  write: () => Updated,
+): Updated {
+  if (once === undefined) return write()
+  const now = room.clock.now()
+  const used = usedFor(tables, actor, once, 'plan', now)
+  if (used !== null) return 'code' in used ? { ok: false, refusal: used } : answerAgain(tables, room, used)
+  const written = write()
+  if (!written.ok) return written
+  const { version, events, state } = written
+  remember(tables, actor, once, { kind: 'plan', id: state.id, version, made: events.length > 0 }, now)
+  return written
+}
+
+export function createPlan(tables: Tables, room: Appending, command: CommandOf<'create'>, actor: Actor): Updated {
+  const { name } = command.definition
+  if (tables.journal.planNo(command.plan) !== null) {
+    return { ok: false, refusal: refuse('exists', `plan ${command.plan} exists already`) }
+  }
+  if (tables.journal.named(name) !== null) {
+    return {
+      ok: false,
+      refusal: refuse(
+        'exists',
+        `a plan named '${name}' exists already`,
+        'choose another name, or use the plan there is',
+      ),
+    }
+  }
+  const now = room.clock.now()
+  const kept = emptyKept(0)
+  const decision = decide(kept.state, command, now)
+  if (!decision.ok) return decision
+  const no = tables.journal.addPlan(command.plan, planRecord(kept.state))
+  const plan = { ...kept, no }
+  room.states.add(command.plan, plan)
+  return append(tables, room, command.plan, plan, {
+    command,
+    events: decision.events,
+    actor,
+    now,
+    fence: null,
+    heldUntil: undefined,
+  })
+}
+
+export function updatePlan(
+  tables: Tables,
+  room: Appending,
+  plan: PlanId,
+  asked: Asked | { readonly workOut: WorkOut },
+  options: UpdateOptions,
+): Updated {
+  const no = room.states.numberOf(plan) ?? tables.journal.planNo(plan)
+  const head = no === null ? null : tables.journal.head(no)
+  if (head === null) return { ok: false, refusal: refuse('not-found', `there is no plan ${plan}`) }
+  const monotonic = options.lease === undefined ? 0 : room.clock.monotonic()
+  if (options.lease !== undefined) demandLease(head, plan, options.lease, room, monotonic)
+  if (options.expectedVersion !== undefined && options.expectedVersion !== head.version) {
+    const message = `plan ${plan} is at version ${head.version}, not ${options.expectedVersion}`
+    return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
+  }
+  const kept = room.states.at(tables, plan, head)
+  const wanted = 'workOut' in asked ? asked.workOut(kept.state) : typeof asked === 'function' ? asked() : asked
+  if ('code' in wanted) return { ok: false, refusal: wanted }
+  const command = granted(tables, head.no, wanted)
+  if ('code' in command) return { ok: false, refusal: command }
+  if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {
+    const taken = tables.journal.named(command.definition.name)
+    if (taken !== null)
+      return {
+        ok: false,
+        refusal: refuse('exists', `a plan named '${taken.name}' exists already`, 'choose another name'),
+      }
+  }
+  // Time does not run backwards within a plan, whatever the wall clock does.
+  const now = Math.max(room.clock.now(), head.at, options.notBefore ?? 0)
+  const decision = ask(room.states, plan, kept, command, now)
+  if (!decision.ok) return decision
+  const { events } = decision
+  const heldUntil = options.lease === undefined ? undefined : (head.ownerExpires ?? 0)
+  if (events.length === 0) {
+    const position = tables.journal.lastPosition()
+    return { ok: true, version: head.version, position, events, state: kept.state, heldUntil }
+  }
+  room.states.touch(plan)
+  if (options.lease !== undefined) renewOnTheWay(tables, room, head, monotonic)
+  return append(tables, room, plan, kept, {
+    command,
+    events,
+    actor: options.actor,
+    now,
+    fence: options.lease?.fence ?? null,
+    heldUntil,
+  })
+}
+
+function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: number) {
+  try {
+    return decide(kept.state, command, now)
+  } catch (bug) {
+    // It may have been changed half-way; nobody may see it again.
+    states.drop(plan)
+    throw bug
+  }
+}
+
+/** The fence and the lease, looked at where nobody can change them any more (law L5). */
+function demandLease(
+  head: Head,
+  plan: PlanId,
+  lease: { owner: string; fence: number },
+  { host }: Appending,
+  now: number,
+): void {
+  if (head.owner !== lease.owner || head.fence !== lease.fence) {
+    throw new LeaseLost(`plan ${plan} is driven by someone else now`)
+  }
+  if (head.ownerBoot !== host.boot || (head.ownerExpires ?? 0) <= now) {
+    throw new LeaseLost(`the lease on plan ${plan} ran out before it was renewed`)
+  }
+}
+
+/**
+ * Whoever writes without pause leaves the heartbeat's thread few moments to get at the store; so a lease of which a third is
+ * used up is renewed by the write itself, in the commit that happens anyway.
+ */
+function renewOnTheWay(tables: Tables, { leaseMsOf }: Appending, head: Head, now: number): void {
+  const leaseMs = leaseMsOf(head.owner!)
+  if (leaseMs === undefined || head.ownerExpires! - now > (leaseMs * 2) / 3) return
+  tables.owners.renew(head.owner!, Math.floor(now + leaseMs), now)
+}
+
+interface Happened {
+  readonly command: Command
+  readonly events: readonly Event[]
+  readonly actor: Actor
+  readonly now: number
+  readonly fence: number | null
+  readonly heldUntil: number | undefined
+}
+
+function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happened: Happened): Updated {
+  const { state } = kept
+  const { events, now, heldUntil } = happened
+  const version = state.version + 1
+  const position = tables.journal.lastPosition() + 1
+  const { command, actor, fence } = happened
+  const stored = sealEntry(kept.hash, { position, plan, version, now, actor, fence, command, events }, room.blobs)
+  state.version = version
+  kept.hash = stored.hash
+  kept.tail += events.length
+  tables.journal.addEntry(kept.no, stored, doneCount(state))
+  tables.projections.apply(kept.no, project(events, now, state))
+  for (const event of events) {
+    if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = version
+    // An agent that dies before its first heartbeat must lapse too, so the hold begins with the entry.
+    if (event.type === 'attempt.started' && event.claim !== undefined) {
+      const { ordinal } = state.tasks.get(event.task)!
+      tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
+    }
+  }
+  followReservations(tables, kept.no, state, { events, position, now })
+  if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
+  return { ok: true, version, position, events, state, heldUntil }
+}

@@ -1,0 +1,243 @@
+// Who wants to know that something was committed, and the live tail made of it. Listeners are called after the commit, never
+// inside it. Commits of other processes are noticed by `poll`, which runs only while somebody listens.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { Entry, Position } from '../store.ts'
+import type { Tables, Transactions } from '../tables.ts'
+import { type BodyBlobs, readEntry, type StoredEntry } from './entry.ts'
+import { EntryVerifier, type VerifiedEntries } from './verified-entries.ts'
+
+// The entries this process committed last, as they were written. Whoever follows the journal need not read back from the store what
+// was written here a moment ago. They are kept as text, so that nothing in them moves on with a state, and only while somebody follows.
+
+const KEPT_MAX = 1_000
+const CHARS_MAX = 4_000_000
+
+interface RecentEntry {
+  readonly plan: PlanId
+  readonly entry: StoredEntry
+}
+
+export class Recent {
+  #followers = 0
+  /** Written, and not committed yet. */
+  #pending: RecentEntry[] = []
+  /** One position after the other: where somebody else has written in between, they begin anew. */
+  #entries: RecentEntry[] = []
+  #chars = 0
+
+  /** Entries are kept until what is returned is called. */
+  follow(): () => void {
+    this.#followers++
+    return () => {
+      this.#followers--
+      if (this.#followers === 0) this.forget()
+    }
+  }
+
+  get isFollowed(): boolean {
+    return this.#followers > 0
+  }
+
+  /** Written inside a transaction; nobody sees it before `committed`. */
+  wrote(plan: PlanId, entry: StoredEntry): void {
+    this.#pending.push({ plan, entry })
+  }
+
+  committed(): void {
+    if (this.#pending.length === 0) return
+    for (const one of this.#pending) this.#keep(one)
+    this.#pending = []
+  }
+
+  rolledBack(): void {
+    if (this.#pending.length > 0) this.#pending = []
+  }
+
+  forget(): void {
+    this.#entries = []
+    this.#chars = 0
+  }
+
+  /**
+   * What we wrote right behind a position: nothing when we have not written there yet. Null when the next entry is not at hand, so that
+   * only the store can tell. What others write is never here.
+   */
+  since(after: Position, limit: number): readonly RecentEntry[] | null {
+    const [first] = this.#entries
+    if (first === undefined || after + 1 < first.entry.position) return null
+    const from = after + 1 - first.entry.position
+    return this.#entries.slice(from, from + limit)
+  }
+
+  #keep(one: RecentEntry): void {
+    const last = this.#entries.at(-1)
+    if (last !== undefined && last.entry.position + 1 !== one.entry.position) this.forget()
+    this.#entries.push(one)
+    this.#chars += one.entry.body?.length ?? 0
+    // Half of them at once: taking away the first of many again and again would cost more.
+    while (this.#entries.length > KEPT_MAX || this.#chars > CHARS_MAX)
+      for (const { entry } of this.#entries.splice(0, Math.ceil(this.#entries.length / 2)))
+        this.#chars -= entry.body?.length ?? 0
+  }
+}
+
+const POLL_MS = 100
+const HOLD_MS = 2 ** 30
+const PAGE = 200
+
+type Listener = (origin: 'here' | 'elsewhere') => void
+
+/** How a call is put off, and how a look is taken again and again. A simulation brings its own. */
+interface Turns {
+  readonly later?: (turn: () => void) => void
+  readonly every?: (ms: number, look: () => void) => () => void
+}
+
+export class Changes {
+  readonly #listeners = new Set<Listener>()
+  readonly #poll: (() => boolean) | null
+  readonly #turns: Turns
+  #stopPolling: (() => void) | null = null
+  #announced = false
+
+  /** `poll` says whether another process committed since it was last asked. */
+  constructor(poll: (() => boolean) | null, turns: Turns = {}) {
+    this.#poll = poll
+    this.#turns = turns
+  }
+
+  listen(listener: Listener): () => void {
+    // A wrapper of its own, so that the same function may listen twice.
+    const call: Listener = origin => listener(origin)
+    this.#listeners.add(call)
+    if (this.#stopPolling === null && this.#poll !== null) {
+      const poll = this.#poll
+      poll()
+      this.#stopPolling = (this.#turns.every ?? every)(POLL_MS, () => {
+        if (poll()) this.#call('elsewhere')
+      })
+    }
+    return () => {
+      this.#listeners.delete(call)
+      if (this.#listeners.size === 0) this.close()
+    }
+  }
+
+  /** Soon, once, however many commits come before it. */
+  announce(): void {
+    if (this.#announced || this.#listeners.size === 0) return
+    this.#announced = true
+    const later = this.#turns.later ?? queueMicrotask
+    later(() => {
+      this.#announced = false
+      this.#call('here')
+    })
+  }
+
+  close(): void {
+    this.#stopPolling?.()
+    this.#stopPolling = null
+  }
+
+  #call(origin: 'here' | 'elsewhere'): void {
+    for (const listener of [...this.#listeners]) listener(origin)
+  }
+}
+
+function every(ms: number, look: () => void): () => void {
+  const timer = setInterval(look, ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+interface Watching {
+  readonly transactions: Transactions
+  readonly changes: Changes
+  readonly blobs: BodyBlobs
+  readonly recent?: Recent | undefined
+}
+
+/**
+ * Everything behind `after`, then live. It listens before it reads, so a commit between the two is never missed; it reads by
+ * position, so none is seen twice. Once it has caught up, what this process writes it takes from memory; the store is looked at for
+ * what others write, and may have pruned.
+ */
+export async function* watchEntries(
+  room: Watching,
+  options: { after: Position; plan?: PlanId; signal: AbortSignal; verify?: false },
+): AsyncGenerator<Entry> {
+  const { plan, signal } = options
+  const recent = plan === undefined ? room.recent : undefined
+  let after = options.after
+  let wake = () => {}
+  let moved = true
+  // False from when the store was read to its end until somebody else commits: only then is memory as good as the store.
+  let isElsewhere = true
+  // That end. What is missing before it was pruned, though it may be in memory.
+  let end: Position = 0
+  const rouse = () => {
+    moved = true
+    wake()
+  }
+  const verifier = options.verify === false ? null : new EntryVerifier()
+  const next = (): VerifiedEntries => {
+    after = Math.max(after, end)
+    const ours = isElsewhere ? null : (recent?.since(after, PAGE) ?? null)
+    // As this process wrote them.
+    if (ours !== null) return { entries: ours.map(one => readEntry(one.plan, one.entry, room.blobs)), fault: null }
+    return room.transactions.read(tables => {
+      const page = read(tables, room.blobs, { after, plan, verifier })
+      if (page.entries.length === PAGE || page.fault !== null || recent === undefined) return page
+      isElsewhere = false
+      end = tables.journal.lastPosition()
+      return page
+    })
+  }
+  const stopListening = room.changes.listen(origin => {
+    if (origin === 'elsewhere') isElsewhere = true
+    rouse()
+  })
+  const stopFollowing = recent?.follow()
+  signal.addEventListener('abort', rouse)
+  // Whoever waits for what comes next has work, also in a process that has none besides.
+  const hold = setInterval(() => {}, HOLD_MS)
+  try {
+    while (!signal.aborted) {
+      moved = false
+      for (let page = next(); ; page = next()) {
+        for (const entry of page.entries) {
+          if (signal.aborted) return
+          after = entry.position
+          yield entry
+        }
+        if (page.fault !== null) throw page.fault
+        if (page.entries.length === 0) break
+      }
+      if (!moved && !signal.aborted) {
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+      }
+    }
+  } finally {
+    clearInterval(hold)
+    stopListening()
+    stopFollowing?.()
+    signal.removeEventListener('abort', rouse)
+  }
+}
+
+interface Wanted {
+  readonly after: Position
+  readonly plan: PlanId | undefined
+  readonly verifier: EntryVerifier | null
+}
+
+function read(tables: Tables, blobs: BodyBlobs, { after, plan, verifier }: Wanted): VerifiedEntries {
+  const no = plan === undefined ? null : tables.journal.planNo(plan)
+  if (plan !== undefined && no === null) return { entries: [], fault: null }
+  const rows = tables.journal.since(after, PAGE, no)
+  if (verifier !== null) return verifier.verify(tables, rows, blobs)
+  return { entries: rows.map(row => readEntry(row.plan, row, blobs)), fault: null }
+}

@@ -1,0 +1,295 @@
+// A stretch of a journal, proven: every entry goes on with the hash before it, none is missing, and the journal ends no earlier
+// than it is known to have reached. What is wrong is named with its entry.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Event } from '../../domain/event.ts'
+import { isSha256, type PlanId, type Sha256 } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { reservationsIn } from '../../domain/reservation.ts'
+import { packFold } from '../../domain/state/fold.ts'
+import { PlanIndexing } from '../search/index-entry.ts'
+import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
+import type { Head, StreamKind, Tables } from '../tables.ts'
+import { type BodyBlobs, entryHash, openEntry, type StoredEntry } from './entry.ts'
+import { emptyKept, foldEntry, foldHash, unpackStored } from './plan-states.ts'
+import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
+import { refold, streamHash } from './streams.ts'
+import { entryOf } from './verified-entries.ts'
+
+// Is what is stored true? Folds every journal again from its first entry and demands that the hash chain holds, that every
+// query row is what the fold says (law L2), that stored folds are the fold at their version, and that blobs are there.
+// It only reports; nothing is ever repaired here.
+
+const PAGE = 500
+const RESTORE = 'restore the state folder from a copy; do not run this plan'
+const INDEX =
+  'nothing is lost: search and steps are made again from the journal by `tidy({ rebuild: true })` of the store'
+const RESERVED =
+  'nothing is lost: reservations are written again from the journal by `tidy({ rebuild: true })` of the store'
+const REBUILD = 'the journal is whole, its query rows are not: restore the state folder from a copy'
+
+type Fault = CheckReport['faults'][number]
+
+export interface CheckBlobs extends BodyBlobs {
+  has(id: Sha256): boolean
+  /** Every blob there is. */
+  ids(): Iterable<Sha256>
+  /** On disk, all together. */
+  bytesUsed(): number
+}
+
+/** Yields after each plan, so that a large store does not hold the event loop. */
+export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean): Generator<void, CheckReport> {
+  const faults: Fault[] = []
+  const attempt = (plan: string | null, hint: string, look: () => void) => {
+    try {
+      look()
+    } catch (error) {
+      faults.push({ plan, what: error instanceof Error ? error.message : String(error), hint })
+    }
+  }
+  let plans = 0
+  let checked = 0
+  attempt(null, RESTORE, () => {
+    for (const what of tables.upkeep.integrity()) faults.push({ plan: null, what, hint: RESTORE })
+  })
+  attempt(null, INDEX, () => {
+    for (const what of tables.index.faults()) faults.push({ plan: null, what, hint: INDEX })
+  })
+  let numbers: readonly number[] = []
+  attempt(null, RESTORE, () => {
+    numbers = tables.upkeep.plans()
+  })
+  for (const no of numbers) {
+    plans++
+    let plan: PlanId | null = null
+    attempt(null, RESTORE, () => {
+      plan = tables.journal.planOf(no)?.id ?? null
+    })
+    attempt(plan, RESTORE, () => {
+      if (plan !== null)
+        checked += checkPlan(tables, blobs, no, plan, readData, (what, hint) => faults.push({ plan, what, hint }))
+    })
+    yield
+  }
+  for (const kind of ['session', 'goal'] as const) {
+    attempt(null, RESTORE, () => checkStreams(tables, kind, what => faults.push({ plan: null, what, hint: RESTORE })))
+  }
+  let seen = 0
+  for (const id of blobs.ids()) {
+    seen++
+    if (!readData) continue
+    attempt(null, RESTORE, () => void blobs.getNow(id))
+    if (seen % 64 === 0) yield
+  }
+  return { ok: faults.length === 0, plans, entries: checked, blobs: seen, bytes: blobs.bytesUsed(), faults }
+}
+
+/** Returns how many entries it read. */
+function checkPlan(
+  tables: Tables,
+  blobs: CheckBlobs,
+  no: number,
+  plan: PlanId,
+  readData: boolean,
+  fault: (what: string, hint: string) => void,
+): number {
+  const head = tables.journal.head(no)
+  if (head === null) throw new Error(`plan ${plan} has no head`)
+  const fold = tables.journal.fold(no)
+  const kept = emptyKept(no)
+  const attempts = new Map<string, AttemptRecord>()
+  const indexed = tables.index.marks().position
+  const indexing = new PlanIndexing({ doc: () => null, docs: () => [], step: () => null })
+  for (;;) {
+    const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
+    if (page.length === 0) break
+    for (const stored of page) {
+      if (stored.version !== kept.state.version + 1)
+        throw new Error(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      const entry = openEntry(kept.hash, plan, stored, blobs)
+      foldEntry(kept, entry)
+      if (entry.position <= indexed) indexing.apply(entry.events, entry.now)
+      for (const change of project(entry.events, entry.now, kept.state).attempts) {
+        const key = `${change.ordinal} ${change.visit} ${change.attempt}`
+        attempts.set(key, attemptAfter(attempts.get(key), change))
+      }
+      for (const event of entry.events) {
+        for (const id of [...blobsOf(event), ...(readData ? contentsOf(event, blobs) : [])])
+          if (!blobs.has(id)) fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
+      }
+      if (fold?.version === entry.version) {
+        const whole = foldHash(entry.hash, fold.body) === fold.hash
+        const packed = whole ? unpackStored(fold) : null
+        // One of another format is not used by anybody.
+        const same = packed === null ? whole : isDeepStrictEqual(packed, plain(packFold(kept.state)))
+        if (!same) fault(`the stored fold at version ${fold.version} is not the fold of the journal`, REBUILD)
+      }
+    }
+  }
+  if (kept.state.version !== head.version || head.version < head.reached || kept.hash !== head.hash) {
+    throw new Error(`the journal of plan ${plan} does not end where it must`)
+  }
+  if (fold !== null && fold.version > kept.state.version) fault(`the stored fold is ahead of the journal`, REBUILD)
+  const { state } = kept
+  const ordinals = new Set(state.order.map(task => task.ordinal))
+  const expected = Array.from(attempts.values()).filter(record => ordinals.has(record.ordinal))
+  const rows = tables.projections.records(no)
+  if (!isDeepStrictEqual({ ...rows.plan }, planRecord(state)))
+    fault(`the row of plan ${plan} is not what its journal says`, REBUILD)
+  compare('task', rows.tasks, state.order.map(taskRecord), record => String(record.ordinal).padStart(10, '0'), fault)
+  compare('attempt', rows.attempts, expected, attemptKey, fault)
+  compare(
+    'reservation',
+    tables.reservations.of(no).map(({ ordinal, visit, reserves }) => ({ ordinal, visit, reserves })),
+    reservationsIn(state),
+    ({ ordinal }) => String(ordinal).padStart(10, '0'),
+    fault,
+    RESERVED,
+  )
+  const again = indexing.all()
+  compare('text', tables.index.docs(no), again.docs, doc => doc.task ?? '(plan)', fault, INDEX)
+  compare(
+    'step',
+    tables.index.steps(no),
+    again.steps,
+    step => `${step.task} ${step.visit}.${step.attempt}`,
+    fault,
+    INDEX,
+  )
+  return state.version
+}
+
+const attemptKey = ({ ordinal, visit, attempt }: AttemptRecord) =>
+  [ordinal, visit, attempt].map(part => String(part).padStart(10, '0')).join('.')
+
+function compare<R>(
+  what: string,
+  found: readonly R[],
+  expected: readonly R[],
+  key: (row: R) => string,
+  fault: (what: string, hint: string) => void,
+  hint = REBUILD,
+): void {
+  const rows = new Map(found.map(row => [key(row), row]))
+  for (const row of expected) {
+    const there = rows.get(key(row))
+    if (there === undefined) fault(`the row of ${what} ${key(row)} is missing`, hint)
+    else if (!isDeepStrictEqual({ ...there }, { ...row }))
+      fault(`the row of ${what} ${key(row)} is not what the journal says`, hint)
+    rows.delete(key(row))
+  }
+  for (const extra of rows.keys()) fault(`the row of ${what} ${extra} comes from nowhere`, hint)
+}
+
+function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) => void): void {
+  let before = Number.MAX_SAFE_INTEGER
+  for (;;) {
+    const heads = tables.streams.heads(kind, before, PAGE)
+    if (heads.length === 0) return
+    for (const head of heads) {
+      before = head.no
+      const entries = tables.streams.entries(kind, head.id, 0, Number.MAX_SAFE_INTEGER)
+      let previous = ''
+      const whole = entries.every((entry, at) => {
+        previous = streamHash(previous, kind, head.id, entry)
+        return entry.version === at + 1 && entry.hash === previous
+      })
+      if (!whole || previous !== head.hash || entries.length !== head.version)
+        fault(`the stream of ${kind} ${head.id} does not match its hashes`)
+      else if (refold(kind, head.id, entries) !== head.row)
+        fault(`the row of ${kind} ${head.id} is not what its stream says`)
+    }
+  }
+}
+
+/** The blobs an event relies on. */
+function blobsOf(event: Event): readonly Sha256[] {
+  switch (event.type) {
+    case 'attempt.started':
+      return named(event.preimage, event.before)
+    case 'workspace.restored':
+      return [event.to, event.saved]
+    case 'files.restored':
+      return [event.changes, event.saved]
+    case 'attempt.succeeded':
+    case 'attempt.failed':
+    case 'compensation.finished':
+    case 'compensation.retried': {
+      const { outputs, wrote } = event.result
+      return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot)]
+    }
+    case 'checkpoint.taken':
+      return named(event.standing.snapshot)
+    case 'plan.started':
+    case 'plan.revised':
+      return named(event.stamp?.snapshot)
+    case 'rollback.finished':
+      return named(event.changes, event.saved, ...(event.kept ?? []).map(({ sha256 }) => sha256))
+    default:
+      return []
+  }
+}
+
+const named = (...ids: readonly (Sha256 | null | undefined)[]): readonly Sha256[] => ids.filter(id => id != null)
+
+/** The contents a list of changes tells of: without them nobody could go back. */
+function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
+  const id =
+    event.type === 'rollback.finished' || event.type === 'files.restored'
+      ? event.changes
+      : 'result' in event
+        ? (event.result.wrote?.changes ?? null)
+        : null
+  const stored = id === null || !blobs.has(id) ? null : blobs.getNow(id)
+  if (stored === null) return []
+  const changes = JSON.parse(Buffer.from(stored).toString()) as readonly Record<'before' | 'after', unknown>[]
+  return changes
+    .flatMap(({ before, after }) => [before, after])
+    .flatMap(entry => {
+      const sha256 = (entry as { readonly sha256?: string } | null)?.sha256
+      return sha256 !== undefined && isSha256(sha256) ? [sha256] : []
+    })
+}
+
+/** Outputs that were too large for the journal, or no JSON, are named by their hash. */
+function artifactsOf(outputs: JsonObject | undefined): readonly Sha256[] {
+  return Object.values(outputs ?? {}).flatMap(output => {
+    const id = output !== null && typeof output === 'object' && 'artifact' in output ? output.artifact : null
+    return typeof id === 'string' && isSha256(id) ? [id] : []
+  })
+}
+
+/** Through JSON and back: what is absent and what is undefined become the same. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+export function chained(
+  plan: PlanId,
+  page: readonly StoredEntry[],
+  from: {
+    readonly after: number
+    readonly previous: string
+    /** Given when the page is the last one. */
+    readonly head: Head | null
+  },
+  blobs: BodyBlobs,
+): readonly Entry[] {
+  let { previous } = from
+  let version = from.after
+  const entries = page.map(stored => {
+    version++
+    if (stored.version !== version)
+      throw new ChainBroken('missing', version, null, `entry ${version} of plan ${plan} is missing`)
+    if (entryHash(previous, plan, stored) !== stored.hash) {
+      const message = `entry ${version} of plan ${plan} does not match its hash`
+      throw new ChainBroken('tampered', version, stored.position, message)
+    }
+    previous = stored.hash
+    return entryOf({ ...stored, plan }, blobs)
+  })
+  if (from.head !== null && version < from.head.reached) {
+    const message = `the journal of plan ${plan} ends at entry ${version}, and had reached ${from.head.reached}`
+    throw new ChainBroken('missing', version + 1, null, message)
+  }
+  return entries
+}

@@ -1,0 +1,62 @@
+// Asking twice is the same as asking once. A key is looked up and kept in the transaction of what it is used for, so that
+// either both are durable or neither is; whoever asks again with the same key gets the first answer.
+
+import type { Actor, Millis, PlanId } from '../../domain/id.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Once, Updated } from '../store.ts'
+import type { OnceRecord, Tables, Transactions } from '../tables.ts'
+import { type BodyBlobs, readEntry } from './entry.ts'
+import type { States } from './plan-states.ts'
+
+const ONCE_KEPT_MS = 48 * 60 * 60_000
+
+/** What the key was used for; null when it is new, or was used so long ago that it is forgotten. */
+export function usedFor(
+  tables: Tables,
+  actor: Actor,
+  once: Once,
+  kind: OnceRecord['kind'],
+  now: Millis,
+): OnceRecord | Refusal | null {
+  const used = tables.once.get(actor, once.key)
+  if (used === null || used.at < now - ONCE_KEPT_MS) return null
+  if (used.hash === once.hash && used.kind === kind) return used
+  return refuse('conflict', 'this Idempotency-Key was used for something else', 'use a new key for what is new')
+}
+
+/** The first answer again, with the state as of now. */
+export function answerAgain(tables: Tables, room: { states: States; blobs: BodyBlobs }, used: OnceRecord): Updated {
+  const plan = used.id as PlanId
+  const no = tables.journal.planNo(plan)
+  const head = no === null ? null : tables.journal.head(no)
+  const stored = no === null ? null : tables.journal.entry(no, used.version)
+  if (head === null || stored === null) {
+    return { ok: false, refusal: refuse('not-found', `plan ${plan}, which was made or changed with this key, is gone`) }
+  }
+  return {
+    ok: true,
+    version: used.version,
+    position: stored.position,
+    events: used.made ? readEntry(plan, stored, room.blobs).events : [],
+    state: room.states.at(tables, plan, head).state,
+    replayed: true,
+  }
+}
+
+/** Keeps what was answered; a refusal is not kept, because it may be another time. */
+export function remember(
+  tables: Tables,
+  actor: Actor,
+  once: Once,
+  answer: { readonly kind: OnceRecord['kind']; readonly id: string; readonly version: number; readonly made: boolean },
+  now: Millis,
+): void {
+  tables.once.put({ actor, key: once.key, hash: once.hash, ...answer, at: now })
+}
+
+/** Forgets keys that nobody will use again. Writes nothing when there are none. */
+export async function forgetKeys(transactions: Transactions, now: Millis): Promise<void> {
+  const before = now - ONCE_KEPT_MS
+  if (!transactions.read(tables => tables.once.hasBefore(before))) return
+  await transactions.write(tables => tables.once.forget(before))
+}

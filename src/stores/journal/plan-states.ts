@@ -1,0 +1,241 @@
+// What was found before and is still so, because nobody else has committed since: what we commit ourselves changes the states at
+// hand as well. One request asks for the same plan several times; looking into the tables for each would cost most of an answer.
+
+import { hash as digest } from 'node:crypto'
+import { deflate, inflateSync } from 'node:zlib'
+import type { PlanId, Sha256 } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { evolve } from '../../domain/state/evolve.ts'
+import { newState, packFold, unpackFold } from '../../domain/state/fold.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { type Entry, type Found, StoreDamaged } from '../store.ts'
+import type { Head, StoredFold, Tables } from '../tables.ts'
+import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
+
+// The folds at hand. Keeps the states of the plans used last, opens others from a stored fold and the tail behind it, and
+// catches up with what other processes committed. Whatever is read is verified against the hash chain first: a plan
+// whose journal contradicts itself is never run.
+
+const KEPT_MAX = 32
+const PAGE = 500
+/** Of stored folds; they had no number before they knew when a task came into its plan. */
+const FOLD_FORMAT = 2
+
+/** A state in memory and where its chain stands. */
+export interface Kept {
+  readonly no: number
+  readonly state: PlanState
+  /** The hash of the last entry folded in. */
+  hash: string
+  /** The version of the entry that holds the current definition. */
+  definitionVersion: number
+  /** Events folded since the last stored fold; what a resume would have to replay. */
+  tail: number
+}
+
+export class States {
+  readonly #blobs: BodyBlobs
+  readonly #kept = new Map<PlanId, Kept>()
+  readonly #touched = new Set<PlanId>()
+
+  constructor(blobs: BodyBlobs) {
+    this.#blobs = blobs
+  }
+
+  /** The plan's number when it is at hand; saves a look-up. */
+  numberOf(plan: PlanId): number | undefined {
+    return this.#kept.get(plan)?.no
+  }
+
+  /** The state at the head's version. Throws `StoreDamaged` when the journal does not lead there. */
+  at(tables: Tables, plan: PlanId, head: Head): Kept {
+    let kept = this.#kept.get(plan)
+    // A number that changed, or a past that is shorter than what we saw, is another plan's history: start afresh.
+    if (kept !== undefined && (kept.no !== head.no || kept.state.version > head.version)) kept = undefined
+    if (kept !== undefined && kept.state.version === head.version) {
+      this.#keep(plan, kept)
+      return kept
+    }
+    this.#kept.delete(plan)
+    kept ??= openFold(tables, plan, head.no, this.#blobs)
+    catchUp(tables, plan, kept, head.version, this.#blobs)
+    if (kept.state.version !== head.version || head.version < head.reached || kept.hash !== head.hash) {
+      throw new StoreDamaged(`the journal of plan ${plan} does not end where it must`)
+    }
+    this.#keep(plan, kept)
+    return kept
+  }
+
+  /** Is this the state at hand? One that was dropped is not. */
+  holds(plan: PlanId, state: PlanState): boolean {
+    return this.#kept.get(plan)?.state === state
+  }
+
+  add(plan: PlanId, kept: Kept): void {
+    this.#touched.add(plan)
+    this.#keep(plan, kept)
+  }
+
+  /** Marks a state as changed by a transaction that is not committed yet. */
+  touch(plan: PlanId): void {
+    this.#touched.add(plan)
+  }
+
+  drop(plan: PlanId): void {
+    this.#kept.delete(plan)
+  }
+
+  committed(): void {
+    this.#touched.clear()
+  }
+
+  /** Forgets every state the transaction changed; they will be read again from the journal. */
+  rolledBack(): void {
+    for (const plan of this.#touched) this.#kept.delete(plan)
+    this.#touched.clear()
+  }
+
+  #keep(plan: PlanId, kept: Kept): void {
+    // Re-inserting moves it to the young end of the map; with one plan at hand it is there already.
+    if (this.#kept.size > 1 || !this.#kept.has(plan)) {
+      this.#kept.delete(plan)
+      this.#kept.set(plan, kept)
+    }
+    if (this.#kept.size <= KEPT_MAX) return
+    for (const oldest of this.#kept.keys()) {
+      if (this.#touched.has(oldest)) continue
+      this.#kept.delete(oldest)
+      return
+    }
+  }
+}
+
+/** Folds one entry in. */
+export function foldEntry(kept: Kept, entry: Pick<Entry, 'version' | 'now' | 'events' | 'hash'>): void {
+  for (const event of entry.events) {
+    evolve(kept.state, event, entry.now)
+    if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = entry.version
+  }
+  kept.state.version = entry.version
+  kept.hash = entry.hash
+  kept.tail += entry.events.length
+}
+
+export const emptyKept = (no: number): Kept => ({ no, state: newState(), hash: GENESIS, definitionVersion: 1, tail: 0 })
+
+function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: BodyBlobs): void {
+  while (kept.state.version < upTo) {
+    const page = tables.journal.entries(kept.no, kept.state.version, upTo, PAGE)
+    if (page.length === 0) return
+    for (const stored of page) {
+      if (stored.version !== kept.state.version + 1)
+        throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
+      foldEntry(kept, openEvents(kept.hash, plan, stored, blobs))
+    }
+  }
+}
+
+// ── stored folds ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Starts from the stored fold when there is a good one, else from nothing: a fold is a short cut, and the journal tells the same
+ * without it. `check` tells of a fold that is not used.
+ */
+function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): Kept {
+  const fold = tables.journal.fold(no)
+  const last = fold === null ? null : tables.journal.entry(no, fold.version)
+  if (fold === null || last === null || foldHash(last.hash, fold.body) !== fold.hash) return emptyKept(no)
+  const packed = unpackStored(fold)
+  if (packed === null) return emptyKept(no)
+  const state = unpackFold(packed, () => definitionAt(tables, plan, no, fold.definitionVersion, blobs))
+  state.version = fold.version
+  return { no, state, hash: last.hash, definitionVersion: fold.definitionVersion, tail: 0 }
+}
+
+function definitionAt(tables: Tables, plan: PlanId, no: number, version: number, blobs: BodyBlobs): PlanDefinition {
+  const stored = tables.journal.entry(no, version)
+  const previous = version === 1 ? GENESIS : tables.journal.entry(no, version - 1)?.hash
+  if (stored === null || previous === undefined) throw new StoreDamaged(`the definition of plan ${plan} is missing`)
+  const { events } = openEvents(previous, plan, stored, blobs)
+  for (const event of events.toReversed()) if ('definition' in event) return event.definition
+  throw new StoreDamaged(`entry ${version} of plan ${plan} holds no definition`)
+}
+
+/** The fold as text. Cheap next to compressing it, which `packStored` leaves to another thread. */
+export const foldText = (state: PlanState): string => JSON.stringify({ format: FOLD_FORMAT, ...packFold(state) })
+
+/** A stored fold from its text; the state may move on meanwhile. */
+export async function packStored(
+  text: string,
+  at: { version: number; definitionVersion: number; hash: string },
+): Promise<StoredFold> {
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    deflate(text, { level: 1 }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
+  })
+  return { version: at.version, definitionVersion: at.definitionVersion, body, hash: foldHash(at.hash, body) }
+}
+
+export const foldHash = (entryHash: string, body: Uint8Array): Sha256 =>
+  digest('sha256', Buffer.concat([Buffer.from(entryHash), body])) as Sha256
+
+/** Null for a fold of another format: it may lack what is kept by now, and is not used. */
+export function unpackStored(fold: StoredFold): JsonObject | null {
+  const { format, ...packed } = JSON.parse(inflateSync(fold.body).toString()) as JsonObject
+  return format === FOLD_FORMAT ? packed : null
+}
+
+const SUMMARIES_MAX = 1_000
+
+export class Glances {
+  readonly #moment: (() => number) | undefined
+  readonly #states: States
+  #at: number | null = null
+  readonly #found = new Map<string, Found>()
+  readonly #seen = new Map<PlanId, PlanState>()
+
+  /** `moment` differs after every commit of somebody else; without it nothing is kept. */
+  constructor(moment: (() => number) | undefined, states: States) {
+    this.#moment = moment
+    this.#states = states
+  }
+
+  found(reference: string, look: () => Found | null): Found | null {
+    const known = this.#isNow() ? this.#found.get(reference) : undefined
+    if (known !== undefined) return known
+    const found = look()
+    // A task may be taken away by a revision, a plan only by pruning.
+    if (found !== null && found.task === null && this.#at !== null) keep(this.#found, reference, found)
+    return found
+  }
+
+  state(plan: PlanId, look: () => PlanState | null): PlanState | null {
+    const known = this.#isNow() ? this.#seen.get(plan) : undefined
+    // A state that a failed transaction had changed was dropped, and must not be seen again.
+    if (known !== undefined && this.#states.holds(plan, known)) return known
+    const state = look()
+    if (state !== null && this.#at !== null) keep(this.#seen, plan, state)
+    return state
+  }
+
+  /** Plans were taken out. */
+  forget(): void {
+    this.#found.clear()
+    this.#seen.clear()
+  }
+
+  /** The moment is asked for before anything is looked up: what is kept may be newer than it, never older. */
+  #isNow(): boolean {
+    if (this.#moment === undefined) return false
+    const now = this.#moment()
+    if (now === this.#at) return true
+    this.#at = now
+    this.forget()
+    return false
+  }
+}
+
+function keep<K, V>(map: Map<K, V>, key: K, value: V): void {
+  if (map.size >= SUMMARIES_MAX) map.clear()
+  map.set(key, value)
+}

@@ -1,0 +1,319 @@
+// What an entry changes in the query tables: a pure function of the entry and the state after it. Stores write the changes
+// in the transaction of the entry (law L2); `check` computes them again from the journal and compares.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, PlanName, TaskName } from '../../domain/id.ts'
+import { type PlanState, sequenceOf, type TaskState } from '../../domain/state/state.ts'
+import { NOTHING } from '../../domain/state/task-index.ts'
+import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+import { keptOrNull } from '../search/storable-text.ts'
+import type { AttemptRow } from '../store.ts'
+
+export interface PlanRecord {
+  readonly name: PlanName
+  readonly title: string | null
+  /** What the plan is for, in the words of its definition. */
+  readonly goalText: string | null
+  /** The goal stream it belongs to. */
+  readonly goal: string | null
+  readonly session: string | null
+  /** Who is to carry it out. */
+  readonly agent: string | null
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly tasks: number
+  readonly done: number
+  readonly archived: boolean
+  readonly createdAt: Millis
+  readonly updatedAt: Millis
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+}
+
+export interface TaskRecord {
+  readonly ordinal: number
+  readonly sequence: number
+  readonly addedAt: Millis
+  readonly name: TaskName
+  readonly title: string | null
+  readonly kind: string | null
+  /** Who holds it, or else whom the definition names. */
+  readonly assignee: string | null
+  readonly status: TaskStatus
+  readonly visit: number
+  readonly attempt: number
+  readonly startedAt: Millis | null
+  readonly endedAt: Millis | null
+}
+
+export interface AttemptRecord extends Omit<AttemptRow, 'task'> {
+  readonly ordinal: number
+}
+
+export interface Changes {
+  /** True when more of the plan's own row changed than `done` and `updatedAt`. */
+  readonly planMoved: boolean
+  readonly state: PlanState
+  /** The tasks whose rows changed; `all` when the definition did or the whole plan was cancelled. */
+  readonly tasks: readonly TaskState[] | 'all'
+  /** The tasks that are new, when not all rows are looked at. */
+  readonly added: readonly TaskState[]
+  readonly attempts: readonly AttemptChange[]
+}
+
+/** A start makes the row of an attempt, an end completes it. An end nobody started stands for both. */
+export type AttemptChange =
+  | {
+      readonly type: 'started'
+      readonly ordinal: number
+      readonly visit: number
+      readonly attempt: number
+      readonly at: Millis
+    }
+  | ({
+      readonly type: 'ended'
+      readonly ordinal: number
+      readonly visit: number
+      readonly attempt: number
+      readonly at: Millis
+    } & Ending)
+
+interface Ending {
+  readonly status: 'succeeded' | 'failed' | 'lost'
+  readonly durationMs: number | null
+  readonly exit: number | null
+  readonly failureClass: string | null
+}
+
+export function project(events: readonly Event[], now: Millis, state: PlanState): Changes {
+  let planMoved = false
+  let all = false
+  const names = new Set<TaskName>()
+  let added: Set<TaskName> | null = null
+  const attempts: AttemptChange[] = []
+  for (const event of events) {
+    switch (event.type) {
+      case 'plan.created':
+      case 'plan.revised':
+      case 'plan.cancelled':
+      case 'plan.aborted':
+        planMoved = true
+        all = true
+        break
+      case 'plan.finished':
+        planMoved = true
+        // What was lost on the way to the end of a plan that was given up is cancelled with it.
+        all ||= event.status === 'cancelled' || (event.status === 'failed' && state.rules > 2)
+        break
+      case 'plan.started':
+      case 'plan.paused':
+      case 'plan.resumed':
+      case 'plan.reopened':
+      case 'plan.archived':
+      case 'rollback.started':
+        planMoved = true
+        break
+      case 'task.readied':
+      case 'task.blocked':
+      case 'task.unblocked':
+      case 'task.reopened':
+        for (const name of event.tasks) names.add(name)
+        break
+      case 'attempt.started':
+      case 'attempt.succeeded':
+      case 'attempt.failed':
+      case 'attempt.lost': {
+        names.add(event.task)
+        const change = attemptChange(event, now, state)
+        if (change !== null) attempts.push(change)
+        break
+      }
+      case 'task.imported':
+        for (const { task } of event.tasks) names.add(task)
+        break
+      case 'task.added':
+        added ??= new Set()
+        for (const { id } of event.tasks) added.add(id)
+        break
+      case 'task.skipped':
+      case 'task.failed':
+      case 'task.abandoned':
+      case 'attempt.parked':
+      case 'report.refused':
+      case 'retry.scheduled':
+      case 'gate.opened':
+      case 'gate.decided':
+      case 'task.substituted':
+        names.add(event.task)
+        break
+      case 'rollback.finished':
+        planMoved = true
+        all = true
+        break
+      case 'task.routed':
+      case 'criterion.judged':
+      case 'plan.compensating':
+      case 'compensation.retried':
+      case 'checkpoint.taken':
+      case 'git.committed':
+      case 'place.made':
+      case 'fork.adopted':
+      case 'rollback.stopped':
+      case 'compensation.started':
+      case 'compensation.finished':
+      case 'workspace.restored':
+      case 'files.restored':
+      case 'note.added':
+      case 'outputs.checked':
+      case 'recovery.chosen':
+      case 'breaker.opened':
+      case 'breaker.closed':
+      case 'task.escalated':
+      case 'gate.voted':
+      case 'consent.voided':
+      case 'question.asked':
+      case 'question.answered':
+      case 'revision.proposed':
+      case 'revision.declined':
+      case 'assessment.made':
+      case 'notice.sent':
+      case 'plan.annotated':
+      case 'task.annotated':
+      case 'task.evaluated':
+        break
+      default:
+        event satisfies never
+    }
+  }
+  if (all) return { planMoved, state, tasks: 'all', added: NOTHING, attempts }
+  const tasks: TaskState[] = []
+  for (const name of names) {
+    const task = added?.has(name) === true ? undefined : state.tasks.get(name)
+    if (task !== undefined) tasks.push(task)
+  }
+  return {
+    planMoved,
+    state,
+    tasks,
+    added: added === null ? NOTHING : Array.from(added, name => state.tasks.get(name)!),
+    attempts,
+  }
+}
+
+type AttemptEvent = Extract<Event, { readonly type: `attempt.${'started' | 'succeeded' | 'failed' | 'lost'}` }>
+
+function attemptChange(event: AttemptEvent, at: Millis, state: PlanState): AttemptChange | null {
+  const ordinal = state.tasks.get(event.task)?.ordinal
+  if (ordinal === undefined) return null
+  const { visit, attempt } = event
+  switch (event.type) {
+    case 'attempt.started':
+      return { type: 'started', ordinal, visit, attempt, at }
+    case 'attempt.lost':
+      return {
+        type: 'ended',
+        ordinal,
+        visit,
+        attempt,
+        at,
+        status: 'lost',
+        durationMs: null,
+        exit: null,
+        failureClass: null,
+      }
+    case 'attempt.succeeded':
+    case 'attempt.failed': {
+      const { result } = event
+      return {
+        type: 'ended',
+        ordinal,
+        visit,
+        attempt,
+        at,
+        status: result.status,
+        durationMs: result.durationMs ?? null,
+        exit: result.exit ?? null,
+        failureClass: result.status === 'failed' ? result.failure.class : null,
+      }
+    }
+  }
+}
+
+export const doneCount = (state: PlanState): number => state.counts.completed + state.counts.skipped
+
+export function planRecord(state: PlanState): PlanRecord {
+  return {
+    name: state.definition.name,
+    title: keptOrNull(state.definition.title),
+    goalText: keptOrNull(state.definition.goal),
+    goal: keptOrNull(state.goal),
+    session: keptOrNull(state.session),
+    agent: keptOrNull(state.agent),
+    status: state.status,
+    revision: state.revision,
+    tasks: state.order.length,
+    done: doneCount(state),
+    archived: state.archived,
+    createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
+    startedAt: state.startedAt,
+    endedAt: state.endedAt,
+  }
+}
+
+export function taskRecord(task: TaskState): TaskRecord {
+  const { definition, ordinal, addedAt, status, visit, attempt, startedAt, endedAt } = task
+  return {
+    ordinal,
+    sequence: sequenceOf(task),
+    addedAt,
+    name: definition.id,
+    title: keptOrNull(definition.title),
+    kind: keptOrNull(definition.kind),
+    assignee: assigneeOf(task),
+    status,
+    visit,
+    attempt,
+    startedAt,
+    endedAt,
+  }
+}
+
+export const assigneeOf = (task: TaskState): string | null => keptOrNull(task.definition.assignee ?? task.claim?.by)
+
+/** The row of an attempt after a change; what memory keeps and `check` expects. */
+export function attemptAfter(before: AttemptRecord | undefined, change: AttemptChange): AttemptRecord {
+  const { ordinal, visit, attempt, at } = change
+  if (change.type === 'started') {
+    return {
+      ordinal,
+      visit,
+      attempt,
+      status: 'running',
+      startedAt: at,
+      endedAt: null,
+      durationMs: null,
+      exit: null,
+      failureClass: null,
+    }
+  }
+  const { status, durationMs, exit, failureClass } = change
+  return {
+    ordinal,
+    visit,
+    attempt,
+    status,
+    startedAt: before?.startedAt ?? at,
+    endedAt: at,
+    durationMs,
+    exit,
+    failureClass,
+  }
+}
+
+/** As it is shown: the runner's own measure, or else the time between start and end. */
+export function attemptRow(record: AttemptRecord, task: TaskName): AttemptRow {
+  const { ordinal: _, ...row } = record
+  const between = record.endedAt === null ? null : record.endedAt - record.startedAt
+  return { task, ...row, durationMs: record.durationMs ?? between }
+}

@@ -1,0 +1,183 @@
+// Takes out what nobody needs: archived plans that have not moved since a given time, and blobs no journal leads to any
+// more. Blobs are kept when in doubt: every 64-digit hexadecimal word in a body, or in a blob reached from one, counts as
+// a reference, and blobs younger than the given time stay, because somebody may be about to name them. What a damaged blob
+// named nobody can say: then no blob is removed at all.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
+import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
+import type { Pruned } from '../store.ts'
+import type { Tables, Transactions } from '../tables.ts'
+import type { CheckBlobs } from './check.ts'
+import { readEntry } from './entry.ts'
+
+export interface PruneBlobs extends CheckBlobs {
+  /** When it was stored; null when it is not there. */
+  storedAt(id: Sha256): Millis | null
+  sizeOf(id: Sha256): number
+  /** False when somebody has relied on it since `before`, or when it goes later, in `tidy`. */
+  remove(id: Sha256, before: Millis): boolean
+  /** Undoes what a collector that died has left half done. */
+  bringBack?(): void
+  /** Ends a collection: says what went only now. */
+  tidy?(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }>
+  /** Notes, by name, about blobs which nobody else names yet. */
+  pins?(): Iterable<readonly [name: string, note: string]>
+  unpin(name: string): void
+}
+
+const PAGE = 200
+const WORD = /\b[0-9a-f]{64}\b/g
+
+export async function prune(
+  /** `forget`: called as soon as plans are gone, long before their blobs are. */
+  room: { transactions: Transactions; blobs: PruneBlobs; now: Millis; forget?: () => void },
+  options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean },
+): Promise<Pruned> {
+  const { blobsBefore = options.before } = options
+  const { transactions, blobs, now } = room
+  const due = transactions.read(tables => tables.upkeep.prunable(options.before))
+  // Of an archived plan no new ones are written.
+  const notes = [...(blobs.pins?.() ?? [])]
+  const numbers = transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
+  const gone = new Set(numbers)
+  const pruned: PlanId[] = []
+  let entries = 0
+  let bytes = 0
+  if (options.dryRun) {
+    transactions.read(tables => {
+      for (const no of numbers) entries += tables.journal.head(no)?.version ?? 0
+    })
+  } else if (numbers.length > 0) {
+    await transactions.write(tables => {
+      // Looked at again under the lock: a plan may have moved since.
+      for (const no of tables.upkeep.prunable(options.before)) {
+        if (!gone.has(no)) continue
+        const plan = tables.journal.planOf(no)
+        if (plan !== null) pruned.push(plan.id)
+        const removed = tables.upkeep.prune(no, now)
+        entries += removed.entries
+        bytes += removed.bytes
+      }
+    })
+    room.forget?.()
+    // The journal that could have told of them is gone.
+    for (const plan of pruned) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
+  }
+  if (!options.dryRun) blobs.bringBack?.()
+  // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.
+  const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
+  // Only now, after the plans are gone: one that moved just in time is still there, and so is all it names.
+  const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
+  let count = 0
+  for (const id of candidates) {
+    if (reachable.has(id)) continue
+    const size = blobs.sizeOf(id)
+    if (!options.dryRun && !blobs.remove(id, blobsBefore)) continue
+    count++
+    bytes += size
+  }
+  if (!options.dryRun) {
+    const freed = await blobs.tidy?.(blobsBefore)
+    count += freed?.blobs ?? 0
+    bytes += freed?.bytes ?? 0
+  }
+  return { plans: numbers.length, entries, blobs: count, bytes, held: due.length - numbers.length }
+}
+
+/** Was anything set back in this plan so lately that it must still be there to be restored? */
+function isRestorable(
+  room: { readonly tables: Tables; readonly blobs: PruneBlobs; readonly notes: Notes; readonly now: Millis },
+  no: number,
+): boolean {
+  const { tables, blobs, notes, now } = room
+  const plan = tables.journal.planOf(no)
+  let keptMs = RESTORED_KEPT_MS
+  let last: Millis | null = null
+  let moved: Millis | null = null
+  const saved = new Set<Sha256>()
+  for (let after = 0; plan !== null; ) {
+    const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
+    for (const entry of page) {
+      after = entry.version
+      moved = entry.at
+      for (const event of readEntry(plan.id, entry, blobs).events) {
+        if (event.type === 'workspace.restored') saved.add(event.saved)
+        if (event.type === 'plan.created' || event.type === 'plan.revised')
+          keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+        else if (SETS_BACK.has(event.type)) last = entry.at
+      }
+    }
+    if (page.length === 0) break
+  }
+  // One that was cut off before the journal told of it was not later than the last entry.
+  if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isTold(note, saved))) last = moved
+  return last !== null && last + keptMs > now
+}
+
+/** Does the journal tell of what the note names? Of one that cannot be read nobody knows. */
+function isTold(note: string, saved: ReadonlySet<Sha256>): boolean {
+  try {
+    return (JSON.parse(note) as readonly RestoreNote[]).every(one => saved.has(one.saved))
+  } catch {
+    return false
+  }
+}
+
+type Notes = readonly (readonly [name: string, note: string])[]
+
+const notesOf = (notes: Notes, plan: PlanId): Notes => notes.filter(([name]) => name.startsWith(restoreNotesOf(plan)))
+
+const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'rollback.finished', 'files.restored'])
+
+/** Every blob that a kept entry names, directly or through a manifest. */
+function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {
+  const found = new Set<Sha256>()
+  const name = (text: string) => {
+    for (const [word] of text.matchAll(WORD))
+      if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
+  }
+  for (const no of tables.upkeep.plans()) {
+    const plan = tables.journal.planOf(no)
+    if (plan === null || gone.has(no)) continue
+    for (let after = 0; ; ) {
+      const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
+      if (page.length === 0) break
+      for (const entry of page) {
+        after = entry.version
+        if (entry.body !== null) name(entry.body)
+        if (entry.blob !== null) {
+          found.add(entry.blob)
+          name(JSON.stringify(readEntry(plan.id, entry, blobs).events))
+        }
+      }
+    }
+  }
+  for (const [, note] of blobs.pins?.() ?? []) name(note)
+  // Grows while it is walked: a blob that is a manifest names others. What a directory holds as files is not read.
+  const contents = new Set<Sha256>()
+  for (const id of found) {
+    const bytes = blobs.getNow(id)
+    if (bytes === null) continue
+    if (bytes[0] === 0x7b || bytes[0] === 0x5b) name(Buffer.from(bytes).toString('latin1'))
+    const { trees, files } = namedByTree(bytes)
+    for (const word of trees) found.add(word)
+    for (const word of files) contents.add(word)
+  }
+  for (const id of contents) found.add(id)
+  return found
+}
+
+const TREE = Buffer.from('PFTREE1\n')
+
+/** The manifest of one directory says up front what it refers to (docs/formats/snapshots.md). */
+function namedByTree(bytes: Uint8Array): { readonly trees: readonly Sha256[]; readonly files: readonly Sha256[] } {
+  const tree = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const start = TREE.length + 8
+  if (tree.length < start || !tree.subarray(0, TREE.length).equals(TREE)) return { trees: [], files: [] }
+  const trees = tree.readUInt32LE(TREE.length)
+  const count = Math.min(trees + tree.readUInt32LE(TREE.length + 4), Math.floor((tree.length - start) / 32))
+  const words = Array.from({ length: count }, (_, at) => tree.toString('hex', start + at * 32, start + at * 32 + 32))
+  return { trees: words.slice(0, trees) as Sha256[], files: words.slice(trees) as Sha256[] }
+}

@@ -1,0 +1,66 @@
+// Rows of the journal as entries, each held against the hash chain of its plan: what was altered or taken out is told as damage with
+// its place, never shown as true. The entry before the first one of a plan is looked up once; from then on each row is verified by
+// the one before it, so that following a journal costs one hash for each entry.
+
+import type { PlanId } from '../../domain/id.ts'
+import { ChainBroken, type Entry } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { type BodyBlobs, entryHash, GENESIS, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+
+export type PlanRow = StoredEntry & { readonly plan: PlanId }
+
+export interface VerifiedEntries {
+  /** All entries before the first fault. */
+  readonly entries: readonly Entry[]
+  readonly fault: ChainBroken | null
+}
+
+/** How many plans are remembered; for others the entry before is looked up again. */
+const PLANS_MAX = 1_000
+
+export class EntryVerifier {
+  readonly #last = new Map<PlanId, { readonly version: number; readonly hash: string }>()
+
+  /** `rows` may be of several plans; those of one plan are in order. */
+  verify(tables: Tables, rows: readonly PlanRow[], blobs: BodyBlobs): VerifiedEntries {
+    const entries: Entry[] = []
+    for (const row of rows) {
+      try {
+        entries.push(this.#entry(tables, row, blobs))
+      } catch (error) {
+        if (error instanceof ChainBroken) return { entries, fault: error }
+        throw error
+      }
+    }
+    return { entries, fault: null }
+  }
+
+  #entry(tables: Tables, row: PlanRow, blobs: BodyBlobs): Entry {
+    const { plan, version, position, hash } = row
+    if (entryHash(this.#previous(tables, row), plan, row) !== hash)
+      throw new ChainBroken('tampered', version, position, `entry ${version} of plan ${plan} does not match its hash`)
+    if (this.#last.size >= PLANS_MAX && !this.#last.has(plan)) this.#last.clear()
+    this.#last.set(plan, { version, hash })
+    return entryOf(row, blobs)
+  }
+
+  #previous(tables: Tables, { plan, version }: PlanRow): string {
+    if (version === 1) return GENESIS
+    const last = this.#last.get(plan)
+    if (last?.version === version - 1) return last.hash
+    const no = tables.journal.planNo(plan)
+    const before = no === null ? null : tables.journal.entry(no, version - 1)
+    if (before !== null) return before.hash
+    throw new ChainBroken('missing', version - 1, null, `entry ${version - 1} of plan ${plan} is missing`)
+  }
+}
+
+/** Reads the body of a row whose hash is right. */
+export function entryOf(row: PlanRow, blobs: BodyBlobs): Entry {
+  try {
+    return readEntry(row.plan, row, blobs)
+  } catch (error) {
+    const isUnknown = error instanceof Error && error.cause instanceof UnknownFormat
+    throw new ChainBroken(isUnknown ? 'unknown-format' : 'unreadable', row.version, row.position, error)
+  }
+}

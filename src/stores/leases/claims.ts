@@ -1,0 +1,86 @@
+// An agent's hold on an external task. The journal says who holds it; how long the hold lasts stands beside the journal, so
+// that heartbeats cost one small row and no entry.
+
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
+import type { States } from '../journal/plan-states.ts'
+import type { Claims } from '../store.ts'
+import type { ClaimRecord, Tables, Transactions } from '../tables.ts'
+import type { Clock, Host } from './host.ts'
+
+interface Keeping {
+  readonly transactions: Transactions
+  readonly states: States
+  readonly clock: Clock
+  readonly host: Host
+}
+
+export function claimsOn(room: Keeping): Claims {
+  const { transactions } = room
+  return {
+    touch: (plan, task, token, leaseMs) =>
+      transactions.write(tables => {
+        const held = heldToken(room, tables, plan, task)
+        if (held === null || held.token !== token) return null
+        const asked = leaseMs ?? tables.claims.lease(held.no, held.ordinal) ?? CLAIM_LEASE_DEFAULT_MS
+        const claim = claimUntil(room, held.ordinal, token, asked)
+        tables.claims.put(held.no, claim)
+        return claim.lease
+      }),
+
+    lapsed: async only => {
+      const found: { plan: PlanId; task: TaskName; token: string }[] = []
+      const stale: { no: number; ordinal: number }[] = []
+      transactions.read(tables => {
+        const no = only === undefined ? null : tables.journal.planNo(only)
+        if (only !== undefined && no === null) return
+        for (const claim of tables.claims.all(no)) {
+          if (!isLapsed(room, claim)) continue
+          const task = tables.projections.taskName(claim.no, claim.ordinal)
+          // A row may outlive its claim: the task was reported or taken back. Such rows are swept here.
+          if (task !== null && heldToken(room, tables, claim.plan, task)?.token === claim.token) {
+            found.push({ plan: claim.plan, task, token: claim.token })
+          } else stale.push(claim)
+        }
+      })
+      if (stale.length > 0) {
+        await transactions.write(tables => {
+          for (const { no, ordinal } of stale) tables.claims.remove(no, ordinal)
+        })
+      }
+      return found
+    },
+
+    drop: (plan, task) =>
+      transactions.write(tables => {
+        const no = tables.journal.planNo(plan)
+        const ordinal = no === null ? null : tables.projections.ordinal(no, task)
+        if (no !== null && ordinal !== null) tables.claims.remove(no, ordinal)
+      }),
+  }
+}
+
+export function claimUntil(
+  room: { clock: Clock; host: Host },
+  ordinal: number,
+  token: string,
+  leaseMs: number,
+): ClaimRecord & { readonly lease: number } {
+  const lease = leaseMs > 0 ? Math.min(leaseMs, CLAIM_LEASE_MAX_MS) : CLAIM_LEASE_DEFAULT_MS
+  const { clock, host } = room
+  const expires = Math.floor(clock.monotonic() + lease)
+  return { ordinal, token, boot: host.boot, expires, until: clock.now() + lease, lease }
+}
+
+/** Within one boot the monotonic clock tells; after a restart of the machine only the wall clock can. */
+function isLapsed({ clock, host }: Keeping, claim: ClaimRecord): boolean {
+  return claim.boot === host.boot ? claim.expires <= clock.monotonic() : claim.until <= clock.now()
+}
+
+function heldToken({ states }: Keeping, tables: Tables, plan: PlanId, task: TaskName) {
+  const no = tables.journal.planNo(plan)
+  const head = no === null ? null : tables.journal.head(no)
+  if (head === null) return null
+  const state = states.at(tables, plan, head).state.tasks.get(task)
+  return state?.claim == null ? null : { no: head.no, ordinal: state.ordinal, token: state.claim.token }
+}

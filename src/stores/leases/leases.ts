@@ -1,0 +1,143 @@
+// Who drives a plan. One lease per process covers all its plans; every claim raises the plan's fence, and the fence is
+// checked inside every append. A lapsed lease is never renewed: its owner has to notice and stop.
+//
+//   free ─claim→ held ─release→ free          held, and its owner gone or lapsed ─claim→ held by another, fence + 1
+
+import type { PlanId } from '../../domain/id.ts'
+import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, StoreFull } from '../store.ts'
+import type { OwnerRecord, Tables, Transactions } from '../tables.ts'
+import type { Clock, Host } from './host.ts'
+
+/** Keeps a lease renewed from outside the event loop; calls `lost` when it could not. */
+export type Heartbeat = (
+  lease: { readonly id: string; readonly leaseMs: number },
+  lost: () => void,
+) => { stop(): Promise<void> }
+
+export interface LeaseOptions {
+  readonly transactions: Transactions
+  readonly clock: Clock
+  readonly host: Host
+  /** Absent: leases are renewed only by calling `renew`, as a simulation does. */
+  readonly heartbeat?: Heartbeat
+  readonly newId: () => string
+}
+
+const LEASE_DEFAULT_MS = 10_000
+
+/** Going is no work that may fail for want of space. */
+function passOverFull(error: unknown): void {
+  if (!(error instanceof StoreFull)) throw error
+}
+
+export class LeasesOnTables implements Leases {
+  readonly #room: LeaseOptions
+  readonly #owners = new Map<string, { leaseMs: number; lost: AbortController; stop: () => Promise<void> }>()
+
+  constructor(room: LeaseOptions) {
+    this.#room = room
+  }
+
+  async open(options: { readonly leaseMs: number }): Promise<Owner> {
+    const { transactions, host, heartbeat, newId } = this.#room
+    const leaseMs = options.leaseMs > 0 ? options.leaseMs : LEASE_DEFAULT_MS
+    const id = newId()
+    await transactions.write(tables => {
+      for (const idle of tables.owners.idle()) if (!this.#isAlive(idle)) tables.owners.remove(idle.id)
+      const { host: name, boot, pids, pid, startTime } = host
+      tables.owners.add({ id, host: name, boot, pids, pid, startTime, expires: this.#expires(leaseMs) })
+    })
+    const lost = new AbortController()
+    const beat = heartbeat?.({ id, leaseMs }, () => lost.abort())
+    const stop = async () => {
+      if (!this.#owners.delete(id)) return
+      await beat?.stop()
+      // Whoever comes next finds that its process is gone, and removes it.
+      await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
+    }
+    this.#owners.set(id, { leaseMs, lost, stop })
+    return { id, lost: lost.signal, stop }
+  }
+
+  claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed> {
+    return this.#room.transactions.write(tables => {
+      const head = headOf(tables, plan)
+      if (head === null) throw new Error(`there is no plan ${plan} to claim`)
+      const claimant = tables.owners.get(owner.id)
+      if (claimant === null || !this.#holds(claimant)) throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
+      const held = tables.owners.holder(head.no)
+      if (held?.owner.id === owner.id)
+        return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
+      if (held !== null && this.#isAlive(held.owner)) return { ok: false, holder: this.#holder(held) }
+      if (held !== null && options !== undefined && held.owner.id !== options.over)
+        return { ok: false, holder: this.#holder(held) }
+      const fence = head.fence + 1
+      tables.owners.hold(head.no, owner.id, fence, this.#room.clock.now())
+      return { ok: true, lease: { owner: owner.id, fence }, tookOver: held === null ? null : this.#holder(held) }
+    })
+  }
+
+  release(plan: PlanId, owner: Owner): Promise<void> {
+    return this.#room.transactions.write(tables => {
+      const head = headOf(tables, plan)
+      if (head !== null) tables.owners.letGo(head.no, owner.id)
+    })
+  }
+
+  async holder(plan: PlanId): Promise<Holder | null> {
+    return this.#room.transactions.read(tables => {
+      const head = headOf(tables, plan)
+      const held = head === null ? null : tables.owners.holder(head.no)
+      return held === null ? null : this.#holder(held)
+    })
+  }
+
+  async orphans(): Promise<readonly PlanId[]> {
+    return this.#room.transactions.read(tables =>
+      tables.owners.held('active').flatMap(({ plan, owner }) => (this.#isAlive(owner) ? [] : [plan])),
+    )
+  }
+
+  /** Renews every lease of this process by hand; those that lapsed are lost. */
+  async renew(): Promise<void> {
+    for (const [id, { leaseMs, lost }] of this.#owners) {
+      const renewed = await this.#room.transactions.write(tables =>
+        tables.owners.renew(id, this.#expires(leaseMs), this.#room.clock.monotonic()),
+      )
+      if (!renewed) lost.abort()
+    }
+  }
+
+  /** The length of a lease that is kept alive; undefined when it is renewed by hand only, or not ours. */
+  renewable(owner: string): number | undefined {
+    return this.#room.heartbeat === undefined ? undefined : this.#owners.get(owner)?.leaseMs
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#owners.values(), owner => owner.stop()))
+  }
+
+  #expires(leaseMs: number): number {
+    return Math.floor(this.#room.clock.monotonic() + leaseMs)
+  }
+
+  #holder(held: { readonly owner: OwnerRecord; readonly since: number }): Holder {
+    const { id, host, pid } = held.owner
+    return { owner: id, host, pid, alive: this.#isAlive(held.owner), since: held.since }
+  }
+
+  #isAlive(owner: OwnerRecord): boolean {
+    const { host } = this.#room
+    return this.#holds(owner) && (owner.pids !== host.pids || host.isRunning(owner.pid, owner.startTime))
+  }
+
+  /** Another boot means the machine restarted since: whoever that was is gone. */
+  #holds(owner: OwnerRecord): boolean {
+    return owner.boot === this.#room.host.boot && owner.expires > this.#room.clock.monotonic()
+  }
+}
+
+function headOf(tables: Tables, plan: PlanId) {
+  const no = tables.journal.planNo(plan)
+  return no === null ? null : tables.journal.head(no)
+}

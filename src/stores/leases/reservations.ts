@@ -1,0 +1,205 @@
+// Files reserved across all plans. A row is written in the transaction of the `attempt.started` that reserves them, and ends in the
+// transaction of the entry that ends the visit. Whether files are free is looked at inside the transaction that takes them, so
+// two plans never hold overlapping files. Rows are a function of the journal: `check` compares them, `rebuild` writes them again.
+//
+//   free ─attempt.started→ held ─visit is over→ ended (kept for a while) ─→ forgotten
+//
+// Ended rows are kept because files are captured before they are taken: whoever held and left them in between has changed them.
+
+import type { Command, Turn } from '../../domain/command.ts'
+import type { Event } from '../../domain/event.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { scopesOverlap } from '../../domain/plan-rules/effect.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import {
+  reservationOf,
+  reservationsIn,
+  reservedBy,
+  reservedMeanwhile,
+  reservedScope,
+} from '../../domain/reservation.ts'
+import type { Reserves } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import type { States } from '../journal/plan-states.ts'
+import type { Position, Reservations, ScopeHolder } from '../store.ts'
+import type { ReservationRow, Tables, Transactions } from '../tables.ts'
+
+/** Ended rows are kept while fewer entries than this were written since. */
+const KEPT_ENTRIES = 20_000
+
+export function reservationsOn({ transactions }: { readonly transactions: Transactions }): Reservations {
+  return {
+    holders: async (plan, wanted) =>
+      transactions.read(tables => ({
+        holders: holdersOf(tables, tables.journal.planNo(plan), wanted),
+        seen: tables.journal.lastPosition(),
+      })),
+    held: async plan =>
+      transactions.read(tables => {
+        const no = tables.journal.planNo(plan)
+        return no === null ? [] : tables.reservations.of(no).map(row => told(tables, row))
+      }),
+  }
+}
+
+/**
+ * The command without the preparations whose files another plan holds, or held since they were looked at; those tasks are passed
+ * over and prepared again later. A claim is refused instead.
+ */
+export function granted(tables: Tables, no: number, command: Command): Command | Refusal {
+  if (command.type === 'claim' && command.prepared?.reserves !== undefined) {
+    const { reserves } = command.prepared
+    const [holder] = holdersOf(tables, no, reserves)
+    if (holder !== undefined) return reservedBy(command.task ?? null, holder)
+    const [row] = endedMeanwhile(tables, no, reserves)
+    return row === undefined ? command : reservedMeanwhile(command.task ?? null, told(tables, row, reserves.paths))
+  }
+  if (command.type !== 'turn' || command.prepared === undefined) return command
+  const held = command.prepared.flatMap(({ task, prepared: { reserves } }) =>
+    reserves === undefined || isFree(tables, no, reserves) ? [] : [task],
+  )
+  if (held.length === 0) return command
+  const prepared = command.prepared.filter(({ task }) => !held.includes(task))
+  return { ...command, prepared, held: [...(command.held ?? []), ...held] } satisfies Turn
+}
+
+/** After an entry: writes what the events have taken, and ends what they have let go. */
+export function followReservations(
+  tables: Tables,
+  no: number,
+  state: PlanState,
+  entry: { readonly events: readonly Event[]; readonly position: Position; readonly now: number },
+): void {
+  // A draft holds nothing, and grows by entries whose cost must not grow with it.
+  if (state.startedAt === null) return
+  const { events, position, now } = entry
+  let isTouched = false
+  for (const event of events) {
+    if (event.type === 'attempt.started') {
+      if (event.reserves === undefined) continue
+      const task = state.tasks.get(event.task)
+      const reservation = task === undefined ? null : reservationOf(task)
+      if (reservation !== null) tables.reservations.put(no, { ...reservation, since: position, at: now })
+    } else if (mayRelease(event)) isTouched ||= event.type.startsWith('plan.') || declaresScopes(state.definition)
+  }
+  if (isTouched) releaseOver(tables, no, state, position)
+}
+
+/** Makes the rows of a plan those that its journal says. */
+export function rebuildReservations(tables: Tables, no: number, state: PlanState): void {
+  const position = tables.journal.lastPosition()
+  releaseOver(tables, no, state, position)
+  const there = tables.reservations.of(no)
+  for (const reservation of reservationsIn(state)) {
+    const row = there.find(({ ordinal }) => ordinal === reservation.ordinal)
+    if (row === undefined || JSON.stringify(row.reserves) !== JSON.stringify(reservation.reserves))
+      tables.reservations.put(no, { ...reservation, since: position, at: state.updatedAt })
+  }
+}
+
+/** The same for all plans, each in a transaction of its own. */
+export async function rebuildAllReservations(transactions: Transactions, states: States): Promise<void> {
+  for (const no of transactions.read(tables => tables.upkeep.plans())) {
+    await transactions.write(tables => {
+      const plan = tables.journal.planOf(no)
+      const head = plan === null ? null : tables.journal.head(no)
+      if (plan !== null && head !== null) rebuildReservations(tables, no, states.at(tables, plan.id, head).state)
+    })
+  }
+}
+
+/** Most plans reserve nothing, and then no row is looked for. */
+function declaresScopes(definition: PlanDefinition): boolean {
+  let declares = scoped.get(definition)
+  if (declares === undefined) {
+    declares = allTasks(definition).some(task => reservedScope(definition, task).length > 0)
+    scoped.set(definition, declares)
+  }
+  return declares
+}
+
+const scoped = new WeakMap<PlanDefinition, boolean>()
+
+/** Which events can end a visit, or let its files go in the middle of it. */
+function mayRelease({ type }: Event): boolean {
+  switch (type) {
+    case 'attempt.started':
+    case 'attempt.parked':
+    case 'criterion.judged':
+    case 'note.added':
+    case 'notice.sent':
+    case 'git.committed':
+    case 'workspace.restored':
+    case 'checkpoint.taken':
+      return false
+    default:
+      return true
+  }
+}
+
+/** Ends the rows whose visit is over. */
+function releaseOver(tables: Tables, no: number, state: PlanState, position: Position): void {
+  const rows = tables.reservations.of(no)
+  if (rows.length === 0) return
+  const held = new Map(reservationsAmong(state, rows).map(one => [one.ordinal, one.visit]))
+  let isEnded = false
+  for (const { ordinal, visit } of rows) {
+    if (held.get(ordinal) === visit) continue
+    tables.reservations.end(no, ordinal, position)
+    isEnded = true
+  }
+  if (isEnded) tables.reservations.forget(position - KEPT_ENTRIES)
+}
+
+function reservationsAmong(state: PlanState, rows: readonly ReservationRow[]) {
+  const names = new Set(rows.map(({ task }) => task))
+  return [...names].flatMap(name => {
+    const task = name === null ? undefined : state.tasks.get(name)
+    return task === undefined ? [] : (reservationOf(task) ?? [])
+  })
+}
+
+function isFree(tables: Tables, no: number, wanted: Reserves): boolean {
+  if (holdersOf(tables, no, wanted).length > 0) return false
+  return endedMeanwhile(tables, no, wanted).length === 0
+}
+
+/** Reservations that began and ended since the files were looked at: what was captured may be half of what they wrote. */
+function endedMeanwhile(tables: Tables, no: number, wanted: Reserves): readonly ReservationRow[] {
+  return tables.reservations.endedSince(wanted.seen).filter(row => isInTheWay(tables, no, wanted, row))
+}
+
+function holdersOf(tables: Tables, no: number | null, wanted: Omit<Reserves, 'seen'>): readonly ScopeHolder[] {
+  return tables.reservations
+    .active(wanted.root)
+    .filter(row => isInTheWay(tables, no, wanted, row))
+    .map(row => told(tables, row, wanted.paths))
+}
+
+function isInTheWay(
+  tables: Tables,
+  no: number | null,
+  { root, paths, within }: Omit<Reserves, 'seen'>,
+  row: ReservationRow,
+): boolean {
+  if (row.no === no || row.reserves.root !== root || !scopesOverlap(paths, row.reserves.paths)) return false
+  if (within === undefined) return true
+  const plan = tables.journal.planOf(row.no)
+  return plan === null || !within.includes(plan.id)
+}
+
+/** With `wanted`: only the paths of the row that overlap. */
+function told(tables: Tables, row: ReservationRow, wanted?: readonly string[]): ScopeHolder {
+  const plan = tables.journal.planOf(row.no)!
+  const { paths } = row.reserves
+  return {
+    plan: plan.id as PlanId,
+    name: plan.name,
+    task: row.task ?? ('' as TaskName),
+    visit: row.visit,
+    paths: wanted === undefined ? paths : paths.filter(path => scopesOverlap([path], wanted)),
+    since: row.at,
+  }
+}

@@ -1,0 +1,219 @@
+// What an entry adds to search and steps: texts of plans and tasks, and attempts with what they took. A pure function of the
+// journal, so that it can be caught up at any time, by anybody, and checked afterwards.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, TaskName } from '../../domain/id.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Result } from '../../domain/result.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import type { Doc, Step, StepEnd } from './search-tables.ts'
+import { keptOrNull, keptText } from './storable-text.ts'
+
+const TEXT_MAX = 64 * 1024
+const NAMES_MAX = 50
+const NAME_MAX = 100
+/** Half of a character; text in the store is whole. */
+const HALF = /\p{Surrogate}/gu
+
+/** What is known of one plan so far, and where to read what is not at hand. */
+export interface PlanSource {
+  doc(task: TaskName | null): Doc | null
+  docs(): readonly Doc[]
+  step(task: TaskName, visit: number, attempt: number): Step | null
+}
+
+export class PlanIndexing {
+  readonly #source: PlanSource
+  /** Those that were looked at so far; null when there is none. */
+  readonly #docs = new Map<TaskName | null, Doc | null>()
+  readonly #steps = new Map<string, Step>()
+  readonly #changed = new Set<TaskName | null>()
+  /** Looked at when the next attempt needs it, or at the end: of many revisions in a row only the last counts. */
+  #definition: PlanDefinition | null = null
+  #added: TaskDefinition[] = []
+
+  constructor(source: PlanSource) {
+    this.#source = source
+  }
+
+  apply(events: readonly Event[], now: Millis): void {
+    for (const event of events) {
+      switch (event.type) {
+        case 'plan.created':
+        case 'plan.revised':
+          this.#definition = event.definition
+          this.#added = []
+          break
+        case 'task.added':
+          this.#added.push(...event.tasks)
+          break
+        case 'attempt.started': {
+          this.#define()
+          const { task, visit, attempt, claim } = event
+          this.#keep({
+            task,
+            visit,
+            attempt,
+            startedAt: now,
+            agent: keptText(claim?.by ?? ENGINE),
+            ...this.#meant(task),
+          })
+          break
+        }
+        case 'attempt.succeeded':
+        case 'attempt.failed':
+        case 'attempt.lost': {
+          this.#define()
+          const { task, visit, attempt } = event
+          const key = keyOf(event)
+          const open = this.#steps.get(key) ?? this.#source.step(task, visit, attempt)
+          // An end nobody started stands for both.
+          const step = open ?? { task, visit, attempt, startedAt: now, agent: ENGINE, ...this.#meant(task) }
+          const result = event.type === 'attempt.lost' ? null : event.result
+          this.#keep({ ...step, ended: endOf(result, now, now - step.startedAt) })
+          break
+        }
+        default:
+      }
+    }
+  }
+
+  /** What has changed: texts to be put or, when null, dropped; and steps. */
+  changes(): { readonly docs: readonly (readonly [TaskName | null, Doc | null])[]; readonly steps: Iterable<Step> } {
+    this.#define()
+    return {
+      docs: Array.from(this.#changed, task => [task, this.#docs.get(task) ?? null]),
+      steps: this.#steps.values(),
+    }
+  }
+
+  /** Everything, for `check`. */
+  all(): { readonly docs: readonly Doc[]; readonly steps: readonly Step[] } {
+    this.#define()
+    return { docs: [...this.#docs.values()].filter(doc => doc !== null), steps: [...this.#steps.values()] }
+  }
+
+  #define(): void {
+    const definition = this.#definition
+    this.#definition = null
+    if (definition !== null) {
+      for (const doc of this.#source.docs()) if (!this.#docs.has(doc.task)) this.#docs.set(doc.task, doc)
+      const gone = new Set<TaskName | null>()
+      for (const [task, doc] of this.#docs) if (doc !== null) gone.add(task)
+      const put = (doc: Doc) => {
+        gone.delete(doc.task)
+        this.#put(doc)
+      }
+      put(planDoc(definition))
+      for (const task of allTasks(definition)) put(taskDoc(task))
+      for (const task of gone) {
+        this.#docs.set(task, null)
+        this.#changed.add(task)
+      }
+    }
+    for (const task of this.#added) this.#put(taskDoc(task))
+    this.#added = []
+  }
+
+  #put(doc: Doc): void {
+    const before = this.#doc(doc.task)
+    if (before !== null && sameDoc(before, doc)) return
+    this.#docs.set(doc.task, doc)
+    this.#changed.add(doc.task)
+  }
+
+  #doc(task: TaskName | null): Doc | null {
+    let doc = this.#docs.get(task)
+    if (doc === undefined) {
+      doc = this.#source.doc(task)
+      this.#docs.set(task, doc)
+    }
+    return doc
+  }
+
+  #keep(step: Omit<Step, 'ended'> & { readonly ended?: StepEnd | null }): void {
+    this.#steps.set(keyOf(step), { ...step, ended: step.ended ?? null })
+  }
+
+  #meant(task: TaskName): Pick<Step, 'kind' | 'capabilities'> {
+    const doc = this.#doc(task)
+    return { kind: doc?.kind ?? null, capabilities: doc?.capabilities ?? [] }
+  }
+}
+
+const ENGINE = 'engine'
+
+const keyOf = ({ task, visit, attempt }: Pick<Step, 'task' | 'visit' | 'attempt'>) => `${visit} ${attempt} ${task}`
+
+const sameDoc = (a: Doc, b: Doc): boolean =>
+  a.text === b.text && a.kind === b.kind && a.capabilities.join('\n') === b.capabilities.join('\n')
+
+function planDoc({ name, title, goal, labels }: PlanDefinition): Doc {
+  return { task: null, kind: null, capabilities: [], text: textOf(name, title, goal, ...(labels ?? [])) }
+}
+
+function taskDoc(task: TaskDefinition): Doc {
+  const { id, title, description, instruction, kind, labels, capabilities, action } = task
+  const named = names(capabilities ?? [])
+  return {
+    task: id,
+    kind: keptOrNull(kind),
+    capabilities: named.length > 0 ? named : [action.type],
+    text: textOf(id, title, description, instruction, kind, ...(labels ?? [])),
+  }
+}
+
+/** A text in the store ends at its first NUL, so there is none in it; and no half of a character. */
+const textOf = (...parts: readonly (string | undefined)[]): string =>
+  parts
+    .filter(part => part !== undefined && part !== '')
+    .join('\n')
+    .slice(0, TEXT_MAX)
+    .replaceAll('\0', '␀')
+    .replaceAll(HALF, '\ufffd')
+
+function endOf(result: Result | null, at: Millis, between: number): StepEnd {
+  const outputs = result?.outputs ?? {}
+  const said = { ...objectOf(outputs.metrics), ...objectOf(outputs.usage) }
+  const tokensIn = whole(said.input_tokens)
+  const tokensOut = whole(said.output_tokens)
+  const sum = tokensIn === null && tokensOut === null ? null : (tokensIn ?? 0) + (tokensOut ?? 0)
+  return {
+    at,
+    ms: whole(result?.durationMs) ?? Math.max(0, between),
+    outcome: result?.status ?? 'lost',
+    files: whole(result?.wrote?.paths) ?? 0,
+    bytes: whole(result?.log?.bytes) ?? 0,
+    tokensIn,
+    tokensOut,
+    tokens: whole(said.tokens) ?? sum,
+    cost: amount(said.cost_usd) ?? amount(said.cost),
+    tools: names(outputs.tools ?? outputs.tools_used),
+  }
+}
+
+const objectOf = (value: Json | undefined): JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
+
+/** What an agent reports is not believed to be a number until it is one. */
+const amount = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : null
+
+function whole(value: unknown): number | null {
+  const found = amount(value)
+  return found === null ? null : Math.round(found)
+}
+
+/** Names in a list, or objects that have one; each once. */
+function names(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return []
+  const found = new Set<string>()
+  for (const item of value) {
+    const name: unknown = typeof item === 'string' ? item : objectOf(item as Json).name
+    if (typeof name === 'string' && name !== '')
+      found.add(name.slice(0, NAME_MAX).replaceAll('\0', '␀').replaceAll(HALF, '\ufffd'))
+    if (found.size === NAMES_MAX) break
+  }
+  return [...found]
+}

@@ -1,0 +1,111 @@
+// The inner door to what is caught up from the journal only when somebody asks for it: texts to be found, and steps to be
+// counted. Everything here but the marks is a pure function of the journal up to a position (`indexing.ts`), and of the output
+// up to a number.
+
+import type { Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
+import type { Position, SearchHit, StepsQuery } from '../store.ts'
+
+/** How far it was caught up: the position of an entry, and the number of a piece of output. */
+export interface Marks {
+  readonly position: Position
+  readonly log: number
+}
+
+/** What can be found of a plan (`task` is null) or of one of its tasks. */
+export interface Doc {
+  readonly task: TaskName | null
+  readonly kind: string | null
+  /** What a task needs, or else how it is carried out. */
+  readonly capabilities: readonly string[]
+  readonly text: string
+}
+
+/** One attempt. */
+export interface Step {
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly startedAt: Millis
+  /** Who carried it out: whoever had claimed it, or `engine`. */
+  readonly agent: string
+  readonly kind: string | null
+  readonly capabilities: readonly string[]
+  /** Null while it is under way. */
+  readonly ended: StepEnd | null
+}
+
+export interface StepEnd {
+  readonly at: Millis
+  readonly ms: number
+  readonly outcome: 'succeeded' | 'failed' | 'lost'
+  readonly files: number
+  readonly bytes: number
+  readonly tokensIn: number | null
+  readonly tokensOut: number | null
+  readonly tokens: number | null
+  readonly cost: number | null
+  readonly tools: readonly string[]
+}
+
+export interface EndedStep extends Step {
+  readonly no: number
+  readonly plan: PlanId
+  readonly ended: StepEnd
+}
+
+export interface UnreadLog {
+  readonly seq: number
+  readonly no: number
+  readonly ordinal: number
+  readonly text: string
+}
+
+export type StepsWhere = Pick<StepsQuery, 'agent' | 'capability' | 'kind' | 'since' | 'until'> & {
+  readonly no?: number | undefined
+}
+
+export interface SearchWhere {
+  /** As they were written; at least one. */
+  readonly words: readonly string[]
+  readonly no: number | null
+  readonly archived: boolean
+}
+
+/** Something that was found, with all of its text. `key` is where the next page goes on. */
+export interface FoundText extends Pick<SearchHit, 'at' | 'log'> {
+  readonly key: number
+  readonly plan: PlanId
+  readonly name: PlanName
+  readonly task: TaskName | null
+  readonly text: string
+}
+
+export interface IndexTable {
+  marks(): Marks
+  mark(marks: Marks): void
+
+  doc(no: number, task: TaskName | null): Doc | null
+  docs(no: number): readonly Doc[]
+  putDoc(no: number, doc: Doc): void
+  dropDoc(no: number, task: TaskName | null): void
+  step(no: number, task: TaskName, visit: number, attempt: number): Step | null
+  steps(no: number): readonly Step[]
+  putStep(no: number, step: Step): void
+
+  lastLog(): number
+  /** Output behind a number, oldest first. */
+  unreadLogs(after: number, limit: number): readonly UnreadLog[]
+  /** How many bytes of a task's output can be found. */
+  logBytes(no: number, ordinal: number): number
+  addLog(log: UnreadLog, bytes: number): void
+
+  /** Newest first, with a key below `before`. */
+  find(kind: SearchHit['kind'], where: SearchWhere, before: number, limit: number): readonly FoundText[]
+  /** Oldest first, behind the one given. */
+  ended(where: StepsWhere, after: EndedStep | null, limit: number): readonly EndedStep[]
+
+  /** Everything is to be caught up again from the beginning. */
+  clear(): void
+  /** What does not fit together, apart from what the journal says. */
+  faults(): readonly string[]
+}

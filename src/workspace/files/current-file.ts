@@ -1,0 +1,109 @@
+// What stands at one path right now, read through held folders from the workspace down.
+
+import type { BigIntStats } from 'node:fs'
+import { codeOf } from '../../safety/safety-refusal.ts'
+import type { BytePath } from '../snapshots/manifest.ts'
+import type { Stamp } from '../snapshots/stat-cache.ts'
+import type { TreeEntry } from '../workspace.ts'
+import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
+import { pathText } from './path-text.ts'
+
+export type Standing =
+  | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number; readonly stamp?: Stamp }
+  /** Something stands there that cannot be stored. */
+  | { readonly blocked: string }
+
+/** Where a hash is expected, one read is enough: bytes torn apart do not have it. */
+export const ANY_TIME = Number.POSITIVE_INFINITY
+
+/** `bytes`, of a file, are valid only until the next file is read. */
+export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
+  try {
+    return within(root, path, (folder, name) => standingIn(folder, name, now)) ?? { entry: null }
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return { blocked: LEFT.unreadable }
+  }
+}
+
+export function standingIn(folder: HeldFolder, name: BytePath, now: number): Standing {
+  const stat = folder.look(name)
+  if (stat === null) return { entry: null }
+  if (stat.isDirectory()) return { entry: { type: 'directory', mode: Number(stat.mode & 0o7777n) } }
+  if (stat.isSymbolicLink()) return { entry: { type: 'link', target: pathText(folder.readLink(name)) } }
+  if (!stat.isFile()) return { blocked: LEFT.special }
+  const read = readSteady(folder, name, now)
+  if (read === null) return { entry: null }
+  if (typeof read === 'string') return { blocked: read }
+  const { bytes, sha256, stamp, links } = read
+  return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links, stamp }
+}
+
+/** What the name at the path stands for; null when there is nothing, or one may not look. */
+export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
+  try {
+    return within(root, path, (folder, name) => folder.look(name))
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return null
+  }
+}
+
+/** The mode of a folder that stands there, or the usual one. */
+export function modeAt(root: HeldFolder, path: BytePath): number {
+  const stat = lookAt(root, path)
+  return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
+}
+
+/** Acts in the folder that holds the path; null when there is no such folder. Links on the way count as none. */
+export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFolder, name: BytePath) => T): T | null {
+  const names = path.split('/')
+  const leaf = names.pop()!
+  let here = root
+  try {
+    for (const name of names) {
+      let next: HeldFolder
+      try {
+        next = here.enter(name)
+      } catch (error) {
+        if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
+        throw error
+      }
+      if (here !== root) here.close()
+      here = next
+    }
+    return act(here, leaf)
+  } finally {
+    if (here !== root) here.close()
+  }
+}
+
+/** The same for work that waits: the folder stays open until it has ended. */
+export async function inFolder<T>(
+  root: HeldFolder,
+  path: BytePath,
+  act: (folder: HeldFolder, name: BytePath) => Promise<T>,
+): Promise<T | null> {
+  const held = heldFolder(root, parentOf(path))
+  if (held === null) return null
+  try {
+    return await act(held, path.slice(path.lastIndexOf('/') + 1))
+  } finally {
+    held.close()
+  }
+}
+
+/** The folder itself, to be closed by the caller; null when there is none. */
+export function heldFolder(root: HeldFolder, path: BytePath): HeldFolder | null {
+  if (path === '') return root.again()
+  return within(root, path, (folder, name) => {
+    try {
+      return folder.enter(name)
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
+      throw error
+    }
+  })
+}
+
+export const parentOf = (path: BytePath): BytePath => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '')

@@ -1,0 +1,151 @@
+// A new file, whole and durable under a name of ours, before it takes its place: once others can see it nothing is written
+// into it any more. Only the sync waits in the background; everything else is done at once, because handing a small write
+// to another thread costs more than the write. Many are written first and synced then, side by side: a write that comes between
+// two syncs waits for the journal of the file system.
+
+import * as fs from 'node:fs'
+import { codeOf } from '../../safety/safety-refusal.ts'
+import type { BytePath } from '../snapshots/manifest.ts'
+import type { Stamp } from '../snapshots/stat-cache.ts'
+import type { TreeEntry } from '../workspace.ts'
+import { type HeldFolder, stampOf } from './held-folder.ts'
+
+// Small acts on files in a held folder whose refusal is an answer: the name was taken, or nothing was there.
+
+/** False when it was refused for one of these reasons. */
+export function attempt(codes: readonly string[], act: () => void): boolean {
+  try {
+    act()
+    return true
+  } catch (error) {
+    if (codes.includes(codeOf(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** Why the file system will not have it, also the next time; null when trying again may help, or it is a bug of ours. */
+export function forbidden(error: unknown): string | null {
+  const why = FORBIDDEN[codeOf(error) ?? '']
+  return why === undefined ? null : `may not be changed: ${why}`
+}
+
+const FORBIDDEN: { readonly [code: string]: string } = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EXDEV: 'it lies on another file system',
+  EBUSY: 'it is in use',
+  ETXTBSY: 'it is in use',
+  ENAMETOOLONG: 'its name is too long',
+}
+
+export function typeAt(folder: HeldFolder, name: BytePath): TreeEntry['type'] | 'special' | null {
+  const stat = folder.look(name)
+  if (stat === null) return null
+  if (stat.isFile()) return 'file'
+  if (stat.isDirectory()) return 'directory'
+  return stat.isSymbolicLink() ? 'link' : 'special'
+}
+
+/** By a descriptor, so that a link put there meanwhile is not followed. */
+export function changeMode(folder: HeldFolder, name: BytePath, mode: number): void {
+  const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
+  const isLinux = process.platform === 'linux'
+  const file = fs.openSync(folder.at(name), (isLinux ? O_PATH : O_RDONLY | O_NONBLOCK) | O_NOFOLLOW)
+  try {
+    if (isLinux) fs.chmodSync(`/proc/self/fd/${file}`, mode)
+    else fs.fchmodSync(file, mode)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+export function makeFolder(parent: HeldFolder, name: BytePath): HeldFolder {
+  attempt(['EEXIST'], () => fs.mkdirSync(parent.at(name), 0o700))
+  return parent.enter(name)
+}
+
+/** False when there is something in it. */
+export const dropFolder = (parent: HeldFolder, name: BytePath): boolean =>
+  attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(parent.at(name)))
+
+/** Makes what was renamed, linked or removed in a folder durable, where the file system knows that. */
+export function synced(folder: number): Promise<void> {
+  return new Promise((done, fail) =>
+    fs.fsync(folder, error => (error === null || NO_SYNC.includes(codeOf(error) ?? '') ? done() : fail(error))),
+  )
+}
+
+/** Takes the name away, if it is there. */
+export function unlinked(path: Buffer): Promise<void> {
+  return new Promise((done, fail) =>
+    fs.unlink(path, error => (error === null || codeOf(error) === 'ENOENT' ? done() : fail(error))),
+  )
+}
+
+const NO_SYNC: readonly string[] = ['EINVAL', 'ENOTSUP']
+// Linux only, and not among Node's constants: says which file, without the right to read it.
+const O_PATH = 0o10000000
+
+const AT_ONCE_BYTES = 1024 * 1024
+/** Each holds a file open. */
+const AT_ONCE = 64
+
+export interface Fresh {
+  readonly fd: number
+  readonly stamp: Stamp
+}
+
+/** Written, and not durable yet. */
+export async function writeFresh(
+  folder: HeldFolder,
+  name: BytePath,
+  {
+    bytes,
+    mode,
+    breathe,
+  }: { readonly bytes: Uint8Array; readonly mode: number; readonly breathe: () => Promise<void> },
+): Promise<Fresh> {
+  // Seen by nobody else yet: the folder is ours alone.
+  const file = fs.openSync(folder.at(name), 'wx', mode & 0o777)
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      if (at > 0) await breathe()
+      at += fs.writeSync(file, bytes, at, Math.min(bytes.length - at, AT_ONCE_BYTES))
+    }
+    let stamp = stampOf(fs.fstatSync(file, { bigint: true }))
+    if (stamp.mode !== mode) {
+      fs.fchmodSync(file, mode)
+      stamp = { ...stamp, mode }
+    }
+    return { fd: file, stamp }
+  } catch (error) {
+    fs.closeSync(file)
+    throw error
+  }
+}
+
+/** One after the other, and a bounded number of them synced together; null: there is nothing to write. */
+export async function writeDurably<T>(all: readonly T[], write: (each: T) => Promise<Fresh | null>): Promise<void> {
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    const syncing: (() => Promise<void>)[] = []
+    const writing = async () => {
+      for (const each of all.slice(at, at + AT_ONCE)) {
+        const fresh = await write(each)
+        if (fresh !== null) syncing.push(() => syncedFile(fresh))
+      }
+    }
+    const [written] = await Promise.allSettled([writing()])
+    // All are waited for, also when one fails: none may go on behind our back.
+    const ended = [written, ...(await Promise.allSettled(syncing.map(sync => sync())))]
+    for (const each of ended) if (each.status === 'rejected') throw each.reason
+  }
+}
+
+async function syncedFile({ fd }: Fresh): Promise<void> {
+  try {
+    await new Promise<void>((done, fail) => fs.fsync(fd, error => (error === null ? done() : fail(error))))
+  } finally {
+    fs.closeSync(fd)
+  }
+}

@@ -1,0 +1,81 @@
+// The removal of a whole folder, in steps that may each be cut off. It is moved aside first, so that no half of it ever stands
+// where somebody worked. There it is looked at once more, and put back when a file changed since it was judged. Only under its
+// last name is it deleted without another look.
+//
+//   folder ──► .removing-<plan> ──► .removed-<plan> ──► gone
+//     ▲               │ a file changed
+//     └───────────────┘
+
+import { lstat, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { PlanId } from '../../domain/id.ts'
+import { ignoring } from '../../safety/safety-refusal.ts'
+import type { BytePath } from '../snapshots/manifest.ts'
+import { pathText } from './path-text.ts'
+
+/** Every file, link and special file of a folder by its path in it, with marks that change whenever it does. */
+export type FileStamps = ReadonlyMap<string, string>
+
+export async function fileStamps(folder: string): Promise<FileStamps> {
+  const found = new Map<string, string>()
+  const open: { readonly at: Buffer; readonly path: BytePath }[] = [{ at: Buffer.from(folder), path: '' }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { at, path } = next
+    // Names are bytes here: two that are no UTF-8 must not become one.
+    const entries = await ignoring(['ENOENT'], () => readdir(at, { withFileTypes: true, encoding: 'buffer' }))
+    await Promise.all(
+      (entries ?? []).map(async entry => {
+        const below = { at: Buffer.concat([at, SLASH, entry.name]), path: `${path}${entry.name.toString('latin1')}` }
+        if (entry.isDirectory()) {
+          open.push({ ...below, path: `${below.path}/` })
+          return
+        }
+        const stat = await ignoring(['ENOENT'], () => lstat(below.at, { bigint: true }))
+        if (stat === null) return
+        const { ino, mode, size, mtimeNs, ctimeNs } = stat
+        found.set(pathText(below.path), [ino, mode, size, mtimeNs, ctimeNs].join(' '))
+      }),
+    )
+  }
+  return found
+}
+
+const SLASH = Buffer.from('/')
+
+/**
+ * Moves a folder aside that was judged after `judged` was taken. Answers with the files that are different now: then the folder
+ * stands where it was. With none it is ready for `deleteAside`.
+ */
+export async function setAside(path: string, plan: PlanId, judged: FileStamps): Promise<readonly string[]> {
+  const { looking, removed } = namesFor(path, plan)
+  await deleteAside(path, plan)
+  await rename(path, looking)
+  let changed: readonly string[] | null = null
+  try {
+    changed = differing(judged, await fileStamps(looking))
+  } finally {
+    await rename(looking, changed?.length === 0 ? removed : path)
+  }
+  return changed
+}
+
+/** A removal was cut off before it had looked again: the folder goes back to where it stood. */
+export async function putBack(path: string, plan: PlanId): Promise<void> {
+  await ignoring(['ENOENT'], () => rename(namesFor(path, plan).looking, path))
+}
+
+/** Deletes what was set aside, now or by a removal that was cut off. */
+export async function deleteAside(path: string, plan: PlanId): Promise<void> {
+  await rm(namesFor(path, plan).removed, { recursive: true, force: true })
+}
+
+/** Beside the folder; no plan has a name that begins with a dot. */
+const namesFor = (path: string, plan: PlanId) => ({
+  looking: join(dirname(path), `.removing-${plan}`),
+  removed: join(dirname(path), `.removed-${plan}`),
+})
+
+function differing(before: FileStamps, now: FileStamps): readonly string[] {
+  const paths = new Set([...before.keys(), ...now.keys()])
+  return [...paths].filter(path => before.get(path) !== now.get(path)).toSorted()
+}

@@ -1,0 +1,193 @@
+// One open folder and the names directly in it, for walks over many files: the same promise as safety/files/directory.ts, that no
+// link is ever followed below the workspace, but without a turn of the event loop for each call. Reading a file here
+// answers with bytes that stood there as a whole, or says why it cannot.
+
+import { hash } from 'node:crypto'
+import * as fs from 'node:fs'
+import type { Sha256 } from '../../domain/id.ts'
+import { FILE_MAX_BYTES } from '../../safety/files/regular-file.ts'
+import { codeOf } from '../../safety/safety-refusal.ts'
+import type { BytePath } from '../snapshots/manifest.ts'
+import { isSameStamp, isSettled, type Stamp } from '../snapshots/stat-cache.ts'
+import { isAscii } from './path-text.ts'
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
+const DESCRIPTORS = process.platform === 'linux' && fs.existsSync('/proc/self/fd')
+const TRIES = 3
+const LOOK = { bigint: true, throwIfNoEntry: false } as const
+const GLANCE = { throwIfNoEntry: false } as const
+
+export class HeldFolder {
+  readonly fd: number
+  readonly #path: string
+  /** Where it stood when it was opened. */
+  readonly #stood: string
+  readonly #stoodPlain: boolean
+
+  private constructor(fd: number, path: string) {
+    this.fd = fd
+    this.#path = DESCRIPTORS ? `/proc/self/fd/${fd}` : path
+    this.#stood = path
+    this.#stoodPlain = isAscii(path)
+  }
+
+  static open(path: string): HeldFolder {
+    const real = fs.realpathSync(path)
+    return new HeldFolder(fs.openSync(real, O_RDONLY | O_DIRECTORY), Buffer.from(real).toString('latin1'))
+  }
+
+  enter(name: BytePath): HeldFolder {
+    const folder = fs.openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    return new HeldFolder(folder, `${this.#stood}/${name}`)
+  }
+
+  /** Names, one character for each byte, in no order. */
+  names = (): BytePath[] => fs.readdirSync(Buffer.from(this.#path, 'latin1'), { encoding: 'latin1' })
+
+  /** What the name itself stands for; null when there is nothing. */
+  look(name: BytePath): fs.BigIntStats | null {
+    return fs.lstatSync(this.at(name), LOOK) ?? null
+  }
+
+  /**
+   * What stands under this name where the folder was opened: quicker than looking, but the folder may have been moved, and
+   * a link put in its place. Null when there is nothing, or nothing can be said.
+   */
+  glance(name: BytePath): fs.Stats | null {
+    const path = `${this.#stood}/${name}`
+    try {
+      return fs.lstatSync(this.#stoodPlain && isAscii(name) ? path : Buffer.from(path, 'latin1'), GLANCE) ?? null
+    } catch (error) {
+      if (codeOf(error) === null) throw error
+      return null
+    }
+  }
+
+  readLink = (name: BytePath): BytePath => fs.readlinkSync(this.at(name), { encoding: 'latin1' })
+
+  openFile = (name: BytePath): number => fs.openSync(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+
+  /** A path that names this folder, or a name in it, while it is open. */
+  at(name: BytePath | null): Buffer {
+    if (name === null) return Buffer.from(this.#path, 'latin1')
+    if (name === '' || name === '.' || name === '..' || name.includes('/')) {
+      throw new TypeError(`not a name in a folder: ${JSON.stringify(name)}`)
+    }
+    return Buffer.from(`${this.#path}/${name}`, 'latin1')
+  }
+
+  /** The same folder once more, to be closed on its own. */
+  again(): HeldFolder {
+    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#stood)
+  }
+
+  close(): void {
+    fs.closeSync(this.fd)
+  }
+}
+
+export interface ReadFile {
+  /** Valid until the next file is read. */
+  readonly bytes: Uint8Array
+  readonly sha256: Sha256
+  readonly stamp: Stamp
+  readonly settled: boolean
+  /** How many names the file has. */
+  readonly links: number
+}
+
+/** As much of a folder as reading takes. */
+export interface Readable {
+  openFile(name: BytePath): number
+  look(name: BytePath): fs.BigIntStats | null
+}
+
+export const LEFT = {
+  big: 'too big',
+  unreadable: 'unreadable',
+  special: 'special file',
+  unstable: 'unstable: it changes while it is read',
+} as const
+
+export const stampOf = (stat: fs.BigIntStats): Stamp => ({
+  size: Number(stat.size),
+  mode: Number(stat.mode & 0o7777n),
+  ino: stat.ino,
+  mtimeNs: stat.mtimeNs,
+  ctimeNs: stat.ctimeNs,
+})
+
+/** The content, null when the file is gone, or the reason why it cannot be had. `now` is the time before reading. */
+export function readSteady(
+  folder: Readable,
+  name: BytePath,
+  now: number,
+  maxBytes = FILE_MAX_BYTES,
+): ReadFile | string | null {
+  return steady(folder, name, now, maxBytes, 'twice')
+}
+
+/** The same, but a file that changed lately is not read a second time: the caller comes back to it. */
+export function readOnceSteady(
+  folder: Readable,
+  name: BytePath,
+  now: number,
+  maxBytes: number,
+): ReadFile | string | null {
+  return steady(folder, name, now, maxBytes, 'once')
+}
+
+function steady(
+  folder: Readable,
+  name: BytePath,
+  now: number,
+  maxBytes: number,
+  fresh: 'once' | 'twice',
+): ReadFile | string | null {
+  try {
+    for (let tried = 0; tried < TRIES; tried++) {
+      const first = readOnce(folder, name, maxBytes)
+      if (first === null || typeof first === 'string') return first
+      const settled = isSettled(first.stamp, now)
+      // Times are too coarse to trust for a file that changed just now: such a one is read twice.
+      const second = settled || fresh === 'once' ? first : readOnce(folder, name, maxBytes)
+      if (second === null || typeof second === 'string') continue
+      const after = folder.look(name)
+      const same = after?.isFile() === true && isSameStamp(first.stamp, stampOf(after))
+      if (same && first.sha256 === second.sha256) return { ...second, settled }
+    }
+    return LEFT.unstable
+  } catch (error) {
+    const code = codeOf(error) ?? ''
+    if (code === 'ENOENT') return null
+    if (['EACCES', 'EPERM'].includes(code)) return LEFT.unreadable
+    if (['ELOOP', 'EISDIR', 'ENXIO'].includes(code)) return LEFT.unstable
+    throw error
+  }
+}
+
+// One buffer for all: nothing here waits between reading and hashing.
+let buffer = Buffer.allocUnsafe(256 * 1024)
+
+function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<ReadFile, 'settled'> | string | null {
+  const file = folder.openFile(name)
+  try {
+    const stat = fs.fstatSync(file, { bigint: true })
+    if (!stat.isFile()) return LEFT.special
+    if (stat.size > maxBytes) return LEFT.big
+    if (buffer.length <= Number(stat.size)) buffer = Buffer.allocUnsafe(Number(stat.size) * 2)
+    let length = 0
+    // Whether it has grown since is seen by looking at it once more afterwards.
+    while (length !== Number(stat.size)) {
+      const read = fs.readSync(file, buffer, length, buffer.length - length, null)
+      if (read === 0) break
+      length += read
+      if (length > maxBytes) return LEFT.big
+      if (length === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
+    }
+    const bytes = buffer.subarray(0, length)
+    return { bytes, sha256: hash('sha256', bytes) as Sha256, stamp: stampOf(stat), links: Number(stat.nlink) }
+  } finally {
+    fs.closeSync(file)
+  }
+}

@@ -1,0 +1,78 @@
+// Paths as the door of this room shows them. Names on Linux are bytes; those that are no UTF-8 become lone surrogates, one
+// for each byte, as Python does it: unlike a replacement character they lead back to exactly the same name.
+
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { relative } from 'node:path'
+import { codeOf } from '../../safety/safety-refusal.ts'
+import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
+import type { SnapshotBlobs } from '../workspace.ts'
+
+// Names of what is kept for one folder in a state folder that may serve several: the workspace around it, and the places
+// of plans inside it. Told apart by the way from one to the other, so that both may be moved together.
+
+interface Folders {
+  readonly root: string
+  readonly stateDir: string
+}
+
+/** The plain name for the folder the state folder stands in, and one with a mark for any other. */
+export function placeName(name: string, { root, stateDir }: Folders): string {
+  const way = relative(real(stateDir), real(root))
+  return way === '..' ? name : `${name}-${hash('sha256', way).slice(0, 16)}`
+}
+
+/** The content store with notes of this folder's own. */
+export function notesOf(blobs: SnapshotBlobs, folders: Folders): SnapshotBlobs {
+  const named = (name: string): string => placeName(name, folders)
+  return {
+    put: bytes => blobs.put(bytes),
+    get: id => blobs.get(id),
+    ...(blobs.putMany === undefined ? {} : { putMany: contents => blobs.putMany!(contents) }),
+    batch: () => blobs.batch(),
+    touch: ids => blobs.touch(ids),
+    pin: (name, note, until) => blobs.pin(named(name), note, until),
+    pinned: name => blobs.pinned(named(name)),
+    unpin: name => blobs.unpin(named(name)),
+  }
+}
+
+/** As far as it is there; a folder that is not is meant by its name. */
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return path
+  }
+}
+
+export function pathText(path: BytePath): string {
+  if (isAscii(path)) return path
+  const bytes = bytesOf(path)
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  let text = ''
+  for (let at = 0; at < bytes.length; ) {
+    const length = [1, 2, 3, 4].find(count => at + count <= bytes.length && isUtf8(bytes.subarray(at, at + count)))
+    text += length === undefined ? String.fromCharCode(0xdc00 + bytes[at]!) : bytes.toString('utf8', at, at + length)
+    at += length ?? 1
+  }
+  return text
+}
+
+export function pathBytes(text: string): BytePath {
+  if (isAscii(text)) return text
+  let path = ''
+  for (const character of text) {
+    const code = character.codePointAt(0)!
+    if (code >= 0xdc80 && code <= 0xdcff) path += String.fromCharCode(code - 0xdc00)
+    else path += Buffer.from(character).toString('latin1')
+  }
+  return path
+}
+
+export function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false
+  return true
+}

@@ -1,0 +1,143 @@
+// Only one process at a time rolls back in a workspace. Whoever wants to puts up a sign, a file whose name says who it is,
+// and only then looks for others: of two who come at the same moment at least one sees the other. A sign of a process that
+// has ended counts for nothing, so a crash leaves nothing to be unlocked.
+
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { codeOf, refuse } from '../../safety/safety-refusal.ts'
+import { placeName } from '../files/path-text.ts'
+import type { Workspace } from '../workspace.ts'
+
+const FOLDER = 'rolling-back'
+const LOOKS = 10
+const BETWEEN_LOOKS_MS = 5
+/** So many looks, half a minute, a capture waits for a rollback to end. */
+const WAIT_LOOKS = 6_000
+const CAPTURES_MAX = 5
+
+export interface Hold {
+  /** No other hold ever has this name. */
+  readonly name: string
+  release(): void
+}
+
+interface Sign {
+  readonly pid: number
+  readonly started: string
+  readonly name: string
+}
+
+let number = 0
+/** The signs of this process that are up, by their paths. */
+const ours = new Set<string>()
+
+/** Refuses when another process is at it. */
+export async function holdRollbacks(place: { readonly root: string; readonly stateDir: string }): Promise<Hold> {
+  fs.mkdirSync(place.stateDir, { recursive: true, mode: 0o700 })
+  const folder = join(place.stateDir, placeName(FOLDER, place))
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const name = `${process.pid}-${startOf(process.pid)}-${++number}`
+  const path = join(folder, name)
+  fs.closeSync(fs.openSync(path, 'wx', 0o600))
+  ours.add(path)
+  const release = () => {
+    ours.delete(path)
+    fs.rmSync(path, { force: true })
+  }
+  try {
+    for (let look = 0; ; look++) {
+      const others = standing(folder, name)
+      const [first] = others
+      if (first === undefined) return { name, release }
+      // Of several who only look, all but the last give way at once, and that one need not wait for long.
+      if (look >= LOOKS || others.some(other => other.name > name))
+        refuse('transient', `Process ${first.pid} is rolling back here.`, 'Try again when it has ended.')
+      await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
+    }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/**
+ * Captures write scopes while nobody rolls back here, and once more when somebody did meanwhile: half of a rollback is no state to
+ * go back to, and a file that is being replaced has a second name for a moment.
+ */
+export function captureBetweenRollbacks(
+  place: { readonly root: string; readonly stateDir: string },
+  workspace: Workspace,
+): Workspace {
+  const folder = join(place.stateDir, placeName(FOLDER, place))
+  return {
+    capture: async patterns => {
+      for (let captures = 1; ; captures++) {
+        await quiet(folder)
+        const before = lastSign(folder)
+        const captured = await workspace.capture(patterns)
+        if (lastSign(folder) === before || captures === CAPTURES_MAX) return captured
+      }
+    },
+    restore: (id, how) => workspace.restore(id, how),
+    compare: (saved, to) => workspace.compare(saved, to),
+    merge: (base, mine, theirs) => workspace.merge(base, mine, theirs),
+    changesSince: id => workspace.changesSince(id),
+    quiet: () => quiet(folder),
+  }
+}
+
+/** Whoever rolls back for longer than we wait is met as they stand: the capture then says what it cannot store. */
+async function quiet(folder: string): Promise<void> {
+  for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && standing(folder, '').length > 0; look++)
+    await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
+}
+
+/** Changes with every sign that goes up or down; null when there never was one. */
+function lastSign(folder: string): bigint | null {
+  return fs.statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
+}
+
+/** The signs of others who are alive; those of the dead are taken down. */
+function standing(folder: string, mine: string): readonly Sign[] {
+  return fs.readdirSync(folder).flatMap(name => {
+    const [, pid, started] = /^(\d+)-([0-9a-z]+)-\d+$/.exec(name) ?? []
+    if (pid === undefined || started === undefined || name === mine) return []
+    const sign = { pid: Number(pid), started, name }
+    const path = join(folder, name)
+    const alive = sign.pid === process.pid ? ours.has(path) : startOf(sign.pid) === started
+    if (alive) return [sign]
+    fs.rmSync(path, { force: true })
+    return []
+  })
+}
+
+/** When a process started, in the kernel's own words; '' when it is not running. A number given again differs in it. */
+function startOf(pid: number): string {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? '' : `${boot()}${fields[19]}`
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return isAlive(pid) ? 'running' : ''
+  }
+}
+
+/** Start times count from the boot, so two boots may give the same. */
+function boot(): string {
+  try {
+    return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}x`
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return ''
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}

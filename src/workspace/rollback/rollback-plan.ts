@@ -1,0 +1,129 @@
+// What a rollback will do with each path of the write set. Three things are compared: what the plan left there, what stands
+// there now, and what the snapshot holds. Where now is neither of the others, somebody has worked there since.
+
+import { codeOf } from '../../safety/safety-refusal.ts'
+import { ANY_TIME, parentOf, type Standing, standingAt, within } from '../files/current-file.ts'
+import { type HeldFolder, LEFT } from '../files/held-folder.ts'
+import { pathBytes, pathText } from '../files/path-text.ts'
+import type { BytePath } from '../snapshots/manifest.ts'
+import { isProper } from '../snapshots/partial-snapshot.ts'
+import { isSameEntry, lookUp, type Said, type Side } from '../snapshots/read-snapshot.ts'
+import type { Conflict, Preview, TreeEntry, WriteSet } from '../workspace.ts'
+
+export interface Assessed {
+  readonly path: BytePath
+  readonly left: TreeEntry | null
+  readonly have: Standing
+  readonly want: Said
+  readonly preview: Preview
+}
+
+export interface Assessing {
+  readonly root: HeldFolder
+  readonly target: Side
+  readonly state: readonly string[] | null
+  readonly now: () => number
+  /** Sees every content that stands there, while it is in memory. */
+  readonly keep?: (entry: TreeEntry & { readonly type: 'file' }, bytes: Uint8Array) => void
+  /** Lets others run. */
+  readonly breathe: () => Promise<void>
+}
+
+export async function assess(room: Assessing, writeSet: WriteSet): Promise<readonly Assessed[]> {
+  const left = new Map<BytePath, TreeEntry | null>()
+  for (const [path, entry] of writeSet) left.set(pathBytes(path), entry)
+  const assessed: Assessed[] = []
+  for (const path of [...left.keys()].sort()) {
+    if (!isProper(path)) continue
+    const want = await lookUp(room.target, path, room.state)
+    const wasLeft = left.get(path) ?? null
+    const have = standing(room, path, wasLeft)
+    if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
+    const found = 'entry' in have ? withoutBytes(have) : have
+    const preview = previewOf(room, left, path, wasLeft, found, want)
+    assessed.push({ path, left: wasLeft, have: found, want, preview })
+    if (assessed.length % 32 === 0) await room.breathe()
+  }
+  return assessed
+}
+
+const withoutBytes = ({ bytes: _, ...have }: Extract<Standing, { readonly entry: unknown }>): Standing => have
+
+/** Where it is what the plan left, one read is enough: bytes torn apart do not have its hash. */
+function standing({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): Standing {
+  const have = standingAt(root, path, ANY_TIME)
+  const isOther = 'entry' in have && have.entry?.type === 'file' && !isSameEntry(have.entry, left)
+  return isOther ? standingAt(root, path, now()) : have
+}
+
+function previewOf(
+  room: Assessing,
+  writeSet: ReadonlyMap<BytePath, TreeEntry | null>,
+  path: BytePath,
+  left: TreeEntry | null,
+  have: Standing,
+  want: Said,
+): Preview {
+  const shown = pathText(path)
+  if ('left' in want) return { path: shown, will: 'leave', why: want.left }
+  if ('blocked' in have) return { path: shown, will: 'leave', why: have.blocked }
+  const { entry } = have
+  if (isSameEntry(entry, want.entry)) return { path: shown, will: 'leave' }
+  const conflict = isSameEntry(entry, left) ? {} : { conflict: conflictOf(entry, left) }
+  const why = inTheWay(room, writeSet, path, entry, want.entry)
+  if (why !== null) return { path: shown, will: 'leave', why, ...conflict }
+  return { path: shown, will: willOf(entry, want.entry), ...conflict }
+}
+
+function conflictOf(entry: TreeEntry | null, left: TreeEntry | null): Conflict {
+  if (entry === null) return 'gone'
+  return left === null ? 'appeared' : 'edited since'
+}
+
+function willOf(have: TreeEntry | null, want: TreeEntry | null): Preview['will'] {
+  if (want === null) return 'delete'
+  if (have === null) return 'create'
+  if (have.type === 'directory' && want.type === 'directory') return 'chmod'
+  return have.type === 'file' && want.type === 'file' && have.sha256 === want.sha256 ? 'chmod' : 'restore'
+}
+
+/** Why it cannot be done without touching what is not of the write set; null when it can. */
+function inTheWay(
+  { root }: Assessing,
+  writeSet: ReadonlyMap<BytePath, unknown>,
+  path: BytePath,
+  have: TreeEntry | null,
+  want: TreeEntry | null,
+): string | null {
+  if (have?.type === 'directory' && want?.type !== 'directory') {
+    const names = namesIn(root, path)
+    if (names === LEFT.unreadable) return names
+    if (names.some(name => !writeSet.has(`${path}/${name}`)))
+      return 'the folder holds files that are not of the write set'
+  }
+  if (have === null && want !== null) {
+    for (let above = parentOf(path); above !== ''; above = parentOf(above)) {
+      const stat = within(root, above, (folder, name) => folder.look(name))
+      if (stat !== null && !stat.isDirectory() && !writeSet.has(above)) return 'its folder is no longer a folder'
+      if (stat !== null) break
+    }
+  }
+  return null
+}
+
+function namesIn(root: HeldFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
+  try {
+    const names = within(root, path, (folder, name) => {
+      const held = folder.enter(name)
+      try {
+        return held.names()
+      } finally {
+        held.close()
+      }
+    })
+    return names ?? []
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return LEFT.unreadable
+  }
+}

@@ -1,0 +1,407 @@
+// Carries out the steps of a rollback, in an order that may be cut off anywhere and begun again:
+//
+//   write new files aside, durably ─▶ open folders ─▶ move aside what is replaced, and put what is new into its place
+//     ─▶ remove folders, children first ─▶ make folders, files and links, parents first ─▶ set modes, children first
+//     ─▶ sync ─▶ look at what was moved aside once more, then drop it
+//
+// Nothing is overwritten. What stands there is moved aside by one rename, and only then looked at: if it is not what was
+// seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where
+// the name is free. So whatever a person does meanwhile is on disk or stored, and named.
+
+import * as fs from 'node:fs'
+import type { Sha256 } from '../../domain/id.ts'
+import {
+  ANY_TIME,
+  heldFolder,
+  inFolder,
+  lookAt,
+  parentOf,
+  type Standing,
+  standingAt,
+  standingIn,
+  within,
+} from '../files/current-file.ts'
+import {
+  attempt,
+  changeMode,
+  dropFolder,
+  type Fresh,
+  forbidden,
+  makeFolder,
+  synced,
+  typeAt,
+  unlinked,
+  writeDurably,
+  writeFresh,
+} from '../files/file-calls.ts'
+import { type HeldFolder, stampOf } from '../files/held-folder.ts'
+import { pathBytes, pathText } from '../files/path-text.ts'
+import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
+import { isSameEntry } from '../snapshots/read-snapshot.ts'
+import type { Stamp } from '../snapshots/stat-cache.ts'
+import { ASIDE } from '../snapshots/tree-walk.ts'
+import type { Change, LeftOut, SnapshotBlobs, TreeEntry } from '../workspace.ts'
+import type { Begun } from './prepare-rollback.ts'
+import type { Intent, Step } from './rollback-intent.ts'
+
+// What one step of a rollback amounts to, and whether what is found is what it means.
+
+/** Must what stands there go, or only get another mode? */
+function isReplaced({ have, want, apart }: Step): boolean {
+  if (have === null) return false
+  if (have.type === 'file' && want?.type === 'file') return have.sha256 !== want.sha256 || apart === true
+  return have.type !== 'directory' || want?.type !== 'directory'
+}
+
+/** Does something else take the place at once, in a folder that stays? */
+function isSwap(step: Step): boolean {
+  const { have, want } = step
+  return isReplaced(step) && have!.type !== 'directory' && want !== null && want.type !== 'directory'
+}
+
+/** Is a content to be written, and not only a mode set? */
+const needsFresh = (step: Step): boolean =>
+  step.want?.type === 'file' && (step.have?.type !== 'file' || isReplaced(step))
+
+const isWanted = (standing: Standing, want: TreeEntry | null): boolean =>
+  'entry' in standing && isSameEntry(standing.entry, want)
+
+/** The same bytes or target; the mode may have changed, which loses nothing. */
+function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
+  if (a?.type === 'file' && b?.type === 'file') return a.sha256 === b.sha256
+  if (a?.type === 'directory' && b?.type === 'directory') return true
+  return isSameEntry(a, b)
+}
+
+/** The ctime is left out: taking its name has changed it. */
+const isSameFile = (a: Stamp, b: Stamp): boolean =>
+  a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.size === b.size && a.mode === b.mode
+
+/** Null when it is not there, or not what it should be: one lost content must not keep all others from coming back. */
+const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null> =>
+  blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
+
+export interface Stepping {
+  readonly root: HeldFolder
+  readonly blobs: SnapshotBlobs
+  readonly now: () => number
+  readonly breathe: () => Promise<void>
+  /** Before: a step may be done, or half done. */
+  readonly begun: 'before' | Begun
+}
+
+interface Stepped {
+  readonly changed: readonly Change[]
+  readonly left: readonly LeftOut[]
+  readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+}
+
+const AT_ONCE = 64
+const BREATHE_STEPS = 16
+const EDITED = 'edited during the rollback'
+const HOLDS_OTHERS = 'the folder holds other files'
+const NO_FOLDER = 'its folder is gone'
+const LOST = 'its stored content is missing or damaged'
+
+export async function carryOut(room: Stepping, intent: Intent): Promise<Stepped> {
+  const all = makeFolder(room.root, ASIDE)
+  // A folder of its own: what an earlier rollback had to leave there, nobody moves anything onto.
+  const aside = makeFolder(all, intent.aside)
+  try {
+    return await new Steps(room, intent, aside).run()
+  } finally {
+    aside.close()
+    dropFolder(all, intent.aside)
+    all.close()
+    dropFolder(room.root, ASIDE)
+  }
+}
+
+type Numbered = Step & { readonly at: BytePath; readonly number: number }
+
+class Steps {
+  readonly #room: Stepping
+  readonly #intent: Intent
+  readonly #aside: HeldFolder
+  readonly #steps: readonly Numbered[]
+  readonly #left = new Map<BytePath, string>()
+  readonly #kept: { path: string; sha256: Sha256 }[] = []
+  /** New files, by the number of their step. */
+  readonly #fresh = new Map<number, Stamp>()
+  readonly #resuming: boolean
+
+  constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
+    this.#room = room
+    this.#intent = intent
+    this.#aside = aside
+    this.#resuming = room.begun === 'before'
+    this.#steps = intent.steps.map((step, number) => ({ ...step, at: pathBytes(step.path), number }))
+  }
+
+  async run(): Promise<Stepped> {
+    await writeDurably(this.#steps.filter(needsFresh), step => this.#writeFresh(step))
+    for (const [path, mode] of this.#intent.modes) this.#openFolder(pathBytes(path), mode)
+    const replaced = this.#steps.filter(step => isReplaced(step) && !this.#left.has(step.at))
+    await this.#each(
+      replaced.filter(({ have }) => have!.type !== 'directory'),
+      step => this.#replace(step),
+    )
+    await this.#each(replaced.filter(({ have }) => have!.type === 'directory').toReversed(), async step =>
+      this.#removeFolder(step),
+    )
+
+    const made = this.#steps.filter(({ at, want }) => want !== null && !this.#left.has(at))
+    await this.#each(
+      made.filter(({ want }) => want!.type === 'directory'),
+      async step => this.#makeFolder(step),
+    )
+    await this.#each(
+      made.filter(step => step.want!.type !== 'directory' && !isSwap(step)),
+      async step => this.#make(step),
+    )
+    for (const [path, mode] of this.#finalModes()) this.#guarded(path, () => this.#setMode(path, mode, 'directory'))
+    await this.#sync()
+    await this.#side(this.#steps, step => this.#dropAside(step))
+    return this.#result()
+  }
+
+  /** Side by side, a bounded number at a time: most of their time they wait for the disk. */
+  async #side(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
+    for (let at = 0; at < steps.length; at += AT_ONCE) {
+      // All are waited for, also when one fails: none may go on behind our back.
+      const ended = await Promise.allSettled(steps.slice(at, at + AT_ONCE).map(act))
+      for (const each of ended) if (each.status === 'rejected') throw each.reason
+    }
+  }
+
+  /** One after the other; others run in between. What the file system will never have is left: nothing gets stuck. */
+  async #each(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
+    for (const [at, step] of steps.entries()) {
+      await act(step).catch(error => this.#refused(step.at, error))
+      if (at % BREATHE_STEPS === BREATHE_STEPS - 1) await this.#room.breathe()
+    }
+  }
+
+  async #writeFresh(step: Numbered): Promise<Fresh | null> {
+    const want = step.want as TreeEntry & { readonly type: 'file' }
+    if (this.#resuming) {
+      if (this.#isThere(step)) return null
+      attempt(['ENOENT'], () => fs.unlinkSync(this.#aside.at(freshName(step))))
+    }
+    const { begun } = this.#room
+    const known = begun === 'before' ? undefined : begun.contents.get(want.sha256)
+    const bytes = known ?? (await contentOf(this.#room.blobs, want.sha256))
+    if (bytes === null) {
+      this.#leave(step.at, LOST)
+      return null
+    }
+    const { breathe } = this.#room
+    const fresh = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, breathe })
+    this.#fresh.set(step.number, fresh.stamp)
+    return fresh
+  }
+
+  /** The name is missing only between two calls that follow each other at once. */
+  async #replace(step: Numbered): Promise<void> {
+    const found = await inFolder(this.#room.root, step.at, async (folder, name) => {
+      if (this.#moveAside(step, folder, name) === 'aside') await this.#judgeAside(step)
+      if (isSwap(step) && !this.#left.has(step.at)) this.#place(step, folder, name)
+      return true
+    })
+    if (found !== null) return
+    if (this.#aside.look(asideName(step)) !== null) await this.#judgeAside(step)
+    if (step.want !== null) this.#leave(step.at, NO_FOLDER)
+  }
+
+  #moveAside(step: Numbered, folder: HeldFolder, name: BytePath): 'aside' | 'not' {
+    const { at, have, want } = step
+    if (this.#resuming) {
+      if (this.#aside.look(asideName(step)) !== null) return 'aside'
+      if (isWanted(standingIn(folder, name, ANY_TIME), want)) return 'not'
+    }
+    const type = typeAt(folder, name)
+    const moved =
+      type === have!.type && attempt(['ENOENT'], () => fs.renameSync(folder.at(name), this.#aside.at(asideName(step))))
+    if (moved) return 'aside'
+    this.#leave(at, type === null || type === have!.type ? 'gone' : EDITED)
+    return 'not'
+  }
+
+  #removeFolder({ at, have, want }: Numbered): void {
+    within(this.#room.root, at, (folder, name) => {
+      const type = typeAt(folder, name)
+      if (type === null || (this.#resuming && type === want?.type)) return
+      if (type !== have!.type) return this.#leave(at, EDITED)
+      if (!attempt(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ENOENT'], () => fs.rmdirSync(folder.at(name))))
+        this.#leave(at, HOLDS_OTHERS)
+    })
+  }
+
+  #makeFolder({ at }: Numbered): void {
+    const found = within(this.#room.root, at, (folder, name) => {
+      const made = attempt(['EEXIST'], () => fs.mkdirSync(folder.at(name), 0o700))
+      if (!made && folder.look(name)?.isDirectory() !== true) this.#leave(at, EDITED)
+      return true
+    })
+    if (found === null) this.#leave(at, NO_FOLDER)
+  }
+
+  /** What was moved is what was seen, or goes back. */
+  async #judgeAside(step: Numbered): Promise<void> {
+    if (this.#isAsSeen(step)) return
+    const standing = standingIn(this.#aside, asideName(step), ANY_TIME)
+    if ('entry' in standing && isSameKind(standing.entry, step.have)) return
+    this.#leave(step.at, EDITED)
+    if (!this.#putBack(step)) await this.#store(step)
+  }
+
+  /** The file that was read, by its times and size. Before it is dropped it is read once more. */
+  #isAsSeen(step: Numbered): boolean {
+    const seen = this.#room.begun === 'before' ? undefined : this.#room.begun.seen.get(step.path)
+    const stat = seen === undefined ? null : this.#aside.look(asideName(step))
+    return seen !== undefined && stat?.isFile() === true && isSameFile(seen, stampOf(stat))
+  }
+
+  /** False when somebody has the name, or it is not to be had any more. */
+  #putBack(step: Numbered): boolean {
+    const from = this.#aside.at(asideName(step))
+    const back = within(this.#room.root, step.at, (folder, name) => {
+      if (folder.look(name) !== null) return false
+      if (typeAt(this.#aside, asideName(step)) === 'directory') {
+        return attempt(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EACCES'], () => fs.renameSync(from, folder.at(name)))
+      }
+      if (!attempt(['EEXIST', 'EACCES', 'EPERM'], () => fs.linkSync(from, folder.at(name)))) return false
+      fs.unlinkSync(from)
+      return true
+    })
+    return back === true
+  }
+
+  /** The bytes of what was moved aside are stored and named; only then it may go. */
+  async #store(step: Numbered, name = asideName(step)): Promise<void> {
+    const standing = standingIn(this.#aside, name, this.#room.now())
+    if ('entry' in standing && standing.entry?.type === 'file') {
+      const bytes = Buffer.from(standing.bytes!)
+      const sha256 = await this.#room.blobs.put(bytes)
+      // Once more, because storing took a while and the file may still be open somewhere.
+      const again = standingIn(this.#aside, name, this.#room.now())
+      if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step, name)
+      this.#kept.push({ path: step.path, sha256 })
+      fs.unlinkSync(this.#aside.at(name))
+    } else this.#leave(step.at, `what stood here lies in ${ASIDE}/${this.#intent.aside}/${name}`)
+  }
+
+  #make(step: Numbered): void {
+    if (!isReplaced(step) && step.have?.type === 'file' && step.want?.type === 'file') {
+      return this.#setMode(step.at, step.want.mode, 'file')
+    }
+    const found = within(this.#room.root, step.at, (folder, name) => {
+      this.#place(step, folder, name)
+      return true
+    })
+    if (found === null) this.#leave(step.at, NO_FOLDER)
+  }
+
+  /** By a link, which takes the name only where it is free. */
+  #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
+    if (this.#resuming && isWanted(standingIn(folder, name, ANY_TIME), step.want)) return
+    const placed = attempt(['EEXIST', 'ENOENT'], () => {
+      if (step.want?.type === 'link') fs.symlinkSync(bytesOf(pathBytes(step.want.target)), folder.at(name))
+      else fs.linkSync(this.#aside.at(freshName(step)), folder.at(name))
+    })
+    if (!placed) this.#leave(step.at, EDITED)
+  }
+
+  #isThere({ at, want, number }: Numbered): boolean {
+    const fresh = this.#fresh.get(number)
+    if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
+    // Our own file needs not be read again: it is the one we wrote, and nobody has written into it.
+    const stat = lookAt(this.#room.root, at)
+    return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
+  }
+
+  /** Folders that were opened get their mode again, those of the snapshot theirs; children first. */
+  #finalModes(): readonly (readonly [BytePath, number])[] {
+    const modes = new Map(this.#intent.modes.map(([path, mode]) => [pathBytes(path), mode]))
+    for (const { at, want } of this.#steps) {
+      if (this.#left.has(at)) continue
+      if (want?.type === 'directory') modes.set(at, want.mode)
+      else modes.delete(at)
+    }
+    return [...modes].sort(([a], [b]) => (a < b ? 1 : -1))
+  }
+
+  #setMode(path: BytePath, mode: number, type: 'directory' | 'file'): void {
+    within(this.#room.root, path, (folder, name) => {
+      const stat = folder.look(name)
+      if (stat === null || !(type === 'file' ? stat.isFile() : stat.isDirectory())) return
+      if (Number(stat.mode & 0o7777n) === mode) return
+      changeMode(folder, name, mode)
+    })
+  }
+
+  async #sync(): Promise<void> {
+    const done = this.#steps.filter(({ at }) => !this.#left.has(at))
+    const parents = [...new Set(done.map(({ at }) => parentOf(at)))]
+    for (let at = 0; at < parents.length; at += AT_ONCE) {
+      const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
+      try {
+        // The first alone: it makes most file systems write down all that happened so far, and the others find it done.
+        for (const folder of held.slice(0, 1)) await synced(folder.fd)
+        await Promise.all(held.slice(1).map(folder => synced(folder.fd)))
+      } finally {
+        for (const folder of held) folder.close()
+      }
+    }
+  }
+
+  /** Somebody may have written into the old file, through a descriptor opened before it was moved. */
+  async #dropAside(step: Numbered): Promise<void> {
+    const name = asideName(step)
+    // Deleting may wait for the disk, and nobody waits for a single one.
+    if (needsFresh(step)) await unlinked(this.#aside.at(freshName(step)))
+    if (!isReplaced(step)) return
+    const standing = standingIn(this.#aside, name, ANY_TIME)
+    if ('entry' in standing && standing.entry === null) return
+    if (this.#left.has(step.at) && this.#putBack(step)) return
+    if ('entry' in standing && isSameKind(standing.entry, step.have)) await unlinked(this.#aside.at(name))
+    else await this.#store(step)
+  }
+
+  #result(): Stepped {
+    const changed: Change[] = []
+    for (const step of this.#steps) {
+      if (this.#left.has(step.at)) continue
+      if (this.#isThere(step)) changed.push({ path: step.path, before: step.have, after: step.want })
+      else this.#leave(step.at, 'changed again')
+    }
+    const left = [...this.#left].map(([path, reason]) => ({ path: pathText(path), reason }))
+    return { changed, left, kept: this.#kept }
+  }
+
+  #openFolder(path: BytePath, mode: number): void {
+    // Where that is not allowed, whatever is to be changed in it will say so.
+    attempt(['EACCES', 'EPERM', 'EROFS'], () => this.#setMode(path, mode | 0o700, 'directory'))
+  }
+
+  #guarded(path: BytePath, act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#refused(path, error)
+    }
+  }
+
+  #refused(path: BytePath, error: unknown): void {
+    const why = forbidden(error)
+    if (why === null) throw error
+    this.#leave(path, why)
+  }
+
+  #leave(path: BytePath, reason: string): void {
+    if (!this.#left.has(path)) this.#left.set(path, reason)
+  }
+}
+
+const asideName = ({ number }: Numbered): BytePath => `${number}`
+const freshName = ({ number }: Numbered): BytePath => `${number}.new`

@@ -1,0 +1,408 @@
+// The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
+// a restore is going to change is stored before the first change, so a restore can itself be undone.
+
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import type { Millis, Sha256 } from '../../domain/id.ts'
+import { Directory } from '../../safety/files/directory.ts'
+import { stateInside } from '../../safety/files/path-gate.ts'
+import { type Answer, refuse } from '../../safety/safety-refusal.ts'
+import { patternError } from '../../safety/scope.ts'
+import { HeldFolder } from '../files/held-folder.ts'
+import { pathText } from '../files/path-text.ts'
+import { mergeText } from '../rollback/merge-text.ts'
+import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from '../snapshots/difference.ts'
+import {
+  type BytePath,
+  type Entry,
+  type Left,
+  type Manifest,
+  readManifest,
+  textOf,
+  writeManifest,
+} from '../snapshots/manifest.ts'
+import { writeTrees } from '../snapshots/partial-snapshot.ts'
+import { StatCache } from '../snapshots/stat-cache.ts'
+import { readTree, type Tree, type TreeRow } from '../snapshots/tree-object.ts'
+import { isSameRow } from '../snapshots/write-tree.ts'
+import {
+  type Blobs,
+  type Captured,
+  type Change,
+  type Differences,
+  type LeftOut,
+  type OnProgress,
+  type Restored,
+  type RestoreOptions,
+  type ScopeDifferences,
+  type SnapshotBlobs,
+  type TreeEntry,
+  telling,
+  type Workspace,
+} from '../workspace.ts'
+import { carryOut } from './restore.ts'
+import { type Scan, type ScopeTree, scanScope } from './scan.ts'
+import { storing } from './store-files.ts'
+
+export interface WorkspaceOptions {
+  readonly root: string
+  readonly stateDir: string
+  readonly blobs: Pick<SnapshotBlobs, 'put' | 'get' | 'batch' | 'touch'>
+  /** Wall clock in milliseconds. Without it no file counts as settled, and all are read each time. */
+  readonly now?: () => number
+  /** That of the same folder's snapshots; without it, one of its own. */
+  readonly cache?: () => StatCache
+  /** Told now and then while many files are looked at. */
+  readonly onProgress?: OnProgress
+}
+
+const SCANS_MAX = 6
+const TREES_MAX = 20_000
+
+export function openWorkspace(options: WorkspaceOptions): Workspace {
+  const own = new WorkspaceOfFolder(options)
+  return {
+    capture: patterns => own.capture(patterns),
+    restore: (id, how) => own.restore(id, how),
+    changesSince: id => own.changesSince(id),
+    compare: (saved, to) => own.compare(saved, to),
+    merge: (base, mine, theirs) => own.merge(base, mine, theirs),
+  }
+}
+
+interface Room {
+  /** Where files are changed. */
+  readonly root: Directory
+  /** Where they are looked at. */
+  readonly folder: HeldFolder
+  readonly state: readonly string[] | null
+  readonly tell: (entries: number) => void
+}
+
+/** A manifest that was opened: the trees of the first version are made in memory. */
+type Opened = Pick<Manifest, 'patterns' | 'left'> & ScopeTree
+
+class WorkspaceOfFolder {
+  readonly #options: WorkspaceOptions
+  #cache: StatCache | null = null
+  /** Trees seen lately, by their hash. */
+  #trees = new Map<Sha256, Tree>()
+
+  constructor(options: WorkspaceOptions) {
+    this.#options = options
+  }
+
+  async capture(patterns: readonly string[]): Promise<Captured> {
+    const captured = await this.#working('Capturing the write scope', async room => {
+      checkPatterns(patterns)
+      const { scan, stored } = await this.#scan(room, patterns)
+      return { manifest: stored, files: scan.files, bytes: scan.bytes, left: told(leftIn(scan)) }
+    })
+    return captured.ok ? { ok: true, ...captured.value } : captured
+  }
+
+  async restore(id: Sha256, how: RestoreOptions = {}): Promise<Restored> {
+    const restored = await this.#working('Restoring the write scope', room => this.#restore(room, id, how))
+    return restored.ok ? { ok: true, ...restored.value } : restored
+  }
+
+  async compare(saved: Sha256, to: Sha256): Promise<Differences> {
+    const compared = await storing('Reading what was set back', async () => {
+      const [stood, made] = [await this.#open(saved), await this.#open(to)]
+      const { entries, found } = await unequal(stood, made)
+      const changes: Change[] = []
+      for (const path of [...new Set([...entries.keys(), ...found.keys()])].sort()) {
+        const [before, after] = [entries.get(path) ?? null, found.get(path) ?? null]
+        if (after?.type === 'special' || JSON.stringify(before) === JSON.stringify(after)) continue
+        changes.push({ path: pathText(path), before: toldEntry(before), after: toldEntry(after) })
+      }
+      return { changes, left: told(stood.left) }
+    })
+    return compared.ok ? { ok: true, ...compared.value } : compared
+  }
+
+  async merge(base: Sha256, mine: Sha256, theirs: Sha256) {
+    const { blobs } = this.#options
+    const [from, one, other] = await Promise.all([base, mine, theirs].map(id => blobs.get(id)))
+    const merged = from && one && other ? mergeText(from, one, other) : null
+    return merged === null ? null : { sha256: await blobs.put(merged), size: merged.length }
+  }
+
+  async changesSince(id: Sha256): Promise<ScopeDifferences> {
+    const since = await this.#working('Looking at the write scope', room => this.#changesSince(room, id))
+    return since.ok ? { ok: true, ...since.value } : since
+  }
+
+  async #changesSince(room: Room, id: Sha256) {
+    const manifest = await this.#open(id)
+    const { scan } = await this.#scan(room, manifest.patterns, manifest)
+    const { entries, found } = await unequal(manifest, sideOf(scan))
+    const difference = differenceOf({ ...manifest, entries }, { found, left: scan.left })
+    const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
+    const changes: Change[] = []
+    const left: Left[] = [...unknownOf({ ...manifest, entries }, difference)]
+    const changedAt = new Map<string, Millis>()
+    for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+      const have = found.get(path) ?? null
+      changedAt.set(pathText(path), changeTime(scan, path))
+      if (have?.type === 'special') left.push({ path, reason: 'special file' })
+      else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
+    }
+    return { changes, left: told(left), changedAt }
+  }
+
+  async #restore(room: Room, id: Sha256, how: RestoreOptions) {
+    const { blobs } = this.#options
+    const manifest = await this.#open(id)
+    const { patterns } = manifest
+    const { scan, stored: saved } = await this.#scan(room, patterns, manifest)
+    const isPlain = (how.keep?.size ?? 0) === 0 && (how.write?.size ?? 0) === 0
+    const both = isPlain ? await unequal(manifest, sideOf(scan)) : await whole(manifest, sideOf(scan))
+    const { found } = both
+    const entries = isPlain ? both.entries : targetOf(both.entries, found, how)
+    const all = differenceOf({ ...manifest, entries }, { found, left: scan.left })
+    const { after = Number.POSITIVE_INFINITY } = how
+    const extraDirectories = all.extraDirectories.filter(path => (scan.changedAt(path) ?? 0) <= after)
+    const difference = { ...all, extraDirectories }
+    if (difference.unknown.length > 0) cannot('store what stands there now', difference.unknown)
+    await expectBlobs(difference, blobs)
+    const target = isPlain ? { id, ...manifest } : await this.#written({ ...manifest, entries })
+    how.onSaved?.(saved, target.id)
+
+    const contentOf = async (file: Entry & { readonly type: 'file' }) =>
+      (await blobs.get(file.sha256)) ?? missing(file.sha256)
+    const standing = { found, left: scan.left }
+    const changed = await carryOut(difference, { root: room.root, scan: standing, contentOf })
+
+    const checked = await scanScope({ ...this.#scanning(room, patterns, manifest), batch: null, distrust: new Set() })
+    const stands = await unequal(target, sideOf(checked))
+    const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
+    if (rest.unknown.length > 0) cannot('restore everything', rest.unknown)
+    // Somebody works there right now: whoever restores looks at everything again.
+    const moved = rest.changes.map(({ path }) => ({ path, reason: 'changed again' }))
+    if (moved.length > 0) cannot('restore everything', moved, 'transient')
+    return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
+  }
+
+  /** Everything that stands in the scope, and the manifest that says so, are durable when this answers. */
+  async #scan(
+    room: Room,
+    patterns: readonly string[],
+    expected?: ScopeTree,
+  ): Promise<{ readonly scan: Scan; readonly stored: Sha256 }> {
+    const { blobs } = this.#options
+    const distrust = new Set<Sha256>()
+    for (let tried = 1; ; tried++) {
+      const batch = blobs.batch()
+      const scan = await scanScope({ ...this.#scanning(room, patterns, expected), batch, distrust })
+      const missing = blobs.touch(scan.reused)
+      const manifest = { patterns, tree: scan.tree, left: leftIn(scan) }
+      const stored = missing.length === 0 ? batch.add(writeManifest(manifest)) : null
+      await batch.close()
+      if (stored !== null) {
+        scan.remember()
+        const known = this.#recall()
+        for (const [id, rows] of scan.trees) known.set(id, rows)
+        return { scan, stored }
+      }
+      if (tried >= SCANS_MAX)
+        refuse('transient', 'The files and their stored contents do not come to rest.', 'Try again in a while.')
+      for (const id of missing) distrust.add(id)
+    }
+  }
+
+  #scanning({ folder, state, tell }: Room, patterns: readonly string[], expected?: ScopeTree) {
+    const { now, cache, stateDir, root } = this.#options
+    this.#cache ??= cache?.() ?? new StatCache(stateDir, realpathSync(root))
+    return {
+      root: folder,
+      state,
+      patterns,
+      cache: this.#cache,
+      now: now ?? NEVER_SETTLED,
+      tell,
+      ...(expected && { expected }),
+    }
+  }
+
+  async #open(id: Sha256): Promise<Opened> {
+    const { blobs } = this.#options
+    const stored = await blobs.get(id)
+    if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
+    const manifest = readManifest(stored)
+    const known = this.#recall()
+    const load = async (tree: Sha256): Promise<Tree> => {
+      const rows = known.get(tree)
+      if (rows !== undefined) return rows
+      const bytes = await blobs.get(tree)
+      if (bytes === null)
+        refuse('logic', `The manifest ${tree} of ${id} is missing.`, 'Run `planfold check --read-data`.')
+      const read = readTree(bytes)
+      known.set(tree, read)
+      return read
+    }
+    if ('tree' in manifest) return { ...manifest, load }
+    const { patterns, left, entries } = manifest
+    const made = new Map<Sha256, Tree>()
+    const { tree } = writeTrees(
+      (bytes, rows) => {
+        const id = hash('sha256', bytes) as Sha256
+        made.set(id, rows)
+        return id
+      },
+      partsOf(entries),
+      () => 0o755,
+    )
+    return { patterns, left, tree, load: async id => made.get(id) ?? (await load(id)) }
+  }
+
+  async #written({ patterns, left, entries }: Manifest): Promise<Opened & { readonly id: Sha256 }> {
+    const batch = this.#options.blobs.batch()
+    const { tree } = writeTrees(
+      bytes => batch.add(bytes),
+      partsOf(entries),
+      () => 0o755,
+    )
+    const id = batch.add(writeManifest({ patterns, tree, left }))
+    await batch.close()
+    return { id, ...(await this.#open(id)) }
+  }
+
+  #recall(): Map<Sha256, Tree> {
+    if (this.#trees.size > TREES_MAX) this.#trees = new Map()
+    return this.#trees
+  }
+
+  async #working<T>(doing: string, work: (room: Room) => Promise<T>): Promise<Answer<T>> {
+    return await storing(doing, async () => {
+      const root = await Directory.open(this.#options.root)
+      try {
+        const folder = HeldFolder.open(this.#options.root)
+        try {
+          const state = await stateInside(this.#options)
+          return await telling(this.#options.onProgress, tell => work({ root, folder, state, tell }))
+        } finally {
+          folder.close()
+        }
+      } finally {
+        await root.close()
+      }
+    })
+  }
+}
+
+const NEVER_SETTLED = (): number => Number.NEGATIVE_INFINITY
+
+const sideOf = ({ tree, trees }: Scan): ScopeTree => ({ tree, load: async id => trees.get(id)! })
+
+const leftIn = ({ left, special }: Scan): readonly Left[] =>
+  [...left, ...special].sort((a, b) => (a.path < b.path ? -1 : 1))
+
+/** Paths in which two trees may differ, on both sides. Directories with the same tree are not entered. */
+async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
+  const both: Both = { entries: new Map(), found: new Map() }
+  const compare = async (above: BytePath, treeA: Sha256 | null, treeB: Sha256 | null): Promise<void> => {
+    if (treeA === treeB) return
+    const rows: Tree = treeA === null ? NO_ROWS : await before.load(treeA)
+    const now: Tree = treeB === null ? NO_ROWS : await after.load(treeB)
+    for (const name of new Set([...rows.keys(), ...now.keys()])) {
+      const [was, is] = [rows.get(name), now.get(name)]
+      if (was !== undefined && is !== undefined && isSameRow(was, is)) continue
+      const path = above === '' ? name : `${above}/${name}`
+      // What could not be captured is named among what was left out.
+      if (was !== undefined && was.type !== 'left') both.entries.set(path, entryOf(was))
+      if (is !== undefined) both.found.set(path, is.type === 'left' ? { type: 'special' } : entryOf(is))
+      await compare(path, was?.type === 'directory' ? was.tree : null, is?.type === 'directory' ? is.tree : null)
+    }
+  }
+  await compare('', before.tree, after.tree)
+  return both
+}
+
+/** Every path of both. */
+async function whole(before: ScopeTree, after: ScopeTree): Promise<Both> {
+  const { entries } = await unequal(before, NO_TREE)
+  const { found } = await unequal(NO_TREE, after)
+  return { entries, found }
+}
+
+interface Both {
+  readonly entries: Map<BytePath, Entry>
+  readonly found: Map<BytePath, Found>
+}
+
+const NO_ROWS: Tree = new Map()
+const NO_TREE: ScopeTree = { tree: '' as Sha256, load: async () => NO_ROWS }
+
+function entryOf(row: Exclude<TreeRow, { type: 'left' }>): Entry {
+  return row.type === 'directory' ? { type: 'directory', mode: row.mode } : row
+}
+
+const partsOf = (entries: ReadonlyMap<BytePath, Entry>): ReadonlyMap<BytePath, TreeEntry | null> =>
+  new Map(Array.from(entries, ([path, entry]) => [path, toldEntry(entry)]))
+
+/** Of a path that is gone: when the nearest directory that is still there was changed. */
+function changeTime({ changedAt }: Scan, path: BytePath): Millis {
+  for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
+    const time = changedAt(at)
+    if (time !== undefined || at === '') return time ?? 0
+  }
+}
+
+const toldEntry = (entry: Entry | null): TreeEntry | null =>
+  entry?.type === 'link' ? { type: 'link', target: pathText(entry.target) } : entry
+
+const told = (left: readonly Left[]): readonly LeftOut[] =>
+  left.map(({ path, reason }) => ({ path: pathText(path), reason }))
+
+/** What shall stand: what the manifest says, with what is kept, or written instead. */
+function targetOf(
+  wanted: ReadonlyMap<BytePath, Entry>,
+  found: ReadonlyMap<BytePath, Found>,
+  { keep, write }: RestoreOptions,
+): ReadonlyMap<BytePath, Entry> {
+  const entries = new Map(wanted)
+  for (const path of new Set([...wanted.keys(), ...found.keys()])) {
+    const instead = write?.get(pathText(path))
+    if (instead !== undefined && instead.type !== 'link') entries.set(path, instead)
+    if (keep?.has(pathText(path)) !== true) continue
+    const stands = found.get(path)
+    if (stands === undefined || stands.type === 'special') entries.delete(path)
+    else entries.set(path, stands)
+    // The directories it lies in belong to it.
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const above = found.get(path.slice(0, at))
+      if (above?.type === 'directory' && !entries.has(path.slice(0, at))) entries.set(path.slice(0, at), above)
+    }
+  }
+  return entries
+}
+
+/** Nothing is changed before all that is needed for it is known to be there. */
+async function expectBlobs({ changes }: Difference, blobs: Pick<Blobs, 'get'>): Promise<void> {
+  for (const { want } of changes) {
+    if (want?.type === 'file' && (await blobs.get(want.sha256)) === null) missing(want.sha256)
+  }
+}
+
+function missing(sha256: Sha256): never {
+  refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, 'Run `planfold check`.')
+}
+
+function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient' = 'logic'): never {
+  const shown = paths.slice(0, 10).map(({ path, reason }) => `${JSON.stringify(textOf(path))} (${reason})`)
+  const more = paths.length > 10 ? ` and ${paths.length - 10} more` : ''
+  refuse(
+    kind,
+    `Cannot ${what}: ${shown.join(', ')}${more}.`,
+    'Move these away or close what writes them, then try again.',
+  )
+}
+
+function checkPatterns(patterns: readonly string[]): void {
+  for (const pattern of patterns) {
+    const wrong = patternError(pattern)
+    if (wrong !== null)
+      refuse('policy', `The pattern ${JSON.stringify(pattern)} ${wrong}.`, 'Correct `write` of the task.')
+  }
+}

@@ -1,0 +1,30 @@
+// Answers for work that stores and reads blobs: besides the refusals of the file system, those of the content store become
+// values too. They are known by their names, because rooms on one level see only each other's types.
+
+import { fullCode } from '../../domain/shortage.ts'
+import { type Answer, answering, codeOf, failure } from '../../safety/safety-refusal.ts'
+
+export async function storing<T>(doing: string, work: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return await answering(doing, work)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (error.name === 'StoreFull')
+      return {
+        ok: false,
+        failure: {
+          ...failure('resource', `${doing}: ${error.message}.`, 'Free some and try again.'),
+          code: `errno:${causeOf(error)}`,
+          shortage: 'disk-full',
+        },
+      }
+    if (error.name === 'StoreDamaged')
+      return {
+        ok: false,
+        failure: failure('logic', `${doing}: ${error.message}.`, 'Run `planfold check --read-data`.'),
+      }
+    throw error
+  }
+}
+
+const causeOf = ({ cause }: Error): string => fullCode(codeOf(cause))

@@ -1,0 +1,94 @@
+// What must change so that the scope is as the manifest says. Pure. Extra directories count only as candidates to be
+// removed when empty: somebody else's file in one of them keeps it.
+
+import { covers, inScope } from '../../safety/scope.ts'
+import { HARD_LINK, PROTECTED } from '../scope/scan.ts'
+import { type BytePath, type Entry, type Left, type Manifest, textOf } from './manifest.ts'
+
+export type Found = Entry | { readonly type: 'special' }
+
+/** What stands in the scope now, or the part of it that is compared. */
+export interface Standing {
+  readonly found: ReadonlyMap<BytePath, Found>
+  readonly left: readonly Left[]
+}
+
+export interface Change {
+  readonly path: BytePath
+  readonly have: Found | null
+  readonly want: Entry | null
+}
+
+export interface Difference {
+  /** Sorted, parents before their children. */
+  readonly changes: readonly Change[]
+  readonly extraDirectories: readonly BytePath[]
+  /** Paths that would have to change but whose present content could not be read, with the reason. */
+  readonly unknown: readonly Left[]
+}
+
+export function differenceOf(manifest: Manifest, scan: Standing): Difference {
+  const wasLeft = new Set(manifest.left.filter(isUnread).map(({ path }) => path))
+  const unknown = scan.left.filter(left => isUnread(left) && !isBelowOne(left.path, wasLeft))
+  const isUnknown = new Set(unknown.map(({ path }) => path))
+  const changes: Change[] = []
+  const extraDirectories: BytePath[] = []
+  for (const path of [...new Set([...manifest.entries.keys(), ...scan.found.keys()])].sort()) {
+    // What the manifest did not hold nobody knows, and what cannot be read cannot be stored: hands off both.
+    if (isBelowOne(path, wasLeft) || isBelowOne(path, isUnknown)) continue
+    const want = manifest.entries.get(path) ?? null
+    const have = scan.found.get(path) ?? null
+    if (want === null && have?.type === 'directory') extraDirectories.push(path)
+    else if (!isSame(path, have, want, manifest.patterns)) changes.push({ path, have, want })
+  }
+  return { changes, extraDirectories, unknown }
+}
+
+/**
+ * The extra directories that somebody working in the scope has made: those the patterns mean, those that are empty, and
+ * those that hold a change. Any other only lies on the way to a place where there is nothing.
+ */
+export function madeDirectories(
+  { changes, extraDirectories }: Difference,
+  patterns: readonly string[],
+  empty: ReadonlySet<BytePath>,
+): readonly BytePath[] {
+  const made = new Set<BytePath>()
+  const holding = new Set(changes.filter(({ have }) => have !== null).flatMap(({ path }) => above(path)))
+  for (const path of extraDirectories.toReversed()) {
+    const meant = covers(patterns, textOf(path)) || inScope(patterns, textOf(path))
+    if (!meant && !holding.has(path) && !empty.has(path)) continue
+    made.add(path)
+    for (const each of above(path)) holding.add(each)
+  }
+  return extraDirectories.filter(path => made.has(path))
+}
+
+/** What the manifest does not hold, or cannot be read now: nobody can say whether it changed. */
+export function unknownOf(manifest: Manifest, { unknown }: Difference): readonly Left[] {
+  const all = new Map([...manifest.left.filter(isUnread), ...unknown].map(left => [left.path, left]))
+  return [...all.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+const isUnread = ({ reason }: Left): boolean => reason !== HARD_LINK && reason !== PROTECTED
+
+function isSame(path: BytePath, have: Change['have'], want: Entry | null, patterns: readonly string[]): boolean {
+  if (have === null || want === null) return have === want
+  if (have.type === 'file' && want.type === 'file') return have.sha256 === want.sha256 && have.mode === want.mode
+  if (have.type === 'link' && want.type === 'link') return have.target === want.target
+  if (have.type === 'directory' && want.type === 'directory') {
+    // The mode of a directory that only lies on the way is not ours.
+    return have.mode === want.mode || !(covers(patterns, textOf(path)) || inScope(patterns, textOf(path)))
+  }
+  return false
+}
+
+function above(path: BytePath): readonly BytePath[] {
+  const names = path.split('/')
+  return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'))
+}
+
+function isBelowOne(path: BytePath, tops: ReadonlySet<BytePath>): boolean {
+  for (let at = path.length; at > 0; at = path.lastIndexOf('/', at - 1)) if (tops.has(path.slice(0, at))) return true
+  return false
+}

@@ -1,0 +1,197 @@
+// Writes the tree of a snapshot into a folder of its own. It grows beside its place, under a name that says so, and takes
+// its name whole and durable; so a folder with the right name is never half of one. Some paths may get other entries than
+// the snapshot has.
+
+import * as fs from 'node:fs'
+import { open, symlink } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Sha256 } from '../../domain/id.ts'
+import { codeOf, refuse } from '../../safety/safety-refusal.ts'
+import { attempt, changeMode, synced } from '../files/file-calls.ts'
+import { HeldFolder } from '../files/held-folder.ts'
+import { pathBytes, pathText } from '../files/path-text.ts'
+import type { Blobs, TreeEntry } from '../workspace.ts'
+import { type BytePath, bytesOf, type Left } from './manifest.ts'
+import { isProper } from './partial-snapshot.ts'
+import { entryOf, type Side } from './read-snapshot.ts'
+
+const AT_ONCE = 8
+const FOLDER_MODE = 0o755
+
+export interface Materialising {
+  readonly blobs: Blobs
+  readonly from: Side
+  /** By path: what stands there instead; null: nothing. */
+  readonly instead: ReadonlyMap<BytePath, TreeEntry | null>
+  readonly breathe: () => Promise<void>
+}
+
+export interface Written {
+  readonly files: number
+  readonly left: readonly Left[]
+}
+
+export async function materialise(room: Materialising, folder: string): Promise<Written> {
+  const place = resolve(folder)
+  const mode = demandEmpty(place)
+  fs.mkdirSync(dirname(place), { recursive: true })
+  const growing = makeBeside(place)
+  try {
+    const held = HeldFolder.open(growing)
+    const writing = new Writing(room)
+    try {
+      await writing.folder(held, '', room.from.tree, insteadTree(room.instead))
+    } finally {
+      held.close()
+    }
+    fs.chmodSync(growing, mode)
+    // Replaces an empty folder, and refuses one in which there is something by now.
+    fs.renameSync(growing, place)
+    const above = fs.openSync(dirname(place), 'r')
+    await synced(above).finally(() => fs.closeSync(above))
+    return { files: writing.files, left: writing.left }
+  } catch (error) {
+    discard(Buffer.from(growing))
+    if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) notEmpty(place)
+    throw error
+  }
+}
+
+let number = 0
+
+/** Names a process with our number has left behind are passed over. */
+function makeBeside(place: string): string {
+  for (;;) {
+    const growing = join(dirname(place), `${basename(place)}.tmp-${process.pid}-${++number}`)
+    if (attempt(['EEXIST'], () => fs.mkdirSync(growing, { mode: 0o700 }))) return growing
+  }
+}
+
+/** The mode it shall have: its own where it is there already. */
+function demandEmpty(place: string): number {
+  const stat = fs.lstatSync(place, { throwIfNoEntry: false })
+  if (stat === undefined) return FOLDER_MODE
+  if (!stat.isDirectory() || fs.readdirSync(place).length > 0) notEmpty(place)
+  return stat.mode & 0o7777
+}
+
+function notEmpty(place: string): never {
+  refuse('policy', `${JSON.stringify(place)} is there already and not empty.`, 'Name an empty or a new folder.')
+}
+
+interface Instead {
+  /** Undefined: only something below it is said. */
+  entry?: TreeEntry | null
+  readonly below: Map<BytePath, Instead>
+}
+
+function insteadTree(entries: Materialising['instead']): Instead {
+  const top: Instead = { below: new Map() }
+  for (const [path, entry] of entries) {
+    let here = top
+    for (const name of path.split('/')) {
+      const next = here.below.get(name) ?? { below: new Map() }
+      here.below.set(name, next)
+      here = next
+    }
+    here.entry = entry
+  }
+  return top
+}
+
+const makesSomething = ({ below }: Instead): boolean =>
+  [...below.values()].some(each => (each.entry !== null && each.entry !== undefined) || makesSomething(each))
+
+class Writing {
+  readonly #room: Materialising
+  readonly left: Left[] = []
+  files = 0
+
+  constructor(room: Materialising) {
+    this.#room = room
+  }
+
+  async folder(held: HeldFolder, path: BytePath, tree: Sha256 | null, instead: Instead | null): Promise<void> {
+    const rows = tree === null ? new Map() : await this.#room.from.load(tree)
+    const leaves: [BytePath, TreeEntry & { readonly type: 'file' | 'link' }][] = []
+    for (const name of new Set([...rows.keys(), ...(instead?.below.keys() ?? [])])) {
+      if (name.includes('/') || !isProper(name))
+        refuse('logic', `The snapshot holds the name ${JSON.stringify(pathText(name))}, which is none.`)
+      const at = path === '' ? name : `${path}/${name}`
+      const row = rows.get(name)
+      const other = instead?.below.get(name) ?? null
+      const entry = chosen(row === undefined ? null : entryOf(row), other)
+      if (row?.type === 'left' && other?.entry === undefined) this.left.push({ path: at, reason: row.reason })
+      if (entry === null) continue
+      if (entry.type !== 'directory') leaves.push([name, entry])
+      else await this.#below(held, name, at, entry.mode, row?.type === 'directory' ? row.tree : null, other)
+    }
+    for (let at = 0; at < leaves.length; at += AT_ONCE) {
+      const ended = await Promise.allSettled(
+        leaves.slice(at, at + AT_ONCE).map(([name, entry]) => this.#leaf(held, name, entry)),
+      )
+      for (const each of ended) if (each.status === 'rejected') throw each.reason
+    }
+    await synced(held.fd)
+    await this.#room.breathe()
+  }
+
+  async #below(
+    held: HeldFolder,
+    name: BytePath,
+    path: BytePath,
+    mode: number,
+    tree: Sha256 | null,
+    instead: Instead | null,
+  ): Promise<void> {
+    fs.mkdirSync(held.at(name), 0o700)
+    const below = held.enter(name)
+    try {
+      await this.folder(below, path, tree, instead)
+    } finally {
+      below.close()
+    }
+    changeMode(held, name, mode)
+  }
+
+  async #leaf(held: HeldFolder, name: BytePath, entry: TreeEntry & { readonly type: 'file' | 'link' }): Promise<void> {
+    if (entry.type === 'link') return await symlink(bytesOf(pathBytes(entry.target)), held.at(name))
+    const bytes = await this.#room.blobs.get(entry.sha256)
+    if (bytes === null)
+      refuse('logic', `The stored content ${entry.sha256} is missing.`, 'Run `planfold check --read-data`.')
+    const file = await open(held.at(name), 'wx', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await file.chmod(entry.mode)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    this.files++
+  }
+}
+
+/** What shall stand there: what is said instead, a folder where something shall stand below it, or what the snapshot has. */
+function chosen(entry: TreeEntry | null, instead: Instead | null): TreeEntry | null {
+  if (instead?.entry !== undefined) return instead.entry
+  if (entry?.type === 'directory' || instead === null || !makesSomething(instead)) return entry
+  return { type: 'directory', mode: FOLDER_MODE }
+}
+
+/** What could not be finished goes; folders that may not be written in are opened first. */
+function discard(path: Buffer): void {
+  const openUp = (folder: Buffer): void => {
+    fs.chmodSync(folder, 0o700)
+    for (const name of fs.readdirSync(folder, { encoding: 'buffer' })) {
+      const at = Buffer.concat([folder, Buffer.from('/'), name])
+      if (fs.lstatSync(at).isDirectory()) openUp(at)
+    }
+  }
+  try {
+    openUp(path)
+    fs.rmSync(path, { recursive: true, force: true })
+  } catch (error) {
+    // It stays under the name that says what it is.
+    if (codeOf(error) === null) throw error
+  }
+}
