@@ -8,6 +8,7 @@ import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { VERSION } from './cli/version.ts'
+import type { Wording } from './domain/hint.ts'
 import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
@@ -50,6 +51,8 @@ export interface ComposeOptions {
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
+  /** How steps are said in what people are handed; plain names when nobody says it. */
+  readonly word?: Wording
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -145,6 +148,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     environment,
     leaseMs: leaseMsOf(environment),
     about: ABOUT,
+    ...(options.word === undefined ? {} : { word: options.word }),
   }
   const worker = new WorkerLocal(rooms)
   const engine = new EngineLocal(rooms)

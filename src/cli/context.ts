@@ -4,6 +4,7 @@
 import type { Composed, ComposeOptions } from '../compose.ts'
 import { FileProgressLines } from './live/file-progress.ts'
 import type { Paint } from './terminal/paint.ts'
+import { partText } from './text/hint-text.ts'
 
 export interface Context {
   readonly stdout: Sink
@@ -65,6 +66,7 @@ export async function withState<T>(
   const composed = await context.compose({
     cwd: context.cwd,
     environment: context.environment,
+    word: partText,
     create: options.create,
     ...(options.reading === undefined ? {} : { reading: options.reading }),
     ...(dir === undefined ? {} : { dir }),

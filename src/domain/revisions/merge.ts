@@ -1,5 +1,6 @@
 // A definition with some fields of one task changed, wherever it is written: also inside a subplan; or some of its own.
 
+import { advise, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { type Json, type JsonObject, same } from '../json.ts'
 import { suggest } from '../phrases.ts'
@@ -123,7 +124,7 @@ function unknownAmong({ name, tasks }: PlanDefinition, names: readonly string[])
   return refuse(
     'unknown-reference',
     `plan '${name}' has no task ${unknown.map(one => `'${one}'`).join(', ')}; nothing was changed`,
-    near === null ? `planfold show ${name} lists its tasks` : `did you mean '${near}'?`,
+    near === null ? advise`${next('show', { plan: name })} lists its tasks` : `did you mean '${near}'?`,
   )
 }
 

@@ -2,6 +2,7 @@
 // it first. Names are made of harmless letters, so no output can choose a place.
 
 import type { Event, EventOf, GateVerdict, RecoveryChoice } from '../event.ts'
+import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Criterion } from '../plan.ts'
@@ -215,7 +216,7 @@ interface Setback {
   readonly attempt: number
   readonly class: FailureClass | 'lost'
   readonly message: string
-  readonly hint: string | null
+  readonly hint: Hint | null
 }
 
 interface HandedEntry {

@@ -3,6 +3,7 @@
 
 import type { Command } from '../../domain/command.ts'
 import type { Evaluation } from '../../domain/event.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -225,7 +226,7 @@ function unknown(definition: PlanDefinition, name: TaskName): Refusal {
     'not-found',
     `the plan has no task '${name}' of its own`,
     near === null
-      ? 'see `planfold show`; tasks that were made of others are changed with those'
+      ? advise`see ${quoted('show')}; tasks that were made of others are changed with those`
       : `did you mean '${near}'?`,
   )
 }

@@ -3,6 +3,7 @@
 
 import type { Command, CommandOf } from '../../domain/command.ts'
 import type { PlanSource } from '../../domain/event.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
@@ -84,7 +85,8 @@ export async function proposals(rooms: Rooms, plan: PlanId): Promise<readonly Pr
 async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal): Promise<Refusal> {
   const card = (await proposals(rooms, plan)).findLast(one => one.id === id)
   if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal
-  const hint = card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : 'see `planfold proposals`'
+  const hint =
+    card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : advise`see ${quoted('proposals')}`
   return refuse('conflict', fateWords(card), hint)
 }
 
