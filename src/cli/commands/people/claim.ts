@@ -20,7 +20,7 @@ import {
   toldAs,
 } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
-import { elapsed } from '../../terminal/elapsed.ts'
+import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 
 // `planfold heartbeat PLAN TASK`: still at it; the claim lasts for another while.

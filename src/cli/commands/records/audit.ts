@@ -16,7 +16,7 @@ import { answer, print } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, usage } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
-import { dateAndTime } from '../../terminal/elapsed.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { cut } from '../../terminal/table.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 

@@ -11,7 +11,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { type MeantPlan, meantPlan, meantTask, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { currentOf, prepare, readRevision, standingsOf, told } from './revise.ts'
 

@@ -1,7 +1,8 @@
 // The words for going back: checkpoints, rollback, undo.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { several } from '../option-values.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { DiffOptions } from './checkpoints.ts'
