@@ -23,6 +23,15 @@ export function changeTime(root: string, path: string): Millis {
   }
 }
 
+/**
+ * When a folder was made. Null where the file system does not say, and where it was moved or its mode was changed last: whatever
+ * is put into a folder marks it as changed, and nothing else marks both of its times.
+ */
+export function madeAt(root: string, path: string): Millis | null {
+  const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
+  return stat?.isDirectory() === true && stat.ctimeMs === stat.mtimeMs ? stat.birthtimeMs : null
+}
+
 /** So many are named; where there are more, nobody can say which. */
 const PATHS_MAX = 1_000
 
