@@ -1,4 +1,4 @@
-// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
+// The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -193,6 +193,8 @@ function rollbackAgain(asks: Extract<InboxItem['asks'], { readonly type: 'rollba
     ...(filesOnly === undefined ? {} : { filesOnly }),
   }
 }
+
+// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
 
 // What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
 

@@ -1,4 +1,4 @@
-// Plans: made, listed, shown, printed in another format, measured.
+// Plans over HTTP: made, listed, shown, changed, archived, printed in another format, measured.
 
 import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -302,6 +302,8 @@ function meantBy(words: readonly string[], board: readonly Card[]): readonly Tas
     more: { unknown },
   })
 }
+
+// Plans: made, listed, shown, printed in another format, measured.
 
 export const planRoutes = [
   route({

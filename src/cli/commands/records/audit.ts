@@ -1,5 +1,4 @@
-// `planfold audit PLAN`: who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it. For
-// people, as JSON lines for other programs, or as a Markdown table. Nothing is written.
+// `planfold audit`: who asked, decided, ran and wrote what; sealed and verified by `audit seal` and `audit verify`.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -205,6 +204,9 @@ async function writeNew(path: string, text: string): Promise<void> {
     )
   }
 }
+
+// `planfold audit PLAN`: who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it. For
+// people, as JSON lines for other programs, or as a Markdown table. Nothing is written.
 
 export type AuditFormat = 'text' | 'jsonl' | 'markdown'
 

@@ -1,5 +1,4 @@
-// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
-// anything.
+// `planfold checkpoints list|show|diff|cat`: the places a plan can go back to. Nothing here changes anything.
 
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -173,6 +172,9 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     return EXIT.done
   })
 }
+
+// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
+// anything.
 
 const SHOWN_MAX = 30
 
