@@ -26,7 +26,8 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 import { createOrder, isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
@@ -60,7 +61,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
       )
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
-      const { plan, name } = await meantPlan(composed.engine, word)
+      const { plan, name } = await findPlan(composed.engine, word)
       const since = await versionOf(composed, plan)
       const summary = await composed.engine.ask({ type: 'summary', plan })
       if (summary?.status === 'failed' && !summary.archived && options.again !== true)
@@ -272,7 +273,7 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
     return await withState(
       context,
       { create: false },
-      async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
+      async composed => await show(context, composed, (await findPlan(composed.engine, word)).plan),
     )
   }
   const file = await (await import('../formats/template-new.ts')).readFilledIn(context, word, set)

@@ -28,11 +28,13 @@ import { parsePlan } from '../../../format/plan/parse.ts'
 import { printJson } from '../../../format/plan/print.ts'
 import { generateTaskIds, renameTasks } from '../../../format/plan/rename-tasks.ts'
 import { checkPlan } from '../../../operations/check-plan.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 import { readText } from '../../plan-file.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 
@@ -110,7 +112,7 @@ export async function revise(
   const mode: MergeMode = options.merge === true || file === undefined ? 'merge' : 'replace'
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
-    const plan = await meantPlan(engine, word)
+    const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
     const written = file === undefined ? null : await readRevision(context, file, current.definition, mode)
     for (const line of printDiagnostics(context.paint, written?.warnings ?? [])) remark(context, line)
@@ -156,7 +158,7 @@ interface Current {
   readonly standings: Standings
 }
 
-export async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: ReviseOptions): Promise<Current> {
+export async function currentOf(engine: Engine, { plan, name }: PlanTarget, options: ReviseOptions): Promise<Current> {
   const current = await engine.ask({ type: 'definition', plan })
   const summary = await engine.ask({ type: 'summary', plan })
   if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
@@ -180,7 +182,7 @@ export async function currentOf(engine: Engine, { plan, name }: MeantPlan, optio
 /** How each task stands. One that failed and asks what then is tried again when it is changed, as one that failed is. */
 export async function standingsOf(
   engine: Engine,
-  plan: MeantPlan['plan'],
+  plan: PlanTarget['plan'],
   { waiting, holder }: Undecided,
 ): Promise<Standings> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
