@@ -150,8 +150,8 @@ export async function approve(
     if (options.edit === undefined) return { verdict }
     const current = await engine.ask({ type: 'definition', plan })
     if (current === null) throw new Error(`the plan ${plan} has gone`)
-    const { readRevision } = await import('../revisions/revise.ts')
-    const { definition, source } = await readRevision(context, options.edit, current.definition, 'replace')
+    const { readRevisionFile } = await import('../revisions/revise.ts')
+    const { definition, source } = await readRevisionFile(context, options.edit, current.definition, 'replace')
     if (definition.name !== current.definition.name)
       throw new Complaint(
         EXIT.refused,

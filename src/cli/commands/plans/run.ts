@@ -14,10 +14,11 @@ import { gatedImpact, isAskedAbout } from '../../../domain/plan-rules/impact.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { PLAN_ENDED, type PlanStatus } from '../../../domain/status.ts'
 import {
+  createOrder,
   goOnWithPlan,
   onwardWords,
   type Revised,
-  type RunRoom,
+  type CallerEngine,
   runPlan,
   type WentOn,
 } from '../../../operations/run-plan.ts'
@@ -28,7 +29,7 @@ import { drive } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
-import { createOrder, isFile, type PlanFile } from '../../plan-file.ts'
+import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { gateWords } from '../../text/inbox-text.ts'
@@ -479,7 +480,7 @@ export async function goOn(
   await tellOnward(context, name, went, null)
 }
 
-const roomOf = ({ engine, actor }: Composed): RunRoom => ({
+const roomOf = ({ engine, actor }: Composed): CallerEngine => ({
   ask: query => engine.ask(query),
   submit: (plan, order, options) => engine.submit(plan, order, actor, options),
 })

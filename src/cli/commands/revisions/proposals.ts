@@ -7,6 +7,7 @@ import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts
 import type { Engine } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
+import { readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -15,7 +16,7 @@ import { findPlan, findTask } from '../../find-target.ts'
 import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 import { ago } from '../../terminal/elapsed.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { currentOf, prepare, readRevision, standingsOf, told } from './revise.ts'
+import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
 
 // `planfold proposals [PLAN] [ID]`: the revisions that were proposed, what became of each, and what one of them would change.
 
@@ -42,9 +43,8 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
   const base = await engine.ask({ type: 'definition', plan: plan.plan, revision: card.on })
   if (base === null) throw new Error(`revision ${card.on} of ${plan.plan} has gone`)
   const diff = semanticDiff(base.definition, card.definition)
-  const summary = await engine.ask({ type: 'summary', plan: plan.plan })
-  const standings = await standingsOf(engine, plan.plan, summary ?? { waiting: [], holder: null })
-  const fates = card.fate.status === 'waiting' ? fatesOf(base.definition, card.definition, standings) : []
+  const current = card.fate.status === 'waiting' ? await readCurrentPlan(engine, plan.plan) : null
+  const fates = current === null ? [] : fatesOf(base.definition, card.definition, current.standings)
   const { definition: _, source: __, ...told } = card
   answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
     `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
@@ -164,9 +164,9 @@ export async function propose(context: Context, word: string, file: string, opti
     const { engine } = composed
     const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
-    const written = await readRevision(context, file, current.definition, mode)
+    const written = await readRevisionFile(context, file, current.definition, mode)
     for (const line of printDiagnostics(context.paint, written.warnings)) remark(context, line)
-    const revision = await prepare(current, written, mode, {})
+    const revision = prepare(current, writtenAs(written, mode))
     const { definition, hash, diff, summary, fates } = revision
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
     if (options.dryRun === true) {

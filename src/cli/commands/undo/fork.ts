@@ -63,7 +63,8 @@ export async function fork(context: Context, word: string, options: ForkOptions)
 }
 
 async function revisionOf(context: Context, path: string) {
-  const { readPlanFile, refuseSketch, sourceOf } = await import('../../plan-file.ts')
+  const { readPlanFile, refuseSketch } = await import('../../plan-file.ts')
+  const { sourceOf } = await import('../../../operations/run-plan.ts')
   const file: PlanFile = await readPlanFile(context, path)
   refuseSketch(file)
   if (file.warnings.length > 0) {
