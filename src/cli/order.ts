@@ -7,6 +7,7 @@ import type { Waiting } from '../domain/views/summary.ts'
 import { sentence, toldOf } from '../domain/views/timeline.ts'
 import type { Order, Submitted } from '../engine/engine.ts'
 import type { TaskTarget } from '../operations/find-target.ts'
+import type { CallerEngine } from '../operations/run-plan.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
@@ -16,6 +17,12 @@ import { findTask } from './find-target.ts'
 // Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
 
 export type Accepted = Extract<Submitted, { readonly ok: true }>
+
+/** The engine in the name of whoever typed. */
+export const engineOf = ({ engine, actor }: Composed): CallerEngine => ({
+  ask: query => engine.ask(query),
+  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
+})
 
 export async function submit(composed: Composed, plan: string | null, order: Order): Promise<Accepted> {
   const submitted = await composed.engine.submit(plan, order, composed.actor)

@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
+import type { CallerEngine } from '../operations/run-plan.ts'
 import { RIGHTS, type Who } from './auth/caller.ts'
 import { gateObjection, keepGates, withoutApprovals } from './auth/gate-permissions.ts'
 import { findPlan, findTask } from './find-plan.ts'
@@ -120,6 +121,12 @@ export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
 const TRIES_MAX = 20
+
+/** The engine in the caller's name. */
+export const engineOf = (call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>): CallerEngine => ({
+  ask: query => call.rooms.engine.ask(query),
+  submit: (plan, what, asked) => submit(call, plan, what, asked),
+})
 
 /** The one way of an order from a route to the engine. */
 export async function submit(

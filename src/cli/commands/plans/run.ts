@@ -18,7 +18,6 @@ import {
   goOnWithPlan,
   onwardWords,
   type Revised,
-  type CallerEngine,
   runPlan,
   type WentOn,
 } from '../../../operations/run-plan.ts'
@@ -28,7 +27,7 @@ import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
-import { submit } from '../../order.ts'
+import { engineOf, submit } from '../../order.ts'
 import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
@@ -438,7 +437,7 @@ export async function takeUp(
   file: PlanFile,
   options: TakeUpOptions = {},
 ): Promise<TakenUp> {
-  const run = await runPlan(roomOf(composed), {
+  const run = await runPlan(engineOf(composed), {
     create: createOrder(file),
     rationale: `run ${file.path}`,
     ...(options.again === true ? { again: true } : {}),
@@ -475,15 +474,10 @@ export async function goOn(
   { plan, name }: Pick<TakenUp, 'plan' | 'name'>,
   options: TakeUpOptions = {},
 ): Promise<void> {
-  const went = await goOnWithPlan(roomOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
+  const went = await goOnWithPlan(engineOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
   if (!went.ok) throw refused(went.refusal)
   await tellOnward(context, name, went, null)
 }
-
-const roomOf = ({ engine, actor }: Composed): CallerEngine => ({
-  ask: query => engine.ask(query),
-  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
-})
 
 function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
   if (repeat === true && keepDone === true)
