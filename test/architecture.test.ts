@@ -212,6 +212,26 @@ describe('the house', () => {
     expect(circlesOf(sources).filter(circle => circle.length > TYPE_CIRCLE_MAX)).toEqual([])
   })
 
+  test('the map in ARCHITECTURE names every folder, and no other', () => {
+    const page = readFileSync(resolve(src, '../ARCHITECTURE.md'), 'utf8')
+    const map = page.slice(page.indexOf('src/\n'), page.indexOf('```', page.indexOf('src/\n')))
+    const named = new Set<string>()
+    const open: string[] = []
+    for (const line of map.split('\n').slice(1)) {
+      const depth = (line.length - line.trimStart().length) / 2
+      for (const [name] of line.matchAll(/(?<=^\s+|\/ )[a-z-]+(?=\/(?: |$))/g)) {
+        open.splice(depth - 1)
+        open.push(name)
+        named.add(open.join('/'))
+      }
+    }
+    const groups = /commands\/ +([a-z ]+)$/m.exec(map)?.[1]?.split(' ') ?? []
+    for (const group of groups) named.add(`cli/commands/${group}`)
+    const folders = new Set(sources.map(dirname).filter(folder => folder !== '.'))
+    for (const folder of [...folders]) for (let up = dirname(folder); up !== '.'; up = dirname(up)) folders.add(up)
+    expect([...named].sort()).toEqual([...folders].sort())
+  })
+
   test('every file opens with a sentence that says what it is', () => {
     expect(sources.filter(file => !/^(#!.*\n)?\/\//.test(text.get(file)!))).toEqual([])
   })

@@ -5,9 +5,11 @@ import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { PlanTarget } from '../operations/find-target.ts'
+import type { CallerEngine } from '../operations/run-plan.ts'
 import { RIGHTS, type Who } from './auth/caller.ts'
 import { gateObjection, keepGates, withoutApprovals } from './auth/gate-permissions.ts'
-import { type FoundPlan, findPlan, findTask } from './find-plan.ts'
+import { findPlan, findTask } from './find-plan.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
 import type { Answer } from './route.ts'
@@ -120,6 +122,12 @@ export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | '
 
 const TRIES_MAX = 20
 
+/** The engine in the caller's name. */
+export const engineOf = (call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>): CallerEngine => ({
+  ask: query => call.rooms.engine.ask(query),
+  submit: (plan, what, asked) => submit(call, plan, what, asked),
+})
+
 /** The one way of an order from a route to the engine. */
 export async function submit(
   call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
@@ -191,7 +199,7 @@ export async function movedOf(
 /** The plan of the path; goes on with it, or answers that there is none. */
 export async function withPlan<C extends Asking>(
   call: C,
-  goOn: (found: FoundPlan) => Promise<Answer>,
+  goOn: (found: PlanTarget) => Promise<Answer>,
 ): Promise<Answer> {
   const found = await findPlan(call, call.params.plan!)
   return isProblem(found) ? found : await goOn(found)

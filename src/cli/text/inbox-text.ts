@@ -1,4 +1,4 @@
-// What is being done about failures, what is held back for a while, and what to do when a plan has failed: a few lines of a status.
+// Sentences about what waits for a person: gates, questions, troubles, verdicts, and the commands that answer them.
 
 import type { Millis, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'

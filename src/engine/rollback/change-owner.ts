@@ -1,6 +1,4 @@
-// Whose a change is, where visits of one plan overlapped in time. All files are compared around a task that declares no scope, so
-// its change set also holds what others did meanwhile. What a task with a declared scope tells of is its own, whoever saw it too.
-// Two tasks without a scope that overlapped cannot be told apart: they are one writer, and are rolled back together or not at all.
+// Whose a change is: when a path was changed last, and which of several visits that overlapped in time it is credited to.
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -48,6 +46,10 @@ export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Pro
   const edited = found.changes.map(({ path }) => path).filter(path => changeTime(rooms.root, path) > at)
   return edited.length > PATHS_MAX ? null : edited
 }
+
+// Whose a change is, where visits of one plan overlapped in time. All files are compared around a task that declares no scope, so
+// its change set also holds what others did meanwhile. What a task with a declared scope tells of is its own, whoever saw it too.
+// Two tasks without a scope that overlapped cannot be told apart: they are one writer, and are rolled back together or not at all.
 
 interface Span {
   readonly task: TaskName

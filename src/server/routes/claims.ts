@@ -1,5 +1,4 @@
-// Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
-// left to the service. What is not ready says what is missing.
+// Claims over HTTP: take a task in hand, keep it, report it; and advance one task by hand.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -10,7 +9,7 @@ import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
-import type { FoundTask } from '../find-plan.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
@@ -160,7 +159,7 @@ async function moving(call: Asking, what: (task: TaskName) => Order): Promise<An
   })
 }
 
-async function taskMoved(call: Asking, { plan, task }: FoundTask, done: Parameters<typeof movedOf>[1]) {
+async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof movedOf>[1]) {
   const shown = await showTask(call, plan, task)
   if (shown === null) return gone()
   const moved = await movedOf(call, done)
@@ -205,6 +204,9 @@ const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
   by: by.map(({ visit: _, since, ...holder }) => ({ ...holder, since: iso(since) })),
 })
 
+// Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
+// left to the service. What is not ready says what is missing.
+
 export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   method: 'POST',
   right: 'operate',
@@ -244,7 +246,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
 })
 
 /** Null when nothing stands in its way. Looked at before anything is ordered, so that a refusal changes nothing. */
-async function notReady(call: Asking, { plan, task }: FoundTask): Promise<Problem | null> {
+async function notReady(call: Asking, { plan, task }: TaskTarget): Promise<Problem | null> {
   const { engine } = call.rooms
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   const card = board?.find(({ name }) => name === task)
@@ -305,7 +307,7 @@ function firstStep(plan: string, missing: Missing, board: readonly Card[]): stri
     : `run what it needs first: POST /plans/${plan}/tasks/${encodeURIComponent(first.task)}/run`
 }
 
-async function startedIfDraft(call: Asking, { plan }: FoundTask): Promise<Accepted | Problem | null> {
+async function startedIfDraft(call: Asking, { plan }: TaskTarget): Promise<Accepted | Problem | null> {
   const summary = await call.rooms.engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
   return summary.status === 'draft' ? await startPlan(call, plan) : null
@@ -314,7 +316,7 @@ async function startedIfDraft(call: Asking, { plan }: FoundTask): Promise<Accept
 /** Null when it has them already. */
 async function withInputs(
   call: Asking,
-  { plan, task }: FoundTask,
+  { plan, task }: TaskTarget,
   inputs: JsonObject,
 ): Promise<Accepted | Problem | null> {
   // What is given to run a task is data, whatever it looks like.

@@ -1,4 +1,4 @@
-// Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
+// Sessions by their id, within what the caller may see, and what happened in them.
 
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
@@ -7,6 +7,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
+import { isSessionKnown as isKnown } from '../../operations/session-plans.ts'
 import type { PlanRow, SessionRow } from '../../stores/store.ts'
 import { notFound, type Problem, unfit } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -78,6 +79,8 @@ function lookAt(engine: Engine, { session, statuses, text }: HistoryAsk, limit: 
   })
 }
 
+// Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
+
 type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'once'>
 
 export const isSessionInScope = ({ who: { scope } }: Pick<Asking, 'who'>, id: string): boolean =>
@@ -89,12 +92,8 @@ export async function findSession(call: Asking, id: string): Promise<SessionRow 
 }
 
 /** A plan may name a session that nobody opened. */
-export async function isSessionKnown(call: Asking, id: string): Promise<boolean> {
-  if (!isSessionInScope(call, id)) return false
-  const { engine } = call.rooms
-  if ((await engine.sessions.get(id)) !== null) return true
-  return (await engine.ask({ type: 'plans', session: id, limit: 1 })).items.length > 0
-}
+export const isSessionKnown = async (call: Asking, id: string): Promise<boolean> =>
+  isSessionInScope(call, id) && (await isKnown(call.rooms.engine, id))
 
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')

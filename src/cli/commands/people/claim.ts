@@ -1,5 +1,4 @@
-// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
-// be done. Without a plan, the next of all plans.
+// The commands for work on a task: claim, heartbeat, done, fail, and the two that get a task moving again, retry and skip.
 
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
@@ -10,15 +9,8 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
-import {
-  type Accepted,
-  meantPlanAndTask,
-  meantTask,
-  orderAndTell,
-  remarkHowToGoOn,
-  submit,
-  toldAs,
-} from '../../order.ts'
+import { findPlanOrTask, findTask } from '../../find-target.ts'
+import { type Accepted, orderAndTell, remarkHowToGoOn, submit, toldAs } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -37,7 +29,7 @@ export async function heartbeat(
   options: HeartbeatOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const { claim } = await submit(composed, plan, {
       type: 'heartbeat',
       task,
@@ -70,7 +62,7 @@ export async function retry(
   { reason, repeat = false }: RetryOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const again = { type: 'retry', task, ...(reason === undefined ? {} : { reason }) } as const
     const order = async (isMeant: boolean) =>
       await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again, composed.actor)
@@ -104,7 +96,7 @@ export async function fail(
 ): Promise<number> {
   const retryable = options.retryable === true
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
@@ -137,7 +129,7 @@ export async function done(
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const { name, events, claim } = await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
@@ -214,11 +206,14 @@ export async function skip(
   options: { readonly reason: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.reason })
     return EXIT.done
   })
 }
+
+// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
+// be done. Without a plan, the next of all plans.
 
 export interface ClaimOptions {
   readonly lease?: number
@@ -235,7 +230,7 @@ export async function claim(
   options: ClaimOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = first === undefined ? null : await meantPlanAndTask(composed.engine, first, second)
+    const meant = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
     const claimed = await claimNow(context, composed, options, {
       ...(meant === null ? {} : { plan: meant.plan }),
       ...(meant === null || meant.task === null ? {} : { task: meant.task }),

@@ -1,4 +1,4 @@
-// The words for questions in the middle of work, and for looking at several approvals at once.
+// The commands with which people and agents take part: claims, reports, decisions, questions.
 
 import type { Command } from 'commander'
 import type { Act } from '../../context.ts'

@@ -1,4 +1,4 @@
-// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
+// `planfold run FILE`: makes a plan or goes on with it, and drives it; `--dry-run` shows what it would do.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,10 +14,10 @@ import { gatedImpact, isAskedAbout } from '../../../domain/plan-rules/impact.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { PLAN_ENDED, type PlanStatus } from '../../../domain/status.ts'
 import {
+  createOrder,
   goOnWithPlan,
   onwardWords,
   type Revised,
-  type RunRoom,
   runPlan,
   type WentOn,
 } from '../../../operations/run-plan.ts'
@@ -26,8 +26,9 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
-import { createOrder, isFile, type PlanFile } from '../../plan-file.ts'
+import { findPlan } from '../../find-target.ts'
+import { engineOf, submit } from '../../order.ts'
+import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { gateWords } from '../../text/inbox-text.ts'
@@ -60,7 +61,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
       )
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
-      const { plan, name } = await meantPlan(composed.engine, word)
+      const { plan, name } = await findPlan(composed.engine, word)
       const since = await versionOf(composed, plan)
       const summary = await composed.engine.ask({ type: 'summary', plan })
       if (summary?.status === 'failed' && !summary.archived && options.again !== true)
@@ -272,7 +273,7 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
     return await withState(
       context,
       { create: false },
-      async composed => await show(context, composed, (await meantPlan(composed.engine, word)).plan),
+      async composed => await show(context, composed, (await findPlan(composed.engine, word)).plan),
     )
   }
   const file = await (await import('../formats/template-new.ts')).readFilledIn(context, word, set)
@@ -416,6 +417,8 @@ interface AlsoWaits {
   readonly for: readonly TaskName[]
 }
 
+// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
+
 export interface TakenUp {
   readonly plan: PlanId
   readonly name: string
@@ -436,7 +439,7 @@ export async function takeUp(
   file: PlanFile,
   options: TakeUpOptions = {},
 ): Promise<TakenUp> {
-  const run = await runPlan(roomOf(composed), {
+  const run = await runPlan(engineOf(composed), {
     create: createOrder(file),
     rationale: `run ${file.path}`,
     ...(options.again === true ? { again: true } : {}),
@@ -473,15 +476,10 @@ export async function goOn(
   { plan, name }: Pick<TakenUp, 'plan' | 'name'>,
   options: TakeUpOptions = {},
 ): Promise<void> {
-  const went = await goOnWithPlan(roomOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
+  const went = await goOnWithPlan(engineOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
   if (!went.ok) throw refused(went.refusal)
   await tellOnward(context, name, went, null)
 }
-
-const roomOf = ({ engine, actor }: Composed): RunRoom => ({
-  ask: query => engine.ask(query),
-  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
-})
 
 function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
   if (repeat === true && keepDone === true)

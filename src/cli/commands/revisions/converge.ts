@@ -16,7 +16,8 @@ import { envelope, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 
 import { isFile } from '../../plan-file.ts'
 import { setMoving, versionOf } from '../plans/run.ts'
@@ -40,7 +41,7 @@ type Plan = Parameters<typeof drive>[2]['plan']
 export async function converge(context: Context, word: string, options: ConvergeOptions): Promise<number> {
   if (!(await isFile(context, word)))
     return await withState(context, { create: false }, async composed => {
-      const { plan, name } = await meantPlan(composed.engine, word)
+      const { plan, name } = await findPlan(composed.engine, word)
       return await new Rounds(context, composed, plan, name, options).run()
     })
   const { readPlanFile, refuseSketch } = await import('../../plan-file.ts')

@@ -1,4 +1,4 @@
-// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
+// `planfold serve`: checks what was asked for, opens the service and runs it until it is told to stop.
 
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -234,6 +234,8 @@ function stoppedBySignal(
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
 
 export interface ServeOptions {
   readonly port: number

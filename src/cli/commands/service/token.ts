@@ -1,4 +1,4 @@
-// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
+// `planfold token create|list|revoke|link`: who may use the service.
 
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
@@ -17,7 +17,7 @@ import { listRunning } from '../../../server/monitoring/running-services.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
 
 // `planfold token list`: who has a token, besides the owner.
@@ -78,7 +78,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
 async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): Promise<Scope | null> {
   if (plan === undefined && session === undefined) return null
   const plans: PlanId[] = []
-  for (const word of plan ?? []) plans.push((await meantPlan(engine, word)).plan)
+  for (const word of plan ?? []) plans.push((await findPlan(engine, word)).plan)
   return { plans, sessions: session ?? [] }
 }
 
@@ -91,6 +91,8 @@ export async function tokenRevoke(context: Context, name: string): Promise<numbe
     return EXIT.done
   })
 }
+
+// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
 
 export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ stateDir }) => {

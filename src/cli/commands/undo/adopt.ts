@@ -11,7 +11,7 @@ import { answer, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { carryOut } from '../../drive.ts'
 import { Complaint, EXIT, refused } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
 import { type ChoiceOptions, choicesOf, sayer } from './go-back.ts'
@@ -149,8 +149,8 @@ const PATCH_LINES_MAX = 100
 
 export async function adopt(context: Context, word: string, options: AdoptOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
-    const into = options.into === undefined ? {} : { into: (await meantPlan(composed.engine, options.into)).plan }
+    const { plan, name } = await findPlan(composed.engine, word)
+    const into = options.into === undefined ? {} : { into: (await findPlan(composed.engine, options.into)).plan }
     const preview = await composed.engine.ask({ type: 'adoption', plan, ...into })
     if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     if (!preview.ok) throw refused(preview.refusal)

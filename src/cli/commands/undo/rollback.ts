@@ -2,10 +2,11 @@
 
 import type { Composed } from '../../../compose.ts'
 import type { RollbackAsk } from '../../../engine/engine.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
 import { refused, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan, meantTask } from '../../order.ts'
+import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { meantPattern } from '../../text/path-text.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
@@ -21,9 +22,9 @@ export interface RollbackOptions extends ChoiceOptions {
 
 export async function rollback(context: Context, word: string | undefined, options: RollbackOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlan(composed.engine, word)
+    const meant = await findPlan(composed.engine, word)
     const tasks = []
-    for (const task of options.tasks ?? []) tasks.push((await meantTask(composed.engine, meant.name, task)).task)
+    for (const task of options.tasks ?? []) tasks.push((await findTask(composed.engine, meant.name, task)).task)
     const whole: RollbackAsk = {
       ...(options.to === undefined ? {} : { to: options.to }),
       ...(tasks.length === 0 ? {} : { tasks }),
@@ -52,7 +53,7 @@ const asksFirst = ({ terminal, settings }: Context, { to, files, tasks, yes }: R
 async function patterns(
   { cwd }: Context,
   { engine, root }: Composed,
-  { plan, name }: MeantPlan,
+  { plan, name }: PlanTarget,
   whole: RollbackAsk,
   words: readonly string[],
 ): Promise<readonly string[]> {

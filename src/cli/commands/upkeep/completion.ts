@@ -1,12 +1,12 @@
-// `planfold names KIND [PLAN]`: what the shell may complete, a name on each line. Nothing is said where there is nothing to say.
+// `planfold completion` prints a script for the shell; `planfold names` is what that script asks for names.
 
 import type { Argument, Command, Option } from 'commander'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Engine } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { answer, answerDocument } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { openPlans } from '../../order.ts'
 
 // Shell completion, generated from the commander program: commands, their options, and what an option may be. The script
 // is static; names of plans, tasks and checkpoints are asked from `planfold names` when there is one to name.
@@ -187,6 +187,8 @@ export async function completion(context: Context, shell: Shell, program: Comman
   answerDocument(context, { shell, script }, () => script)
   return EXIT.done
 }
+
+// `planfold names KIND [PLAN]`: what the shell may complete, a name on each line. Nothing is said where there is nothing to say.
 
 /** A shell asks at every press of a key. */
 const NAMES_MAX = 500
