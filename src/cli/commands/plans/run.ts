@@ -12,15 +12,9 @@ import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
 import { gatedImpact, isAskedAbout } from '../../../domain/plan-rules/impact.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
-import { PLAN_ENDED, type PlanStatus } from '../../../domain/status.ts'
-import {
-  createOrder,
-  goOnWithPlan,
-  onwardWords,
-  type Revised,
-  runPlan,
-  type WentOn,
-} from '../../../operations/run-plan.ts'
+import { PLAN_ENDED } from '../../../domain/status.ts'
+import { createOrder, onwardWords, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
+import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -63,10 +57,8 @@ export async function run(context: Context, word: string, options: RunOptions): 
       tellWarnings(context, composed)
       const { plan, name } = await findPlan(composed.engine, word)
       const since = await versionOf(composed, plan)
-      const summary = await composed.engine.ask({ type: 'summary', plan })
-      if (summary?.status === 'failed' && !summary.archived && options.again !== true)
-        await (await import('./run.ts')).goOn(context, composed, { plan, name }, options)
-      return await startAndDrive(context, composed, { plan, name, since }, options)
+      const goOn = options.again === true ? {} : { goOn: { rationale: `run ${name}`, ...unsafeOf(options) } }
+      return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
     })
   }
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
@@ -115,8 +107,8 @@ export function tellWarnings(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) remark(context, `warning: ${warning}`)
 }
 
-interface Moved {
-  readonly plan: string
+interface Moved extends Pick<GoingOptions, 'goOn'> {
+  readonly plan: PlanId
   readonly name: string
   /** Its document has just been checked. */
   readonly checked?: true
@@ -126,21 +118,18 @@ interface Moved {
 export async function startAndDrive(
   context: Context,
   composed: Composed,
-  plan: Moved & { readonly plan: PlanId; readonly since: number },
+  plan: Moved & { readonly since: number },
   options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
 ): Promise<number> {
-  const statusNow = async () => (await composed.engine.ask({ type: 'summary', plan: plan.plan }))?.status ?? 'draft'
-  const status = await statusNow()
-  try {
-    // Going on may end it at once, when nothing is left to do; then only that is told.
-    const isOver = PLAN_ENDED.has(status) && (await versionOf(composed, plan.plan)) > plan.since
-    if (!isOver) await setMoving(composed, plan, status)
-  } catch (error) {
-    // Another process may have been quicker; then it is as if we had come later.
-    const since = await statusNow()
-    if (since === status) throw thrownShort(plan.name, error) ?? error
-    await setMoving(composed, plan, since)
-  }
+  // Going on may end it at once, when nothing is left to do; then only that is told.
+  const now = await composed.engine.ask({ type: 'summary', plan: plan.plan })
+  const isOver = now !== null && PLAN_ENDED.has(now.status) && now.version > plan.since
+  if (!isOver)
+    try {
+      await setMoving(context, composed, plan)
+    } catch (error) {
+      throw thrownShort(plan.name, error) ?? error
+    }
   return await drive(context, composed, {
     ...plan,
     wait: options.wait === true,
@@ -149,78 +138,65 @@ export async function startAndDrive(
   })
 }
 
-export async function setMoving(composed: Composed, { plan, name, checked }: Moved, status: PlanStatus): Promise<void> {
-  switch (status) {
-    case 'draft':
-      await fillOutline(composed, { plan, name })
-      if (checked !== true) await refuseFaulty(composed, plan, name)
-      await submit(composed, plan, { type: 'start' })
+export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {
+  const going = await setGoing(engineOf(composed), plan, {
+    ...(checked === true ? { check: 'checked' } : {}),
+    ...(goOn === undefined ? {} : { goOn }),
+  })
+  switch (going.status) {
+    case 'started':
+    case 'resumed':
+    case 'attached':
       return
-    case 'paused':
-      await submit(composed, plan, { type: 'resume' })
+    case 'went-on':
+      await tellOnward(context, name, going.went, null)
       return
-    case 'active':
-    case 'blocked':
-      return
-    case 'completed':
-    case 'failed':
-    case 'cancelled':
-      // Whoever drove it may have died before anybody was told of its end.
-      await composed.worker.tell(plan as PlanId)
-      if ((await stoppedRollback(composed.engine, plan as PlanId)) !== null)
-        throw new Complaint(
-          EXIT.refused,
-          'ended',
-          `plan '${name}' has ended: ${status}; its rollback was stopped and asks what becomes of it`,
-          'planfold inbox tells what can be answered',
-        )
+    case 'ended':
+      throw await endedAs(composed, going.plan)
+    case 'faulty-steps': {
+      const [first] = going.diagnostics
+      const message = `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`
+      throw new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint)
+    }
+    case 'unsound': {
+      const [first, ...others] = going.faults
+      const more = others.length === 0 ? '' : ` (and ${others.length} more)`
       throw new Complaint(
-        EXIT.refused,
-        'ended',
-        `plan '${name}' has ended: ${status}`,
-        status === 'failed'
-          ? `planfold run ${name} goes on with it; planfold retry ${name} TASK tries one task again; planfold run FILE --again starts afresh`
-          : 'planfold run FILE starts it afresh as a new plan',
+        EXIT.usage,
+        'invalid-plan',
+        `plan '${name}' cannot work: ${first?.message}${more}`,
+        `${first?.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
       )
+    }
+    case 'empty':
+    case 'refused':
+      throw refused(going.refusal)
+    case 'gone':
+    case 'moved':
+    case 'unchecked':
+      throw new Error(`bug: plan ${plan} is ${going.status}`)
     default:
-      status satisfies never
+      going satisfies never
   }
 }
 
-/** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
-async function fillOutline(
-  { engine, actor }: Composed,
-  { plan, name }: { readonly plan: string; readonly name: string },
-): Promise<void> {
-  if ((await engine.ask({ type: 'summary', plan }))?.progress.total !== 0) return
-  const { makeOutlineTasks } = await import('../../../operations/outline-tasks.ts')
-  const made = await makeOutlineTasks(
-    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, actor, { expectedVersion }) },
-    plan,
-  )
-  if (made.status === 'refused') throw refused(made.refusal)
-  if (made.status !== 'faulty') return
-  const [first] = made.diagnostics
-  throw new Complaint(
-    EXIT.usage,
-    'invalid-plan',
-    `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`,
-    first?.hint,
-  )
-}
-
-/** A draft that cannot work is not started: nothing of it would be done, or worse, half of it. */
-async function refuseFaulty({ engine }: Composed, plan: string, name: string): Promise<void> {
-  const { checkStoredPlan } = await import('../../../operations/check-plan.ts')
-  const faults = await checkStoredPlan(engine, plan)
-  const [first] = faults
-  if (first === undefined) return
-  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
-  throw new Complaint(
-    EXIT.usage,
-    'invalid-plan',
-    `plan '${name}' cannot work: ${first.message}${more}`,
-    `${first.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
+async function endedAs({ engine, worker }: Composed, { id, name, status }: Summary): Promise<Complaint> {
+  // Whoever drove it may have died before anybody was told of its end.
+  await worker.tell(id)
+  if ((await stoppedRollback(engine, id)) !== null)
+    return new Complaint(
+      EXIT.refused,
+      'ended',
+      `plan '${name}' has ended: ${status}; its rollback was stopped and asks what becomes of it`,
+      'planfold inbox tells what can be answered',
+    )
+  return new Complaint(
+    EXIT.refused,
+    'ended',
+    `plan '${name}' has ended: ${status}`,
+    status === 'failed'
+      ? `planfold run ${name} goes on with it; planfold retry ${name} TASK tries one task again; planfold run FILE --again starts afresh`
+      : 'planfold run FILE starts it afresh as a new plan',
   )
 }
 
@@ -467,19 +443,7 @@ export async function takeUp(
   return { plan, name, since }
 }
 
-/** A plan that failed goes on as it is; says so. */
-export async function goOn(
-  context: Context,
-  composed: Composed,
-  { plan, name }: Pick<TakenUp, 'plan' | 'name'>,
-  options: TakeUpOptions = {},
-): Promise<void> {
-  const went = await goOnWithPlan(engineOf(composed), plan, { rationale: `run ${name}`, ...unsafeOf(options) })
-  if (!went.ok) throw refused(went.refusal)
-  await tellOnward(context, name, went, null)
-}
-
-function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
+export function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
   if (repeat === true && keepDone === true)
     throw usage('--repeat and --keep-done contradict each other', 'say one of them')
   return repeat === true ? { unsafe: 'repeat' } : keepDone === true ? { unsafe: 'keep' } : {}
