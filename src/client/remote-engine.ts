@@ -1,5 +1,4 @@
-// The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
-// back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
+// The Engine door as a client: every call is one request. Who acts is whom the token names; refusals come back as refusals.
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
@@ -127,6 +126,9 @@ function remoteStreams<E, R, F>(of: 'sessions' | 'goals', ask: Ask, newKey: () =
     list: query => read({ do: 'list', ...query }),
   }
 }
+
+// The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
+// back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
 
 /** What was refused says everything that was wrong with it. */
 export type RemoteSubmitted =

@@ -1,4 +1,4 @@
-// A rollback as other views tell it: the one under way in one line, and the event that ends one.
+// Sentences about rollbacks and checkpoints: what changed, how it ended, what stopped it.
 
 import type { PlanId } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -206,6 +206,8 @@ export function standingShort({ snapshot, files, left = 0, lacks, git }: Standin
     .filter(text => text !== '')
     .join(', ')
 }
+
+// A rollback under way, in one line, as other views tell it.
 
 export function rollbackLine({ rollback }: Summary, paint: Paint): string | null {
   if (rollback === undefined) return null

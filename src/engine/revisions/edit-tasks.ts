@@ -1,5 +1,4 @@
-// What may be ordered and asked about a plan that clients build and keep task by task: the part of the door in engine.ts that is
-// about adding, changing, removing, annotating, evaluating, and having the last word.
+// Changes of a plan that clients build task by task: queued for each plan, hashed as a whole, written in one commit for each batch.
 
 import type { Command } from '../../domain/command.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'

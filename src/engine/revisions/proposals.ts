@@ -1,5 +1,4 @@
-// What may be ordered and asked about changing a plan while it lives: the part of the door in engine.ts that is about proposals,
-// convergence and drift.
+// Changing a plan while it lives: proposals, convergence, drift.
 
 import type { Command } from '../../domain/command.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'

@@ -13,10 +13,9 @@ import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
-import { documentFrom, faulty, formatCalled, type ReadDocument } from '../find-plan.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
-import { JSON_TYPE } from '../route.ts'
-import { onWire } from '../wire-names.ts'
+import { JSON_TYPE, onWire } from '../wire-names.ts'
+import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
 
 /** The status of each task, by name. */
 export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]

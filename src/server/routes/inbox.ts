@@ -1,4 +1,4 @@
-// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
+// The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -18,9 +18,9 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { findPlan, findTask, isInScope } from '../find-plan.ts'
+import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { LIMITS } from '../service.ts'
 import { type Asking, engineOf, gone, inOurWords, movedOf, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'

@@ -1,4 +1,4 @@
-// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
+// The commands with which people answer a gate: approve, reject, choose, answer, push back, and review of several at once.
 
 import type { Composed } from '../../../compose.ts'
 import type { EditChoices } from '../../../domain/event.ts'
@@ -11,7 +11,7 @@ import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { answerGate, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
-import { elapsed } from '../../terminal/elapsed.ts'
+import { elapsed } from '../../terminal/elapsed-time.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
@@ -248,6 +248,8 @@ const EDITS = [
 
 const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
   Object.fromEntries(paths.map(path => [path, choice]))
+
+// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
 
 export interface AnswerOptions {
   readonly message?: string

@@ -1,5 +1,4 @@
-// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
-// is told; with --dry-run nothing else happens.
+// `planfold propose`, `planfold proposals` and `planfold decline`: revisions that wait for somebody to agree.
 
 import { fatesOf, type MergeMode } from '../../../domain/revisions/merge.ts'
 import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
@@ -14,7 +13,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
 
@@ -146,6 +145,9 @@ async function meant(engine: Engine, first: string, second: string | undefined) 
     )
   return { plan: { plan, name }, card }
 }
+
+// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
+// is told; with --dry-run nothing else happens.
 
 export interface ProposeOptions {
   readonly merge?: boolean

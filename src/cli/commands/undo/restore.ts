@@ -8,7 +8,7 @@ import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 
 import { meantPaths, shownPath } from '../../text/path-text.ts'

@@ -1,0 +1,78 @@
+// A plan document that came with a request, as the service answers about it: every fault at its place, as one problem.
+
+import type { ImportedTask, PlanSource } from '../../domain/event.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Dialect } from '../../format/dialects/dialect.ts'
+import type { Told } from '../../format/plan/parse.ts'
+import type { Diagnostic } from '../../format/text/diagnostic.ts'
+import { readJson } from '../../format/text/json.ts'
+import { type DocumentReading, findFormat } from '../../operations/read-document.ts'
+import { importedTasks, sourceOf } from '../../operations/run-plan.ts'
+import { type Problem, problem } from '../problem.ts'
+
+export interface ReadDocument {
+  readonly definition: PlanDefinition
+  readonly source: PlanSource
+  /** Tasks that had ended when it was written. */
+  readonly imported: readonly ImportedTask[] | undefined
+  readonly warnings: readonly Diagnostic[]
+}
+
+/** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
+const SLOW_MAX = 400_000
+
+/** Read and checked by an operation; everything that is wrong becomes one problem. */
+export function documentFrom(text: string, read: () => DocumentReading): ReadDocument | Problem {
+  if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
+  const reading = read()
+  if (!reading.ok) return faulty(reading.diagnostics)
+  const { definition, warnings, told } = reading.document
+  const imported = importedTasks(reading.document)
+  return (
+    sketched(told) ?? {
+      definition,
+      source: sourceOf(reading.document),
+      imported: imported.length === 0 ? undefined : imported,
+      warnings,
+    }
+  )
+}
+
+const TOO_SLOW = problem(413, 'too-large', `a document of more than ${SLOW_MAX / 1_000} KB must be plain JSON`, {
+  hint: 'send it as JSON (no key twice, numbers and text that JSON can hold), or read it on the server: planfold run FILE',
+})
+
+/** Everything that is wrong with a document, as one problem. */
+export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem {
+  const [first] = diagnostics
+  const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : ''
+  const place = first === undefined ? '' : `line ${first.line}, column ${first.column}: `
+  return problem(422, 'invalid-plan', `${about}${place}${first?.message ?? 'this is no plan'}${more}`, {
+    hint: first?.hint,
+    faults: diagnostics.map(({ path = '', message, hint, line, column }) => ({
+      path,
+      message,
+      line,
+      column,
+      ...(hint === undefined ? {} : { hint }),
+    })),
+  })
+}
+
+/** The format a name means. */
+export function formatCalled(name: string): Dialect | Problem {
+  const found = findFormat(name)
+  if (found.ok) return found.format
+  const { near, names } = found
+  return problem(422, 'invalid', `there is no format '${name.slice(0, 60)}'`, {
+    hint: near === null ? `there are ${names.join(', ')}` : `did you mean '${near}'?`,
+  })
+}
+
+function sketched({ sketch }: Told): Problem | null {
+  if (sketch.length === 0) return null
+  return problem(422, 'sketch', `this is a sketch, not a plan: ${sketch[0]}`, {
+    hint: 'put values in the place of what is left open',
+    faults: sketch.map(message => ({ path: '', message })),
+  })
+}
