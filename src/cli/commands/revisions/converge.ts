@@ -20,7 +20,7 @@ import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 
 import { isFile } from '../../plan-file.ts'
-import { setMoving, versionOf } from '../plans/run.ts'
+import { setMoving, unsafeOf, versionOf } from '../plans/run.ts'
 
 export interface ConvergeOptions {
   /** A script for each criterion that does not hold; without it, whoever claims the task makes it hold. */
@@ -93,8 +93,8 @@ class Rounds {
     if ((await this.#status()) !== 'failed') return
     const board = (await this.#composed.engine.ask({ type: 'board', plan: this.#plan })) ?? []
     if (!board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))) return
-    const { goOn } = await import('../plans/run.ts')
-    await goOn(this.#context, this.#composed, { plan: this.#plan, name: this.#name }, this.#options)
+    const goOn = { rationale: `run ${this.#name}`, ...unsafeOf(this.#options) }
+    await setMoving(this.#context, this.#composed, { plan: this.#plan, name: this.#name, goOn })
   }
 
   async #rounds(): Promise<number> {
@@ -138,7 +138,7 @@ class Rounds {
     const status = await this.#status()
     if (PLAN_ENDED.has(status)) return status
     const since = await this.#version()
-    await setMoving(this.#composed, { plan: this.#plan, name: this.#name }, status)
+    await setMoving(this.#context, this.#composed, { plan: this.#plan, name: this.#name })
     const exit = await drive(this.#context, this.#composed, {
       plan: this.#plan,
       name: this.#name,

@@ -3,6 +3,7 @@
 import type { Composed } from '../../../compose.ts'
 import type { RollbackAsk } from '../../../engine/engine.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
+import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
 import { refused, usage } from '../../exit.ts'
@@ -57,7 +58,7 @@ async function patterns(
   whole: RollbackAsk,
   words: readonly string[],
 ): Promise<readonly string[]> {
-  const preview = await engine.ask({ type: 'rollbackPreview', plan, ...whole })
+  const preview = await previewRollback(engine, { plan, kind: 'rollback', ask: whole })
   if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
   if (!preview.ok) throw refused(preview.refusal)
   const known = preview.files.map(({ path }) => path)
