@@ -5,8 +5,10 @@ import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { PlanTarget } from '../operations/find-target.ts'
+import type { CallerEngine } from '../operations/run-plan.ts'
 import { gateObjection, keepGates, withoutApprovals } from './auth/gate-permissions.ts'
-import { type FoundPlan, findPlan, findTask } from './find-plan.ts'
+import { findPlan, findTask } from './find-plan.ts'
 import { forTheirRole } from './hint-text.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
@@ -43,6 +45,12 @@ export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
 const TRIES_MAX = 20
+
+/** The engine in the caller's name. */
+export const engineOf = (call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>): CallerEngine => ({
+  ask: query => call.rooms.engine.ask(query),
+  submit: (plan, what, asked) => submit(call, plan, what, asked),
+})
 
 /** The one way of an order from a route to the engine. */
 export async function submit(
@@ -115,7 +123,7 @@ export async function movedOf(
 /** The plan of the path; goes on with it, or answers that there is none. */
 export async function withPlan<C extends Asking>(
   call: C,
-  goOn: (found: FoundPlan) => Promise<Answer>,
+  goOn: (found: PlanTarget) => Promise<Answer>,
 ): Promise<Answer> {
   const found = await findPlan(call, call.params.plan!)
   return isProblem(found) ? found : await goOn(found)

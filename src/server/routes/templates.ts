@@ -12,6 +12,7 @@ import { type Shelved, shelfWith, shelve, takeDown } from '../../format/template
 import * as wire from '../../format/wire/templates.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
 import { refuseScoped } from '../auth/token-scope.ts'
+
 import { faulty } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'

@@ -7,6 +7,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
+import { isSessionKnown as isKnown } from '../../operations/session-plans.ts'
 import type { PlanRow, SessionRow } from '../../stores/store.ts'
 import { notFound, type Problem, unfit } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -91,12 +92,8 @@ export async function findSession(call: Asking, id: string): Promise<SessionRow 
 }
 
 /** A plan may name a session that nobody opened. */
-export async function isSessionKnown(call: Asking, id: string): Promise<boolean> {
-  if (!isSessionInScope(call, id)) return false
-  const { engine } = call.rooms
-  if ((await engine.sessions.get(id)) !== null) return true
-  return (await engine.ask({ type: 'plans', session: id, limit: 1 })).items.length > 0
-}
+export const isSessionKnown = async (call: Asking, id: string): Promise<boolean> =>
+  isSessionInScope(call, id) && (await isKnown(call.rooms.engine, id))
 
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')
