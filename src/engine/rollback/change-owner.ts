@@ -85,13 +85,25 @@ export class ChangeCredit {
 
   /** Does this change of a task without a scope belong to one with a scope, that ran beside it and told of it afterwards? */
   isOthers(event: Event, path: string): boolean {
+    return this.#isToldBeside(event, path, (told, at) => told > at)
+  }
+
+  /**
+   * Did one with a scope that ran beside it tell of the path before? Then this one may have looked while that one was still writing,
+   * or have written over it later.
+   */
+  isPerhapsOthers(event: Event, path: string): boolean {
+    return this.#isToldBeside(event, path, (told, at) => told < at)
+  }
+
+  #isToldBeside(event: Event, path: string, when: (told: number, at: number) => boolean): boolean {
     const [span, at] = this.#find(event)
     if (span === undefined || span.isScoped) return false
     return [...this.#spans.values()].some(
       other =>
         other.isScoped &&
         overlap(span, other) &&
-        other.told.some(told => told.at > at && this.#paths.get(told.changes)?.has(path) === true),
+        other.told.some(told => when(told.at, at) && this.#paths.get(told.changes)?.has(path) === true),
     )
   }
 

@@ -68,6 +68,28 @@ describe('what a plan wrote since an entry', () => {
     ])
   })
 
+  it('is what a task with a scope left, although one without looked while it was half written, and told it later', async () => {
+    const half = [{ path: 'f', before: null, after: X }]
+    const whole = [{ path: 'f', before: null, after: Y }]
+    const events = [
+      started('watched', { before: BEFORE }),
+      started('scoped', { preimage: BEFORE }),
+      await succeeded('scoped', whole),
+      await succeeded('watched', half),
+    ]
+    const standing = async (now: TreeEntry | null) => {
+      const { since, told } = await scene(now === null ? [] : [{ path: 'f', before: null, after: now }], ...events)
+      await told(half)
+      await told(whole)
+      return await since(0)
+    }
+    expect(await standing(Y)).toEqual(whole)
+    // It wrote over it, and that stands there.
+    expect(await standing(X)).toEqual(half)
+    // Somebody else was there since: told as an edit, by what the last of them left.
+    expect(await standing(Z)).toEqual(half)
+  })
+
   it('holds what an attempt left that was under way at the entry and ended nobody knows how', async () => {
     const { since } = await scene([{ path: 'f', before: X, after: Z }], started('a', { preimage: BEFORE }), lost('a'))
     // A person chooses: it may be theirs.

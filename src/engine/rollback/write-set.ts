@@ -70,6 +70,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const others: Change[] = []
   const unsure: Doubt[] = []
   const ends: Change[] = []
+  const halves: Half[] = []
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, isRollback: boolean, isDeclared: boolean): void => {
     const { path, before, after } = change
@@ -111,6 +112,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       )) {
         if (credit.isOthers(event, change.path)) continue
         if (visit !== undefined && isInScopeBeside(visit, change.path, visits.values(), by)) continue
+        const one = known.get(change.path)
+        if (
+          isOurs &&
+          one !== undefined &&
+          visit?.look.before !== undefined &&
+          credit.isPerhapsOthers(event, change.path)
+        )
+          halves.push({ change, left: one.left, since: visit.look.before })
         if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
@@ -120,6 +129,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       }
     }
   }
+  await dropHalves(rooms, halves, known)
   // The first that looked decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen) await addUnknown(rooms, visit, at, known, by, told.slice(visit.from))
@@ -147,6 +157,30 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
     doubted,
+  }
+}
+
+/** Told by a task without a scope of a path that one with a scope, which ran beside it, had told of before. */
+interface Half {
+  readonly change: Change
+  /** What had been left there until then. */
+  readonly left: TreeEntry | null
+  /** All files as they were before the task that told it. */
+  readonly since: Sha256
+}
+
+/** Seen while another task was still writing, when what stands there now is what that task left: nobody has been there since. */
+async function dropHalves(rooms: Rooms, halves: readonly Half[], known: ReadonlyMap<string, Known>): Promise<void> {
+  for (const { change, left, since } of halves) {
+    const one = known.get(change.path)
+    if (one === undefined || !isSame(one.left, change.after) || isSame(left, change.after)) continue
+    const found = await rooms.snapshots?.diff(since, 'now')
+    if (found?.ok !== true) continue
+    const now = found.changes.find(({ path }) => path === change.path)
+    // Where nothing differs from what stood before the task, that is what stands there.
+    if (!isSame(now === undefined ? change.before : now.after, left)) continue
+    one.left = left
+    one.states.push(left)
   }
 }
 
