@@ -5,12 +5,12 @@ import type { Json } from '../../domain/json.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import type { AnswerOf, Engine } from '../../engine/engine.ts'
+import { readJournal } from '../../operations/read-journal.ts'
 import type { Entry, MetricRow } from '../../stores/store.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 /** More than anybody looks at in one answer; the rest is in `GET /plans/:plan/attempts`. */
 const EXECUTIONS_MAX = 1_000
-const PAGE = 500
 
 export async function executionsOf(engine: Engine, plan: PlanId) {
   const { items } = await engine.ask({ type: 'attempts', plan, limit: EXECUTIONS_MAX })
@@ -81,12 +81,9 @@ const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | '
 export async function tracesOf(engine: Engine, plan: PlanId) {
   const git: Json[] = []
   const files = new Map<string, 'created' | 'changed' | 'deleted'>()
-  for (let after = 0; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+  for await (const entries of readJournal(engine, plan, 0)) {
     git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
     for (const sha256 of changeSetsIn(entries)) await addChanges(engine, sha256, files)
-    if (entries.length < PAGE) break
-    after = entries.at(-1)!.version
   }
   const modified = Array.from(files, ([path, change]) => ({ path, change }))
   return { git, modified: modified.sort((a, b) => (a.path < b.path ? -1 : 1)) }
