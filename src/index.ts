@@ -3,6 +3,7 @@
 export { type Composed, type ComposeOptions, compose, NoState } from './compose.ts'
 export type { Command } from './domain/command.ts'
 export type { Event } from './domain/event.ts'
+export { advise, type Hint, plainHint, type Step, wordHint } from './domain/hint.ts'
 export type { Actor, PlanId, PlanName, Sha256, TaskId, TaskName } from './domain/id.ts'
 export type { PlanDefinition, TaskDefinition } from './domain/plan.ts'
 export { checkGraph } from './domain/plan-rules/graph-rules.ts'

@@ -1,7 +1,9 @@
 // What to do next, as requests to this service. What can only be done where the service runs is said in plain words.
 
+import type { Event } from '../domain/event.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, stepsIn, wordHint } from '../domain/hint.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Failure } from '../domain/result.ts'
 import { RIGHTS, type Who } from './auth/caller.ts'
 
 /** What is asked about, for steps that do not name it. */
@@ -34,6 +36,22 @@ export function forTheirRole({ role }: Pick<Who, 'role'>, refusal: Refusal): Ref
 }
 
 const isAdministering = (step: Step): boolean => step.next === 'lift-halt'
+
+/** An event as it is told: what to do about a failure is text. */
+export function wordedEvent(event: Event, about: About): Event {
+  if (event.type === 'notice.sent') return event
+  if ('failure' in event && event.failure !== undefined) return { ...event, failure: worded(event.failure, about) }
+  if (event.type === 'gate.opened' && 'failure' in event.asks)
+    return { ...event, asks: { ...event.asks, failure: worded(event.asks.failure, about) } }
+  if (!('result' in event) || event.type === 'attempt.succeeded') return event
+  const { result } = event
+  if (result.status !== 'failed') return event
+  return { ...event, result: { ...result, failure: worded(result.failure, about) } }
+}
+
+function worded(failure: Failure, about: About): Failure {
+  return failure.hint === undefined ? failure : { ...failure, hint: hintText(failure.hint, about) }
+}
 
 function partText(part: Step | Allowed, about: About): string {
   if ('may' in part) return allowedText(part.may)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plainHint } from '../../domain/hint.ts'
+import { next, plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
 import { printDiagnostic } from '../text/diagnostic.ts'
@@ -489,7 +489,12 @@ tasks:
 test('a template is told to be one', () => {
   const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
   expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([
-    { line: 1, column: 1, message: 'this is a template, not a plan', hint: expect.stringContaining('template new') },
+    {
+      line: 1,
+      column: 1,
+      message: 'this is a template, not a plan',
+      hint: expect.arrayContaining([next('new-from-template')]),
+    },
   ])
 })
 

@@ -4,6 +4,7 @@
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
 import type { Entry, Position } from '../../stores/store.ts'
+import { wordedEvent } from '../hint-text.ts'
 
 import { underscoreAnnouncements } from '../sessions/underscore-events.ts'
 import type { Subscriber } from './subscriber.ts'
@@ -34,8 +35,9 @@ export function entryFrames(
   facts: PlanFacts,
   before: PlanState | null,
 ): readonly string[] {
-  const { position, now } = entry
-  const told = naming.announce({ ...entry, at: new Date(now).toISOString() }, facts, before)
+  const { position, now, plan } = entry
+  const events = entry.events.map(event => wordedEvent(event, { plan }))
+  const told = naming.announce({ ...entry, events, at: new Date(now).toISOString() }, facts, before)
   return told.map(({ name, data }, index) =>
     frame(name, data, printCursor({ position, index: index === told.length - 1 ? null : index })),
   )
