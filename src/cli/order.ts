@@ -156,7 +156,7 @@ async function unknownPlan(engine: Engine, word: string): Promise<Error> {
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export async function submit(composed: Composed, plan: string | null, order: Order): Promise<Accepted> {
-  const submitted = await composed.engine.submit(plan, order, composed.actor)
+  const submitted = await composed.engine.submit(plan, order)
   if (!submitted.ok) throw refused(submitted.refusal)
   return submitted
 }

@@ -1,5 +1,6 @@
-// The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
-// back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
+// The Engine door as a client: every call is one request. The caller is whom the token names, and only another client, with another
+// token, is somebody else. Refusals come back as refusals, and a reply that was lost is asked for again under the same key, so that
+// nothing happens twice.
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
@@ -11,6 +12,7 @@ import type {
   Halted,
   KillSwitch,
   Order,
+  OwnStreams,
   QueryOf,
   QueryType,
   SubmitOptions,
@@ -107,14 +109,18 @@ function bytesFrom(text: string): Uint8Array {
 
 type Ask = (body: object, key: string | undefined) => Promise<Reply>
 
-function remoteStreams<E, R, F>(of: 'sessions' | 'goals', ask: Ask, newKey: () => string): Streams<E, R, F> {
+function remoteStreams<E, R, F>(
+  of: 'sessions' | 'goals',
+  ask: Ask,
+  newKey: () => string,
+): OwnStreams<Streams<E, R, F>> {
   const read = async <T>(body: object): Promise<T> => {
     const reply = await ask({ of, ...body }, undefined)
     if (!reply.ok) throw troubleOf(reply.problem)
     return (reply.body as { readonly answer: T }).answer
   }
   return {
-    append: async (id, events, { expectedVersion, once }) => {
+    append: async (id, events, { expectedVersion, once } = {}) => {
       const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
       const reply = await ask({ of, do: 'append', id, events, ...version }, once?.key ?? newKey())
       if (reply.ok) return (reply.body as { readonly answer: StreamUpdated }).answer
@@ -165,13 +171,8 @@ export class RemoteEngine implements Engine {
     }
   }
 
-  /** Names may be plain text. `actor` is only there because the door has it: who acts is whom the token names. */
-  async submit(
-    plan: string | null,
-    order: Plain<Order>,
-    _actor?: string,
-    options: SubmitOptions = {},
-  ): Promise<RemoteSubmitted> {
+  /** Names may be plain text. */
+  async submit(plan: string | null, order: Plain<Order>, options: SubmitOptions = {}): Promise<RemoteSubmitted> {
     const { expectedVersion, once = this.#connection.newKey() } = options
     const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
     // What is sent is checked where it arrives, names and all.

@@ -5,7 +5,7 @@ import { type Actor, type CheckpointName, checkpointName, type PlanId, type Task
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { isNeglected } from '../domain/state/alarms.ts'
 import { definitionHash } from '../format/plan/hash.ts'
-import type { Found } from '../stores/store.ts'
+import type { Found, Streams } from '../stores/store.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
 import type {
   AnswerOf,
@@ -14,6 +14,7 @@ import type {
   KillSwitch,
   Objection,
   Order,
+  OwnStreams,
   QueryOf,
   QueryType,
   RollbackAsk,
@@ -26,6 +27,7 @@ import { late } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
+import { actingAs, type Caller } from './permissions.ts'
 import { answer } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
@@ -41,24 +43,36 @@ type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
 export class EngineLocal implements EngineInProcess {
   readonly #rooms: Rooms
-  readonly killSwitch: KillSwitch
-  readonly sessions: Engine['sessions']
-  readonly goals: Engine['goals']
+  readonly caller: Caller
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: Rooms, caller: Caller) {
     this.#rooms = rooms
-    this.killSwitch = killSwitch(rooms)
-    this.sessions = rooms.store.sessions
-    this.goals = rooms.store.goals
+    this.caller = caller
+  }
+
+  as(caller: Caller | Actor): EngineLocal {
+    return new EngineLocal(this.#rooms, actingAs(this.caller, caller))
+  }
+
+  get killSwitch(): KillSwitch {
+    return killSwitch(this.#rooms, this.caller.actor)
+  }
+
+  get sessions(): Engine['sessions'] {
+    return ownStreams(this.#rooms.store.sessions, this.caller.actor)
+  }
+
+  get goals(): Engine['goals'] {
+    return ownStreams(this.#rooms.store.goals, this.caller.actor)
   }
 
   async submit(
     plan: string | null,
     order: Order,
-    actor: Actor,
     options: SubmitOptions & { readonly objection?: Objection } = {},
   ): Promise<Submitted> {
     const rooms = this.#rooms
+    const { actor } = this.caller
     if (order.type === 'create') return await create(rooms, order, writingOf(null, order, actor, options))
     const found = plan === null ? null : await rooms.store.find(plan)
     if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
@@ -242,5 +256,14 @@ export class EngineLocal implements EngineInProcess {
       const hasMoved = !updated.ok && updated.refusal.code === 'conflict' && writing.expectedVersion === undefined
       if (!hasMoved || tries >= ROLLBACK_TRIES_MAX) return updated
     }
+  }
+}
+
+function ownStreams<E, R, F>(streams: Streams<E, R, F>, actor: Actor): OwnStreams<Streams<E, R, F>> {
+  return {
+    append: (id, events, options = {}) => streams.append(id, events, { ...options, actor }),
+    read: (...asked) => streams.read(...asked),
+    get: id => streams.get(id),
+    list: query => streams.list(query),
   }
 }

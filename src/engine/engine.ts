@@ -1,5 +1,6 @@
-// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
-// the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
+// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens, always in the name of one caller.
+// Queries are typed values, so the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never
+// needs one.
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
@@ -28,6 +29,7 @@ import type {
   Found,
   Holder,
   MetricRow,
+  Once,
   Page,
   PlanQuery,
   PlanRow,
@@ -36,6 +38,8 @@ import type {
   ScopeHolder,
   Store,
   StoredLog,
+  Streams,
+  StreamUpdated,
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
@@ -44,6 +48,7 @@ import type { KeptFile, RestoreAsk } from './files/kept-files.ts'
 import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './gates/inbox.ts'
 import type { PullRequest } from './git/pull-request.ts'
 import type { Halt, Halted } from './loop/kill-switch.ts'
+import type { Caller } from './permissions.ts'
 import type { AuditTrail, HandedOn, RecordQueries } from './records/audit.ts'
 import type { Chain } from './records/verify-chain.ts'
 import type { Replay } from './replay/replay.ts'
@@ -65,6 +70,7 @@ export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './
 export type { PullRequest } from './git/pull-request.ts'
 export type { Halt, Halted } from './loop/kill-switch.ts'
 export type { Feed, PlanProgress } from './notifications/live-feed.ts'
+export type { Caller, Right, Role, Scope } from './permissions.ts'
 export type { AuditTrail, HandedOn, TaskRecord } from './records/audit.ts'
 export type { Chain } from './records/verify-chain.ts'
 export type { Replay, ReplayFault } from './replay/replay.ts'
@@ -80,9 +86,10 @@ export type {
   RollbackPreview,
 } from './rollback/rollback-order.ts'
 
+/** Bound to a caller: everything is done in their name, as far as they may. */
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
-  submit(plan: string | null, order: Order, actor: Actor, options?: SubmitOptions): Promise<Submitted>
+  submit(plan: string | null, order: Order, options?: SubmitOptions): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
   readonly killSwitch: KillSwitch
   watch(options: {
@@ -90,9 +97,23 @@ export interface Engine {
     readonly after: Position
     readonly signal: AbortSignal
   }): AsyncIterable<Entry>
-  readonly sessions: Store['sessions']
-  readonly goals: Store['goals']
+  readonly sessions: OwnStreams<Store['sessions']>
+  readonly goals: OwnStreams<Store['goals']>
   close(): Promise<void>
+}
+
+/** Streams of the store, appended to in the caller's name. */
+export type OwnStreams<S> =
+  S extends Streams<infer E, infer R, infer F>
+    ? Omit<Streams<E, R, F>, 'append'> & {
+        append(id: string, events: readonly E[], options?: AppendOptions): Promise<StreamUpdated>
+      }
+    : never
+
+export interface AppendOptions {
+  /** Refused with code `conflict` when the stream has moved on. */
+  readonly expectedVersion?: number
+  readonly once?: Once
 }
 
 export interface SubmitOptions {
@@ -107,18 +128,23 @@ export type Objection = (state: PlanState) => Refusal | null
 
 /** The door as whoever lives in the same process sees it. */
 export interface EngineInProcess extends Engine {
+  readonly caller: Caller
+  /**
+   * The same engine for somebody else; a bare name keeps rights and scope. Another name or more rights are only for callers who
+   * administer, and nobody gets out of their scope: throws NotAllowed.
+   */
+  as(caller: Caller | Actor): EngineInProcess
   /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
   submit(
     plan: string | null,
     order: Order,
-    actor: Actor,
     options?: SubmitOptions & { readonly objection?: Objection },
   ): Promise<Submitted>
 }
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
 export interface KillSwitch {
-  halt(reason: string, actor: Actor): Promise<Halted>
+  halt(reason: string): Promise<Halted>
   /** Who had halted it; null when nobody had. */
   lift(): Promise<Halt | null>
   halted(): Promise<Halt | null>

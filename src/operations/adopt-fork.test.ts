@@ -15,6 +15,7 @@ import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { AdoptAsk } from '../engine/engine.ts'
 import { EngineLocal } from '../engine/engine-local.ts'
+import { trusted } from '../engine/permissions.ts'
 import { ME, realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
 import type { Rooms } from '../engine/rooms.ts'
 import { FILE_MAX_BYTES } from '../safety/files/regular-file.ts'
@@ -82,7 +83,7 @@ const carryOut = async ({ plan, since }: { readonly plan: PlanId; readonly since
 }
 
 async function adopted(fork: PlanId, ask: AdoptAsk = {}) {
-  const done = await adoptFork({ engine: place.engine, actor: ME, carryOut }, fork, ask)
+  const done = await adoptFork({ engine: place.engine, carryOut }, fork, ask)
   if (done.status === 'refused') throw new Error(`${done.refusal.message} (${done.refusal.hint})`)
   return done
 }
@@ -124,7 +125,7 @@ function engineWith(then: () => void): EngineLocal {
       },
     }
   }
-  return new EngineLocal({ ...place.rooms, at })
+  return new EngineLocal({ ...place.rooms, at }, trusted(ME))
 }
 
 const eventTypes = async (plan: string) =>
@@ -251,8 +252,8 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(ordered).toMatchObject({ ok: true, adopted: { status: 'ordered' } })
     expect((await preview()).status).toBe('under way')
     // The engine was killed and opened again; what is under way is carried out once.
-    const engine = new EngineLocal(place.rooms)
-    expect(await adoptFork({ engine, actor: ME, carryOut }, fork, {})).toMatchObject({ folder: 'removed' })
+    const engine = new EngineLocal(place.rooms, trusted(ME))
+    expect(await adoptFork({ engine, carryOut }, fork, {})).toMatchObject({ folder: 'removed' })
     const types = await eventTypes('plan')
     expect(types.filter(type => type === 'rollback.finished')).toHaveLength(1)
     expect(text('shared')).toBe('1\ntwo\n3\n4\n5\n6\n7\n')
@@ -307,7 +308,7 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
   it('looks again before the folder goes, and puts it back when somebody wrote into it meanwhile', async () => {
     const fork = await forked()
     const engine = engineWith(() => writeFileSync(forkFolder('shared'), 'saved at the last moment\n'))
-    const done = await adoptFork({ engine, actor: ME, carryOut }, fork, {})
+    const done = await adoptFork({ engine, carryOut }, fork, {})
     expect(done).toMatchObject({ status: 'adopted', folder: 'kept', why: expect.stringContaining('"shared" changed') })
     expect(text('.planfold', 'work', 'plan-fork', 'shared')).toBe('saved at the last moment\n')
     expect(readdirSync(path('.planfold', 'work'))).toEqual(['plan-fork'])

@@ -2,7 +2,8 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { EngineInProcess } from '../engine/engine.ts'
+import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
+import { RIGHTS } from '../engine/permissions.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,
@@ -143,13 +144,15 @@ function noteReplays(rooms: ServerRooms): Noting {
     if (done.replayed === true) isReplayed = true
     return done
   }
-  const stream = <E, R, F>(of: Streams<E, R, F>): Streams<E, R, F> => ({
+  const stream = <E, R, F>(of: OwnStreams<Streams<E, R, F>>): OwnStreams<Streams<E, R, F>> => ({
     append: async (...asked) => seen(await of.append(...asked)),
     read: (...asked) => of.read(...asked),
     get: id => of.get(id),
     list: query => of.list(query),
   })
   const noting: EngineInProcess = {
+    caller: engine.caller,
+    as: caller => engine.as(caller),
     submit: async (...asked) => seen(await engine.submit(...asked)),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
@@ -265,9 +268,10 @@ async function answerOf(
   const expectedVersion = versionOf(headers['if-match'])
   if (expectedVersion !== undefined && typeof expectedVersion !== 'number') return expectedVersion
   const { text, type, value } = sent
-  const noting = once === undefined ? null : noteReplays(rooms)
+  const bound = { ...rooms, engine: rooms.engine.as({ ...who, rights: RIGHTS[who.role] }) }
+  const noting = once === undefined ? null : noteReplays(bound)
   const answer = await route.handle({
-    rooms: noting?.rooms ?? rooms,
+    rooms: noting?.rooms ?? bound,
     who,
     params,
     query: query.value,

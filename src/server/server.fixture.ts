@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
+import { trusted } from '../engine/permissions.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -57,8 +58,13 @@ export interface ServedOptions {
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'planfold-served-'))
-  const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'tester' }
-  const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
+  const environment = { PATH: process.env.PATH, HOME: folder }
+  const composed = await compose({
+    cwd: folder,
+    environment,
+    dir: join(folder, '.planfold'),
+    caller: trusted('tester'),
+  })
   const stop = new AbortController()
   const errors: object[] = []
   const troubles: unknown[] = []
@@ -81,7 +87,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     documents,
     limits,
     routes: options.routes ?? ROUTES,
-    owner: composed.actor,
+    owner: composed.engine.caller.actor,
     now: composed.now,
     random: options.random ?? randomBytes,
     root: composed.root,

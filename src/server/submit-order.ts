@@ -5,7 +5,8 @@ import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
-import { RIGHTS, type Who } from './auth/caller.ts'
+import { RIGHTS } from '../engine/permissions.ts'
+import type { Who } from './auth/caller.ts'
 import { gateObjection, keepGates, withoutApprovals } from './auth/gate-permissions.ts'
 import { type FoundPlan, findPlan, findTask } from './find-plan.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
@@ -141,15 +142,15 @@ async function submitKept(
   const { rooms, who } = call
   const order = withoutApprovals(who, what)
   const objection = gateObjection(who, order)
-  if (objection !== null) return await rooms.engine.submit(plan, order, who.actor, { ...asked, objection })
+  if (objection !== null) return await rooms.engine.submit(plan, order, { ...asked, objection })
   for (let tries = 1, seen = -1; ; tries++) {
     const kept = await keepGates(call, plan, order)
-    if (kept === null) return await rooms.engine.submit(plan, order, who.actor, asked)
+    if (kept === null) return await rooms.engine.submit(plan, order, asked)
     if ('refusal' in kept) return { ok: false, refusal: kept.refusal }
     const { version } = kept
     const { expectedVersion = version } = asked
     if (expectedVersion > version) return { ok: false, refusal: notThere(version, expectedVersion) }
-    const done = await rooms.engine.submit(plan, order, who.actor, { ...asked, expectedVersion })
+    const done = await rooms.engine.submit(plan, order, { ...asked, expectedVersion })
     const isOvertaken = !done.ok && done.refusal.code === 'conflict' && asked.expectedVersion === undefined
     if (!isOvertaken || version === seen || tries >= TRIES_MAX) return done
     seen = version

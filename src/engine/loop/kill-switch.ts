@@ -50,8 +50,8 @@ export function refuseHalted(rooms: Rooms, order: Order['type']): Refusal | null
   return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
 }
 
-export const killSwitch = (rooms: Rooms): KillSwitch => ({
-  halt: (reason, actor) => halt(rooms, reason, actor),
+export const killSwitch = (rooms: Rooms, actor: Actor): KillSwitch => ({
+  halt: reason => halt(rooms, reason, actor),
   lift: async () => lift(rooms),
   halted: async () => haltOf(rooms),
 })

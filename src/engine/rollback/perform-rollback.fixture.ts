@@ -22,6 +22,7 @@ import { systemClock } from '../clock.ts'
 import type { Order } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
+import { trusted } from '../permissions.ts'
 import type { Rooms } from '../rooms.ts'
 
 export const ME = 'ana@example.com' as Actor
@@ -68,9 +69,9 @@ export async function realRooms({
     leaseMs: 60_000,
     about: 'a test',
   }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted(ME))
   const worker = new WorkerLocal(rooms)
-  const submit = async (order: Order, plan: string | null = 'plan') => await engine.submit(plan, order, ME)
+  const submit = async (order: Order, plan: string | null = 'plan') => await engine.submit(plan, order)
   const drive = async () => {
     const found = await engine.ask({ type: 'find', reference: 'plan' })
     return await worker.drive(found!.plan, { stop: new AbortController().signal })

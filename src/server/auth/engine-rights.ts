@@ -1,12 +1,13 @@
 // Who may order and ask what through the Engine door: by the type of it, and within the scope of their token.
 
 import type { Order, QueryOf, QueryType } from '../../engine/engine.ts'
+import { RIGHTS, type Right } from '../../engine/permissions.ts'
 import type { WireOrder } from '../../format/wire/orders.ts'
 import type { PlanRow, TaskRow } from '../../stores/store.ts'
 import { findPlan, isInScope } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
-import { RIGHTS, type Right, type Who } from './caller.ts'
+import type { Who } from './caller.ts'
 import { pageInScope, refuseMaking, refuseScoped } from './token-scope.ts'
 
 /** Told apart by its type. */

@@ -7,12 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
+import type { Right } from '../../engine/permissions.ts'
 import { printJson } from '../../format/plan/print.ts'
 import { ORDERS } from '../../format/wire/orders.ts'
 import { external, gate, plan, task } from '../../testing/index.ts'
 import { ROUTES } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
-import type { Right } from './caller.ts'
 import { orderRight } from './engine-rights.ts'
 import { type Bearer, type Guarded, guarded } from './guard.fixture.ts'
 
@@ -45,10 +45,10 @@ const shape = (called: string, policy?: Policy, needs: readonly string[] = []): 
     ...(policy === undefined ? [] : [{ policy }]),
   )
 async function make(definition: PlanDefinition, start = true): Promise<PlanId> {
-  const { engine, actor } = service.composed
-  const made = await engine.submit(null, { type: 'create', definition }, actor)
+  const { engine } = service.composed
+  const made = await engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
-  if (start) await engine.submit(made.plan, { type: 'start' }, actor)
+  if (start) await engine.submit(made.plan, { type: 'start' })
   return made.plan
 }
 const documentOf = (definition: PlanDefinition) => JSON.parse(printJson(definition)) as object

@@ -16,8 +16,9 @@ import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { AnswerOf, Objection, Order } from '../../engine/engine.ts'
+import { RIGHTS } from '../../engine/permissions.ts'
 import type { Call } from '../request.ts'
-import { RIGHTS, type Who } from './caller.ts'
+import type { Who } from './caller.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 

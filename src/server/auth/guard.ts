@@ -3,9 +3,10 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Actor } from '../../domain/id.ts'
+import type { Right } from '../../engine/permissions.ts'
 import { isProblem, type Problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
-import type { Right, Who } from './caller.ts'
+import type { Who } from './caller.ts'
 import { LOOPBACK_ONLY, openOrigins } from './origins.ts'
 
 // The door of the house from outside: who may come in, asked before any route is looked at.

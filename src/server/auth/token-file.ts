@@ -6,13 +6,13 @@ import { readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Actor, isActor, isPlanId, isSha256, nameKey, type PlanId } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { RIGHTS, type Role, type Scope } from '../../engine/permissions.ts'
 import {
   makeSecretFile,
   makeSecretFolder,
   readSecretFileNow,
   removeSecretFile,
 } from '../../safety/files/secret-file.ts'
-import { RIGHTS, type Role, type Scope } from './caller.ts'
 
 export interface Token {
   readonly name: Actor

@@ -51,12 +51,12 @@ describe('regression 38', () => {
 
     const make = async (definition: PlanDefinition, origin?: PlanId): Promise<PlanId> => {
       const more = origin === undefined ? {} : { origin }
-      const made = await engine.submit(null, { type: 'create', definition, session: 'talk', ...more }, ANA)
+      const made = await engine.as(ANA).submit(null, { type: 'create', definition, session: 'talk', ...more })
       if (!made.ok) throw new Error(made.refusal.message)
       return made.plan
     }
     const must = async (of: PlanId, order: Parameters<typeof engine.submit>[1]): Promise<void> => {
-      const submitted = await engine.submit(of, order, ANA)
+      const submitted = await engine.as(ANA).submit(of, order)
       if (!submitted.ok) throw new Error(submitted.refusal.message)
     }
     const say = task('say', { effect: 'pure', action: { type: 'run', command: { argv: ['echo', 'hello'] } } })

@@ -4,11 +4,10 @@
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
-
-import type { Engine } from '../../engine/engine.ts'
 import type { PlanBody, PlanItem } from '../../format/wire/plans.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import type { PlanRow } from '../../stores/store.ts'
+import type { Meter } from '../monitoring/metrics.ts'
 import type { Call } from '../request.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
@@ -21,10 +20,10 @@ export interface ShownPlan {
 
 /** Null when there is none. */
 export async function showPlan(
-  { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
+  { rooms: { engine, meter } }: Pick<Call<unknown, unknown>, 'rooms'>,
   plan: string,
 ): Promise<ShownPlan | null> {
-  const shown = shownBy(engine)
+  const shown = shownBy(meter)
   const known = shown.get(plan)
   const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
   if (record === null) return null
@@ -38,12 +37,12 @@ export async function showPlan(
 }
 
 /** What was shown last of each plan: at the same version it is the same. */
-const SHOWN = new WeakMap<Engine, Map<string, ShownPlan>>()
+const SHOWN = new WeakMap<Meter, Map<string, ShownPlan>>()
 const SHOWN_MAX = 200
 
-function shownBy(engine: Engine): Map<string, ShownPlan> {
-  const shown = SHOWN.get(engine) ?? new Map()
-  SHOWN.set(engine, shown)
+function shownBy(service: Meter): Map<string, ShownPlan> {
+  const shown = SHOWN.get(service) ?? new Map()
+  SHOWN.set(service, shown)
   return shown
 }
 

@@ -1,5 +1,6 @@
 // Sessions and goals through the Engine door. Appending needs the right to operate; goals belong to nobody's scope.
 
+import type { OwnStreams } from '../../engine/engine.ts'
 import type { WireStream } from '../../format/wire/streams.ts'
 import type { Streams } from '../../stores/store.ts'
 import { refuseRight } from '../auth/engine-rights.ts'
@@ -14,12 +15,11 @@ export async function answerStream(call: Call<undefined, WireStream>): Promise<A
   const objection = refuseRight(who, body.do === 'append' ? 'operate' : 'read') ?? outOfReach(call)
   if (objection !== null) return objection
   // Which events and filters belong to which stream was checked by the schema.
-  const stream = rooms.engine[body.of] as Streams<unknown, unknown>
+  const stream = rooms.engine[body.of] as OwnStreams<Streams<unknown, unknown>>
   switch (body.do) {
     case 'append': {
       const { id, events, expected_version: expectedVersion } = body
       const appended = await stream.append(id, events, {
-        actor: who.actor,
         ...(expectedVersion === undefined ? {} : { expectedVersion }),
         ...onceFor(call, { of: body.of, id, events: events as never }),
       })

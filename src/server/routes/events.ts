@@ -3,8 +3,8 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
+import type { Scope } from '../../engine/permissions.ts'
 import { eventsQuery } from '../../format/wire/events.ts'
-import type { Scope } from '../auth/caller.ts'
 import { findPlan } from '../find-plan.ts'
 import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
 import type { Wish } from '../live/subscriber.ts'

@@ -38,7 +38,6 @@ export const goalRoutes = [
       const made = id ?? newId(call)
       const event: GoalEvent = { type: 'goal.set', title, parent: parent_id ?? null, priority, criteria }
       const set = await call.rooms.engine.goals.append(made, [event], {
-        actor: call.who.actor,
         expectedVersion: 0,
         ...once,
       })
@@ -195,7 +194,7 @@ async function change(call: PatchCall): Promise<Answer> {
   if (Object.keys(changes).length > 0) events.push({ type: 'goal.changed', changes })
   if (status !== undefined && status !== 'open' && status !== row.status)
     events.push({ type: 'goal.closed', status, reason })
-  const done = await engine.goals.append(id, events, { actor: call.who.actor, ...given({ expectedVersion }) })
+  const done = await engine.goals.append(id, events, given({ expectedVersion }))
   if (!done.ok) return refused(done.refusal)
   const shown = await showGoal(call, id)
   return isProblem(shown) ? shown : ok(shown, shown.version)

@@ -159,8 +159,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     about: 'Halts everything: whatever runs is ended, and nothing begins.',
     body: haltBody,
     answers: { 200: { about: 'everything is halted', body: haltDone } },
-    handle: async call =>
-      refuseScoped(call) ?? ok(onWire(await call.rooms.engine.killSwitch.halt(call.body.reason, call.who.actor))),
+    handle: async call => refuseScoped(call) ?? ok(onWire(await call.rooms.engine.killSwitch.halt(call.body.reason))),
   }),
   route({
     method: 'DELETE',

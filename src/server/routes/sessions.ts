@@ -41,7 +41,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     body: newSession,
     answers: { 201: { about: 'the session', body: session, tag: true } },
     handle: async call => {
-      const { rooms, who, body } = call
+      const { rooms, body } = call
       const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
       const fault = sessionIdFault(id, { in: 'body', key: 'id' })
       if (fault !== null) return fault
@@ -54,7 +54,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
         return problem(409, 'exists', `there is a session '${id}' already`, { hint: `look at it: GET /sessions/${id}` })
       const title = body.title ?? ''
       const appended = await rooms.engine.sessions.append(id, [{ type: 'session.opened', title }], {
-        actor: who.actor,
         expectedVersion: 0,
         ...onceFor(call, { open: body.id ?? null, title }),
       })
@@ -103,7 +102,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       body: newMessage,
       answers: { 201: { about: 'the message', body: message, tag: true } },
       handle: async call => {
-        const { rooms, who, body, params, expectedVersion } = call
+        const { rooms, body, params, expectedVersion } = call
         const row = await findSession(call, params.session!)
         if (isProblem(row)) return row
         if (row.status === 'closed')
@@ -114,7 +113,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
         const { role, text, data } = body
         const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
         const appended = await rooms.engine.sessions.append(row.id, [event], {
-          actor: who.actor,
           ...given({ expectedVersion }),
           ...onceFor(call, { session: row.id, ...event }),
         })
@@ -155,12 +153,11 @@ export const sessionRoutes: readonly AnyRoute[] = [
       about: 'Closes a session: no message is added any more. Its plans go on.',
       answers: { 200: { about: 'the session', body: session, tag: true } },
       handle: async call => {
-        const { rooms, who, params, expectedVersion } = call
+        const { rooms, params, expectedVersion } = call
         const before = await findSession(call, params.session!)
         if (isProblem(before)) return before
         if (before.status === 'closed') return ok(shown(before), before.version)
         const appended = await rooms.engine.sessions.append(before.id, [{ type: 'session.closed' }], {
-          actor: who.actor,
           ...given({ expectedVersion }),
           ...onceFor(call, { close: before.id }),
         })

@@ -127,9 +127,13 @@ async function decide(
     const on = 'on' in asks ? asks.on : null
     return { task: task!, verdict, rationale: message, ...(on === null ? {} : { hash: on }) }
   })
-  const submitted = await composed.engine.submit(plan, { type: 'review', decisions }, composed.actor, {
-    expectedVersion: items[0]!.version,
-  })
+  const submitted = await composed.engine.submit(
+    plan,
+    { type: 'review', decisions },
+    {
+      expectedVersion: items[0]!.version,
+    },
+  )
   if (!submitted.ok && submitted.refusal.code === 'conflict')
     throw new Complaint(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
   if (!submitted.ok) throw refused(submitted.refusal)

@@ -80,7 +80,7 @@ export async function answerInbox(
       if (item.asks.type === 'work' && said.word === 'claim') return item
       if (item.asks.type === 'rollback' && said.word !== 'leave') return await again(context, composed, item, said.word)
       const order = orderFor(item, said, options, outputs)
-      const submitted = await composed.engine.submit(item.plan, order, composed.actor, {
+      const submitted = await composed.engine.submit(item.plan, order, {
         expectedVersion: item.version,
       })
       if (submitted.ok) {

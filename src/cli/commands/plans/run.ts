@@ -188,13 +188,13 @@ export async function setMoving(composed: Composed, { plan, name, checked }: Mov
 
 /** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
 async function fillOutline(
-  { engine, actor }: Composed,
+  { engine }: Composed,
   { plan, name }: { readonly plan: string; readonly name: string },
 ): Promise<void> {
   if ((await engine.ask({ type: 'summary', plan }))?.progress.total !== 0) return
   const { makeOutlineTasks } = await import('../../../operations/outline-tasks.ts')
   const made = await makeOutlineTasks(
-    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, actor, { expectedVersion }) },
+    { engine, submit: async (what, expectedVersion) => await engine.submit(plan, what, { expectedVersion }) },
     plan,
   )
   if (made.status === 'refused') throw refused(made.refusal)
@@ -478,9 +478,9 @@ export async function goOn(
   await tellOnward(context, name, went, null)
 }
 
-const roomOf = ({ engine, actor }: Composed): RunRoom => ({
+const roomOf = ({ engine }: Composed): RunRoom => ({
   ask: query => engine.ask(query),
-  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
+  submit: (plan, order, options) => engine.submit(plan, order, options),
 })
 
 function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {

@@ -140,7 +140,7 @@ async function ordered(
       )
     return carried
   } finally {
-    if (held) await composed.engine.submit(plan, { type: 'resume' }, composed.actor)
+    if (held) await composed.engine.submit(plan, { type: 'resume' })
   }
 }
 
