@@ -2,7 +2,7 @@
 // question; answer it by moving the line to the room whose question it answers, not by widening the rule.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const src = resolve(import.meta.dirname, '../src')
@@ -47,11 +47,33 @@ const INNER_DOORS = ['workspace/git/git.ts', 'engine/permissions.ts']
 const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 600
+const FILES_MAX = 25
+/** Files that know each other by types, all around. */
+const TYPE_CIRCLE_MAX = 5
+/** Nouns of the field that end like verbs. */
+const NOUNS = new Set([
+  'scheduling',
+  'routing',
+  'logging',
+  'monitoring',
+  'finding',
+  'string',
+  'setting',
+  'feed',
+  'embed',
+])
+const NO_NAMES = new Set(
+  'about above across after against along among apart around at before behind below beside between beyond by during for from given in inside into late meant near of off on onto out outside over past since through till to toward under until up upon with within without'.split(
+    ' ',
+  ),
+)
 const LATE = /(?<!typeof )\bimport\('/
 
 interface Import {
   readonly to: string
   readonly typeOnly: boolean
+  /** `import('…')`: read when it is wanted. */
+  readonly lazy: boolean
 }
 const files = walk(src).filter(file => file.endsWith('.ts'))
 const isTest = (file: string) => /\.(test|contract|fixture|arbitrary)\.ts$/.test(file)
@@ -164,10 +186,80 @@ describe('the house', () => {
     expect(swollen).toEqual([])
   })
 
+  test('a folder can be read at a glance', () => {
+    const folders = new Map<string, number>()
+    for (const file of sources) folders.set(dirname(file), (folders.get(dirname(file)) ?? 0) + 1)
+    expect([...folders].filter(([, count]) => count > FILES_MAX)).toEqual([])
+  })
+
+  test('a file is called by a noun of the field, or a verb and its noun', () => {
+    const unclear = sources.filter(file => {
+      const name = basename(file, '.ts')
+      if (NOUNS.has(name)) return false
+      return NO_NAMES.has(name) || (!name.includes('-') && /(ing|ed|ly)$/.test(name))
+    })
+    expect(unclear.filter(file => basename(file) !== 'reply.ts')).toEqual([])
+  })
+
+  test('a name stands for one thing in a folder: no file is called like a folder beside it', () => {
+    const folders = new Set(sources.map(dirname))
+    expect(sources.filter(file => folders.has(file.replace(/\.ts$/, '')))).toEqual([])
+  })
+
+  test('the door of the engine opens without any of its rooms', () => {
+    const inside = ['engine/engine.ts', 'engine/order-types.ts', 'engine/query-types.ts'].flatMap(file =>
+      (imports.get(file) ?? []).filter(({ to }) => /^engine\/.+\//.test(to)).map(({ to }) => `${file} sees ${to}`),
+    )
+    expect(inside).toEqual([])
+  })
+
+  test('files that know each other by types stay few', () => {
+    expect(circlesOf(sources).filter(circle => circle.length > TYPE_CIRCLE_MAX)).toEqual([])
+  })
+
+  test('the map in ARCHITECTURE names every folder, and no other', () => {
+    const page = readFileSync(resolve(src, '../ARCHITECTURE.md'), 'utf8')
+    const map = page.slice(page.indexOf('src/\n'), page.indexOf('```', page.indexOf('src/\n')))
+    const named = new Set<string>()
+    const open: string[] = []
+    for (const line of map.split('\n').slice(1)) {
+      const depth = (line.length - line.trimStart().length) / 2
+      for (const [name] of line.matchAll(/(?<=^\s+|\/ )[a-z-]+(?=\/(?: |$))/g)) {
+        open.splice(depth - 1)
+        open.push(name)
+        named.add(open.join('/'))
+      }
+    }
+    const groups = /commands\/ +([a-z ]+)$/m.exec(map)?.[1]?.split(' ') ?? []
+    for (const group of groups) named.add(`cli/commands/${group}`)
+    const folders = new Set(sources.map(dirname).filter(folder => folder !== '.'))
+    for (const folder of [...folders]) for (let up = dirname(folder); up !== '.'; up = dirname(up)) folders.add(up)
+    expect([...named].sort()).toEqual([...folders].sort())
+  })
+
   test('every file opens with a sentence that says what it is', () => {
     expect(sources.filter(file => !/^(#!.*\n)?\/\//.test(text.get(file)!))).toEqual([])
   })
 })
+
+/** Strongly connected files, types included (Tarjan). */
+function circlesOf(all: readonly string[]): readonly (readonly string[])[] {
+  const [index, low] = [new Map<string, number>(), new Map<string, number>()]
+  const [stack, found]: [string[], string[][]] = [[], []]
+  const visit = (file: string): void => {
+    index.set(file, index.size)
+    low.set(file, index.get(file)!)
+    stack.push(file)
+    for (const { to, lazy } of imports.get(file) ?? []) {
+      if (lazy || !text.has(to) || isTest(to)) continue
+      if (!index.has(to)) visit(to)
+      if (stack.includes(to)) low.set(file, Math.min(low.get(file)!, low.get(to)!))
+    }
+    if (low.get(file) === index.get(file)) found.push(stack.splice(stack.indexOf(file)).sort())
+  }
+  for (const file of all) if (!index.has(file)) visit(file)
+  return found.filter(circle => circle.length > 1)
+}
 
 function* allImports(): Iterable<[string, Import]> {
   for (const file of sources) for (const found of imports.get(file)!) yield [file, found]
@@ -180,15 +272,16 @@ function room(file: string): string {
 function importsOf(file: string): readonly Import[] {
   return specifiers(text.get(file)!)
     .filter(({ path }) => path.startsWith('.'))
-    .map(({ path, typeOnly }) => ({ to: relative(src, resolve(src, dirname(file), path)), typeOnly }))
+    .map(({ path, ...how }) => ({ to: relative(src, resolve(src, dirname(file), path)), ...how }))
 }
 
-function specifiers(source: string): readonly { readonly path: string; readonly typeOnly: boolean }[] {
-  const found: { path: string; typeOnly: boolean }[] = []
+function specifiers(source: string): readonly (Omit<Import, 'to'> & { readonly path: string })[] {
+  const found: (Omit<Import, 'to'> & { path: string })[] = []
   for (const match of source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm))
-    found.push({ path: match[2]!, typeOnly: match[1] !== undefined })
+    found.push({ path: match[2]!, typeOnly: match[1] !== undefined, lazy: false })
   // A dynamic import is lazy: it counts for direction, not for circles.
-  for (const match of source.matchAll(/\bimport\('([^']+)'\)/g)) found.push({ path: match[1]!, typeOnly: true })
+  for (const match of source.matchAll(/\bimport\('([^']+)'\)/g))
+    found.push({ path: match[1]!, typeOnly: true, lazy: true })
   return found
 }
 

@@ -87,3 +87,5 @@ export async function withState<T>(
     await composed.close()
   }
 }
+
+export type Act = (body: (context: Context) => Promise<number>) => Promise<void>

@@ -1,8 +1,5 @@
-// Sees a rollback through that the journal says was started: drives the plan until it has ended, or waits for the process that
-// drives it. If that one dies, it is driven on from here.
-//
-//   driving ── SIGINT ──→ stopped: the rollback stays under way, `planfold resume` finishes it
-//   held by another process ── it ends ──→ done; ── it dies ──→ driving
+// Drives a plan from the command line and shows what happens: live, as plain lines or as JSON lines. Also sees a rollback
+// through, and waits for notices that are still to be sent.
 
 import type { Composed } from '../compose.ts'
 import type { Millis, PlanId, TaskName } from '../domain/id.ts'
@@ -354,6 +351,12 @@ function writer(context: Context, only: TaskName | null, grep: string | undefine
     }
   }
 }
+
+// Sees a rollback through that the journal says was started: drives the plan until it has ended, or waits for the process that
+// drives it. If that one dies, it is driven on from here.
+//
+//   driving ── SIGINT ──→ stopped: the rollback stays under way, `planfold resume` finishes it
+//   held by another process ── it ends ──→ done; ── it dies ──→ driving
 
 export interface CarriedOut {
   /** Null when we were interrupted before. */

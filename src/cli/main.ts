@@ -2,11 +2,11 @@
 // The `planfold` command: gives commands a context made of this process, prints complaints, and ends with an exit code.
 // Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
 
-import type { Context } from './context.ts'
+import type { Act, Context } from './context.ts'
 import { EXIT } from './exit.ts'
 import { tellFileLimit } from './file-limit.ts'
 import { processContext } from './process.ts'
-import { type Act, buildProgram } from './program.ts'
+import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 let exit = 0

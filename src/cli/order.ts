@@ -1,5 +1,4 @@
-// An answer to what a task asks, given with one command. It is bound to what the gate asked when it was looked at: when it asks
-// about something else by then, the answer is refused.
+// How commands name a plan and a task, order something and tell what came of it; and the answer to a gate, given with one command.
 
 import type { Composed } from '../compose.ts'
 import { isTaskName, type PlanId, type Sha256, type TaskName } from '../domain/id.ts'
@@ -200,6 +199,9 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (ready + running > summary.claimable || summary.rollback !== undefined)
     remark(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
 }
+
+// An answer to what a task asks, given with one command. It is bound to what the gate asked when it was looked at: when it asks
+// about something else by then, the answer is refused.
 
 export interface GateOptions {
   readonly message?: string

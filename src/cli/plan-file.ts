@@ -1,5 +1,4 @@
-// A folder of Backlog.md as one plan document: its task files one after the other, in the order of their numbers. Files that
-// are no tasks are left out, and named.
+// Reads a plan document from a file, from a folder of another tool, or from standard input, for all commands that take one.
 
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -232,6 +231,9 @@ function locator(text: string, place: (line: number) => { readonly file: string;
     source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
   })
 }
+
+// A folder of Backlog.md as one plan document: its task files one after the other, in the order of their numbers. Files that
+// are no tasks are left out, and named.
 
 const FILES_MAX = 20_000
 

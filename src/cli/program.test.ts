@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
+import type { Act } from './context.ts'
 import { complaintOf } from './exit.ts'
-import { type Act, buildProgram } from './program.ts'
+import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS =

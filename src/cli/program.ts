@@ -5,16 +5,13 @@ import { Command } from 'commander'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
-
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
 import { addReplanning, addRevisions } from './commands/revisions/revisions-commands.ts'
 import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
-import type { Context } from './context.ts'
-
-export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
+import type { Act } from './context.ts'
 
 const HELP = `
 Examples:

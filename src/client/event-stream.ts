@@ -1,5 +1,4 @@
-// `watch` over a wire: entries as the service sends them, line by line. A line that is cut is taken up again behind the last whole
-// entry, as often as it takes, until the caller has had enough.
+// Entries and events over HTTP, line by line; a stream that breaks is taken up again where it ended.
 
 import type { Entry, Position } from '../stores/store.ts'
 import { type Connection, headersOf, linesOf, problemIn, troubleOf } from './transport.ts'
@@ -283,6 +282,9 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', done, { once: true })
   })
 }
+
+// `watch` over a wire: entries as the service sends them, line by line. A line that is cut is taken up again behind the last whole
+// entry, as often as it takes, until the caller has had enough.
 
 interface EntriesWish {
   readonly plan?: string

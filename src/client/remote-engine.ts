@@ -1,6 +1,5 @@
 // The Engine door as a client: every call is one request. The caller is whom the token names, and only another client, with another
-// token, is somebody else. Refusals come back as refusals, and a reply that was lost is asked for again under the same key, so that
-// nothing happens twice.
+// token, is somebody else; refusals come back as refusals.
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
@@ -133,6 +132,9 @@ function remoteStreams<E, R, F>(
     list: query => read({ do: 'list', ...query }),
   }
 }
+
+// The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
+// back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
 
 /** What was refused says everything that was wrong with it. */
 export type RemoteSubmitted =

@@ -1,4 +1,4 @@
-// A stream of bytes as lines. What stands behind the last line break is no line: it was cut off.
+// One request to the service: sent, answered, refused or failed; and a stream of bytes as lines.
 
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
@@ -257,6 +257,8 @@ function settle(tried: Tried, url: string): Reply {
     )
   return { ok: true, body }
 }
+
+// A stream of bytes as lines. What stands behind the last line break is no line: it was cut off.
 
 interface LinesOptions {
   /** Without a byte for so long, the line is taken for dead. */

@@ -1,4 +1,4 @@
-// How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.
+// JSON values: their type, whether two are the same, and how large one is as text.
 
 import { DEPTH_MAX } from './limits.ts'
 
@@ -25,6 +25,8 @@ export function stableText(value: unknown): string {
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
+
+// How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.
 
 /** Infinity when it stands deeper in itself than `DEPTH_MAX`. */
 export function jsonBytes(value: Json): number {

@@ -1,4 +1,4 @@
-// "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
+// Small pieces of text: a number with its noun, a length of time, and the known word that was probably meant.
 
 // A length of time in the two units that matter: `90000` -> `1m 30s`.
 
@@ -25,6 +25,8 @@ export function numberOf(count: number, noun: string, many: string = pluralOf(no
 }
 
 const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`)
+
+// "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
 
 export function suggest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null

@@ -13,12 +13,10 @@ import type { Shortage } from '../domain/shortage.ts'
 import type { PlanState } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
-
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
 import type { Contract } from '../domain/views/contract.ts'
 import type { Digest } from '../domain/views/digest.ts'
-
 import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
@@ -44,47 +42,62 @@ import type {
   TaskRow,
 } from '../stores/store.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
-import type { KeptFile, RestoreAsk } from './files/kept-files.ts'
-import type { AskedQuestion, Inbox, InboxFate, OpenReview } from './gates/inbox.ts'
-import type { PullRequest } from './git/pull-request.ts'
-import type { Halt, Halted } from './loop/kill-switch.ts'
-import type { Caller } from './permissions.ts'
-import type { AuditTrail, HandedOn, RecordQueries } from './records/audit.ts'
-import type { Chain } from './records/verify-chain.ts'
-import type { Replay } from './replay/replay.ts'
-import type { EditingOrder, EditingQueries } from './revisions/edit-tasks.ts'
-
-import type { ReplanningOrder, ReplanningQueries } from './revisions/proposals.ts'
 import type {
   AdoptAsk,
   Adopted,
-  AdoptionPreview,
+  EditingOrder,
   ForkAsk,
   Forked,
+  ReplanningOrder,
+  RestoreAsk,
   RollbackAsk,
+} from './order-types.ts'
+import type { Caller } from './permissions.ts'
+import type {
+  AdoptionPreview,
+  AskedQuestion,
+  AuditTrail,
+  Chain,
+  EditingQueries,
+  Halt,
+  Halted,
+  HandedOn,
+  Inbox,
+  InboxFate,
+  KeptFile,
+  OpenReview,
+  PullRequest,
+  RecordQueries,
+  ReplanningQueries,
+  Replay,
   RollbackPreview,
-} from './rollback/rollback-order.ts'
+} from './query-types.ts'
 
-export type { KeptFile, RestoreAsk } from './files/kept-files.ts'
-export type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from './gates/inbox.ts'
-export type { PullRequest } from './git/pull-request.ts'
-export type { Halt, Halted } from './loop/kill-switch.ts'
-export type { Feed, PlanProgress } from './notifications/live-feed.ts'
+export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+export type { AdoptAsk, Adopted, ForkAsk, Forked, RestoreAsk, RollbackAsk } from './order-types.ts'
 export type { Caller, Right, Role, Scope } from './permissions.ts'
-export type { AuditTrail, HandedOn, TaskRecord } from './records/audit.ts'
-export type { Chain } from './records/verify-chain.ts'
-export type { Replay, ReplayFault } from './replay/replay.ts'
-export type { PlanChanges, TaskChanges } from './revisions/edit-tasks.ts'
 export type {
-  AdoptAsk,
-  Adopted,
   AdoptionPreview,
+  AskedQuestion,
+  AuditTrail,
+  Chain,
+  Feed,
   FilePreview,
-  ForkAsk,
-  Forked,
-  RollbackAsk,
+  Halt,
+  Halted,
+  HandedOn,
+  Inbox,
+  InboxEntry,
+  InboxFate,
+  KeptFile,
+  OpenReview,
+  PlanProgress,
+  PullRequest,
+  Replay,
+  ReplayFault,
   RollbackPreview,
-} from './rollback/rollback-order.ts'
+  TaskRecord,
+} from './query-types.ts'
 
 /** Bound to a caller: everything is done in their name, as far as they may. */
 export interface Engine {

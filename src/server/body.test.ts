@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonFault, readJson } from './body.ts'
-
+import { LIMITS } from './limits.ts'
 import { isProblem } from './problem.ts'
-import { LIMITS } from './service.ts'
 
 test.each([
   ['{"priority":NaN}', 12],

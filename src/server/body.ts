@@ -6,8 +6,8 @@ import type { Json } from '../domain/json.ts'
 import { type Path, printPath } from '../format/text/diagnostic.ts'
 import { positionAt } from '../format/text/place.ts'
 import type { Fault, Schema } from '../format/wire/wire.ts'
+import type { ServerLimits } from './limits.ts'
 import { isProblem, type Problem, problem, unfit } from './problem.ts'
-import type { ServerLimits } from './service.ts'
 
 // Where a text stops being JSON. The message of JSON.parse says so only sometimes, and a line and a column are what people need.
 

@@ -3,8 +3,10 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Outlet } from './live/sse.ts'
 import type { Problem } from './problem.ts'
-import { JSON_TYPE, type Outlet, type Reply } from './route.ts'
+import type { Reply } from './route.ts'
+import { JSON_TYPE } from './wire-names.ts'
 
 const HEADERS = {
   'cache-control': 'no-store',

@@ -3,8 +3,10 @@
 
 import type { Right } from '../engine/permissions.ts'
 import type { Schema } from '../format/wire/wire.ts'
+import type { Outlet } from './live/sse.ts'
 import type { Problem } from './problem.ts'
 import type { Call } from './request.ts'
+import { JSON_TYPE } from './wire-names.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -73,25 +75,6 @@ export interface Reply {
 export interface Stream {
   readonly stream: (out: Outlet) => Promise<void>
 }
-
-/** A response that is written bit by bit. */
-export interface Outlet {
-  /** Sends the head. */
-  begin(status: number, headers: { readonly [name: string]: string }): void
-  /** False when the client does not read as fast; then wait for `drained`. */
-  write(text: string): boolean
-  /** Settles when there is room again, or the client has gone. */
-  drained(): Promise<void>
-  /** Written and not taken by the system yet. */
-  buffered(): number
-  /** Fires when the client has gone or the server stops. */
-  readonly gone: AbortSignal
-  end(): void
-  /** Cuts the connection. */
-  destroy(): void
-}
-
-export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export const ok = (body: unknown, version?: number): Reply => ({
   status: 200,

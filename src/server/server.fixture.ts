@@ -10,12 +10,14 @@ import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
 import { DocumentPool, type DocumentPoolOptions } from './documents/document-pool.ts'
+import { LIMITS, type ServerLimits } from './limits.ts'
 import { Live } from './live/hub.ts'
+import type { Log } from './monitoring/log.ts'
 import { openMeter } from './monitoring/metrics.ts'
 import type { AnyRoute } from './route.ts'
 import { ROUTES } from './routes/route-list.ts'
 import { serve } from './serve.ts'
-import { LIMITS, type Log, type ServerLimits, type ServerRooms } from './service.ts'
+import type { ServerRooms } from './service.ts'
 
 export interface Served {
   readonly url: string

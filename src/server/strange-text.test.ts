@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readJson } from './body.ts'
+import { LIMITS } from './limits.ts'
 import { type Served, served } from './server.fixture.ts'
-import { LIMITS } from './service.ts'
 
 let service: Served
 beforeAll(async () => {

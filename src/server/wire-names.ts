@@ -50,3 +50,5 @@ export function onWire(value: unknown): Json {
 /** Names of tasks and other words are keys, too: only what looks like one of our own is changed. */
 const snake = (key: string): string =>
   /^[a-z]+(?:[A-Z][a-z]+)+$/.test(key) ? key.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) : key
+
+export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,5 +1,4 @@
-// A group of requests in one transaction: those that fail before they wrote anything fail alone, a failure after that fails
-// the whole group. Shared by the stores; each brings its own begin, commit and rollback.
+// The store, written once for all kinds of tables: journal, plans, leases, output; a group of requests is one transaction.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
@@ -335,6 +334,9 @@ export class StoreOnTables implements door.Store {
 }
 
 const EMPTY = { items: [], next: null }
+
+// A group of requests in one transaction: those that fail before they wrote anything fail alone, a failure after that fails
+// the whole group. Shared by the stores; each brings its own begin, commit and rollback.
 
 export interface Request {
   readonly work: (tables: Tables) => unknown

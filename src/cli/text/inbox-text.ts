@@ -1,4 +1,4 @@
-// What is being done about failures, what is held back for a while, and what to do when a plan has failed: a few lines of a status.
+// Sentences about what waits for a person: gates, questions, troubles, verdicts, and the commands that answer them.
 
 import type { Millis, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -18,7 +18,7 @@ import { escapeForTerminal, visible } from '../../safety/text/terminal.ts'
 import { answer } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { Complaint, EXIT } from '../exit.ts'
-import { ago, elapsed } from '../terminal/elapsed.ts'
+import { ago, elapsed } from '../terminal/elapsed-time.ts'
 import { brief, briefLine, brief as say } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { editedLines } from './edited-paths.ts'

@@ -7,7 +7,7 @@ import type { FilePreview, RollbackPreview } from '../../engine/engine.ts'
 import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
 import type { Choice } from '../../workspace/workspace.ts'
 import type { Context } from '../context.ts'
-import { ago } from '../terminal/elapsed.ts'
+import { ago } from '../terminal/elapsed-time.ts'
 import { shownPath } from './path-text.ts'
 import { whyWords } from './rollback-result.ts'
 

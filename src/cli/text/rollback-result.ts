@@ -1,4 +1,4 @@
-// A rollback as other views tell it: the one under way in one line, and the event that ends one.
+// Sentences about rollbacks and checkpoints: what changed, how it ended, what stopped it.
 
 import type { Event, EventOf } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
@@ -206,6 +206,8 @@ export function standingShort({ snapshot, files, left = 0, lacks, git }: Standin
     .filter(text => text !== '')
     .join(', ')
 }
+
+// A rollback as other views tell it: the one under way in one line, and the event that ends one.
 
 export type Ended = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
 

@@ -1,4 +1,4 @@
-// Caps over a whole plan, whatever its tasks say: a plan that goes round and round ends, and says why.
+// What stops a plan that keeps failing: breakers around a dependency, and caps over the whole plan.
 
 import type { Millis } from '../id.ts'
 import { BREAKER_DEFAULT, PLAN_ATTEMPTS_DEFAULT, PLAN_LOOPS_DEFAULT, TASKS_MAX } from '../limits.ts'
@@ -60,6 +60,8 @@ export const isTriedIn = (tasks: Iterable<TaskState>, capability: string): boole
   for (const { definition } of tasks) if (definition.capabilities?.includes(capability) === true) return true
   return false
 }
+
+// Caps over a whole plan, whatever its tasks say: a plan that goes round and round ends, and says why.
 
 export const attemptsMax = ({ policy }: PlanDefinition): number => policy?.limits?.attempts || PLAN_ATTEMPTS_DEFAULT
 export const loopsMax = ({ policy }: PlanDefinition): number => policy?.limits?.loops || PLAN_LOOPS_DEFAULT

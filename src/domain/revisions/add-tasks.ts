@@ -1,5 +1,4 @@
-// Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
-// and which change nothing about the others, are taken this way. Everything else is a revision.
+// Tasks added to a plan one by one, while it is a draft and after it has begun.
 
 import type { CommandOf } from '../command.ts'
 import { isTaskName } from '../id.ts'
@@ -67,6 +66,9 @@ function tooLarge(value: JsonObject, what: string, max: number): Refusal | undef
   if (bytes === Number.POSITIVE_INFINITY) return refuse('limit', `${what} is nested too deep`, 'flatten it')
   return refuse('limit', `${what} has ${bytes} bytes, more than ${max}`, 'keep it as an output of a task')
 }
+
+// Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
+// and which change nothing about the others, are taken this way. Everything else is a revision.
 
 export function add(draft: Draft, { tasks }: CommandOf<'add'>): Refusal | undefined {
   const { state } = draft

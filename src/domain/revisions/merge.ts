@@ -1,4 +1,4 @@
-// A definition with some fields of one task changed, wherever it is written: also inside a subplan; or some of its own.
+// How one definition becomes another: single changes of a task, three-way merges, and what becomes of every task.
 
 import type { TaskName } from '../id.ts'
 import { type Json, type JsonObject, same } from '../json.ts'
@@ -351,6 +351,8 @@ function without<K extends keyof TaskDefinition>(task: TaskDefinition, key: K): 
   const { [key]: _, ...rest } = task
   return rest as unknown as TaskDefinition
 }
+
+// A definition with some fields of one task changed, wherever it is written: also inside a subplan; or some of its own.
 
 /** Fields of a task as they shall be; null takes one away. */
 export type TaskChanges = {

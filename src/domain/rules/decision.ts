@@ -1,4 +1,4 @@
-// A decision being made: events are applied as they are emitted, so every rule below sees the state as it then is.
+// A decision being made: events are applied as they are emitted, so every rule sees the state as it then is.
 
 import type { Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
@@ -17,6 +17,8 @@ export function unknownTask(draft: Draft, name: TaskName): Refusal {
     near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
   )
 }
+
+// A decision being made: events are applied as they are emitted, so every rule below sees the state as it then is.
 
 export interface Draft {
   readonly state: PlanState

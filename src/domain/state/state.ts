@@ -1,5 +1,4 @@
-// How many visits of a task count. A rollback opens a visit of its own for every task it resets; that is no retry, and nobody
-// counts it as one. Everything that tells how often a task was done asks here.
+// The state of a plan: what the fold of its journal holds.
 
 import type { Rollback } from '../command.ts'
 import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
@@ -238,6 +237,9 @@ export interface TaskState {
   /** Who needs this task; grows by `linkNeed` only, because those who are needed by nobody share one list. */
   dependants: readonly TaskState[]
 }
+
+// How many visits of a task count. A rollback opens a visit of its own for every task it resets; that is no retry, and nobody
+// counts it as one. Everything that tells how often a task was done asks here.
 
 export const countedVisits = ({ visit, goneBack }: Pick<TaskState, 'visit' | 'goneBack'>): number => visit - goneBack
 

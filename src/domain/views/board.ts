@@ -1,5 +1,4 @@
-// A task that an earlier revision had and the present one has not: when it went, and where it stood then. Found by folding
-// the journal once, and only for a name that the plan does not know any more.
+// A plan as cards, one for each task; why a task waits; what whoever claims one must know; tasks that a revision removed.
 
 import type { Event, Feedback } from '../event.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
@@ -362,6 +361,9 @@ export function card(state: PlanState, task: TaskState): Card {
     exit: result?.exit ?? null,
   }
 }
+
+// A task that an earlier revision had and the present one has not: when it went, and where it stood then. Found by folding
+// the journal once, and only for a name that the plan does not know any more.
 
 export interface Removed {
   /** The first revision without it. */

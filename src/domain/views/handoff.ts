@@ -1,5 +1,4 @@
-// Where the artifacts of a plan lie when they are handed on as files: one for each content, named after the task and output that left
-// it first. Names are made of harmless letters, so no output can choose a place.
+// What is handed on at the end of a plan: what was done, how it was judged, which artifacts it left.
 
 import type { Event, EventOf, GateVerdict, RecoveryChoice } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -428,6 +427,9 @@ function handed(task: TaskState, { attempts, retries, workMs, log }: Tries): Han
 /** Neither done nor given up on purpose. */
 export const isLeftOpen = ({ status, handled, optional }: HandedTask): boolean =>
   !ENDED.has(status) || ((status === 'failed' || status === 'abandoned') && !handled && !optional)
+
+// Where the artifacts of a plan lie when they are handed on as files: one for each content, named after the task and output that left
+// it first. Names are made of harmless letters, so no output can choose a place.
 
 export interface ArtifactFile {
   readonly sha256: Sha256

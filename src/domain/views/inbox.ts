@@ -1,5 +1,4 @@
-// Approvals that opened within one window of time are one review: looked at together, decided together, told of once. Without a
-// window in the policy, everything that asks for approval now is one review.
+// What waits for a person in a plan: each item, the answers it takes, and approvals that are reviewed together.
 
 import type { EventOf, GateAsks, GateVerdict, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -411,6 +410,9 @@ function leftBy({ definition, status, result }: TaskState): Left {
     message: result?.status === 'failed' ? result.failure.message : null,
   }
 }
+
+// Approvals that opened within one window of time are one review: looked at together, decided together, told of once. Without a
+// window in the policy, everything that asks for approval now is one review.
 
 export interface Review {
   /** What asks for approval in it, oldest first. */

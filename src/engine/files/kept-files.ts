@@ -7,37 +7,17 @@ import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
-import type { Change, Choice, TreeEntry } from '../../workspace/workspace.ts'
+import type { Change } from '../../workspace/workspace.ts'
 import type { Submitted } from '../engine.ts'
+import type { RestoreAsk } from '../order-types.ts'
 import type { Writing } from '../orders.ts'
+import type { KeptFile } from '../query-types.ts'
 import { readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { heldFailure, refuseHeldFiles } from './held-files.ts'
 import { aboutRestore, settleUnfinished, tellRestore } from './interrupted-restore.ts'
 import { untoldRestores } from './restore-scope.ts'
-
-/** One version of one path. */
-export interface KeptFile {
-  readonly path: string
-  /** When it was replaced. */
-  readonly at: Millis
-  readonly by: 'retry' | 'rollback' | 'restore'
-  /** The task that was tried again. */
-  readonly task: TaskName | null
-  /** What stood there; null when there was nothing, because somebody had removed it. */
-  readonly kept: TreeEntry | null
-  /** What was put there instead. */
-  readonly instead: TreeEntry | null
-}
-
-export interface RestoreAsk {
-  readonly paths: readonly string[]
-  /** Of the version, or its first digits; the last one that was replaced when absent. */
-  readonly hash?: string
-  /** Where something else stands by now: keep that, take the kept version after storing what stands there, or merge both. */
-  readonly every?: Choice
-}
 
 /** Oldest first. */
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {

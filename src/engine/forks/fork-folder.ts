@@ -9,8 +9,9 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { GitAnswer, LoneFile } from '../../workspace/git/git.ts'
 import { deleteAside, type FileStamps, fileStamps, IGNORED, putBack, setAside } from '../../workspace/workspace.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
+import type { AdoptAsk } from '../order-types.ts'
 import { declaredScopes } from '../rollback/attempt-changes.ts'
-import type { AdoptAsk } from '../rollback/rollback-order.ts'
+
 import type { Rooms } from '../rooms.ts'
 
 const NAMED_MAX = 5

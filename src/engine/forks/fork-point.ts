@@ -13,8 +13,8 @@ import { newState } from '../../domain/state/fold.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { outcomeTargets } from '../../domain/state/task-index.ts'
 import type { Entry } from '../../stores/store.ts'
+import type { ForkAsk } from '../order-types.ts'
 import { resolveEntry } from '../rollback/entry-reference.ts'
-import type { ForkAsk } from '../rollback/rollback-order.ts'
 
 export interface ForkPoint {
   /** The entry after which the plan stood there. */

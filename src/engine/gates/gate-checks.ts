@@ -1,5 +1,5 @@
-// Approved with edits: whoever approves hands over the whole document as they want it. What the tasks would then do is worked out
-// on a copy of the plan, so that the approval agrees to exactly that.
+// The question of a gate is made before it asks: its checks are judged, what it releases is resolved and hashed. Also approval
+// with edits.
 
 import type { Decide } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
@@ -167,6 +167,9 @@ async function bindGate(
 ): Promise<Pick<GateQuestion, 'hash' | 'shown' | 'binds'>> {
   return await (await late.consent()).bindGate(rooms, state, task)
 }
+
+// Approved with edits: whoever approves hands over the whole document as they want it. What the tasks would then do is worked out
+// on a copy of the plan, so that the approval agrees to exactly that.
 
 export type WithEdits =
   | { readonly ok: true; readonly edits: NonNullable<Decide['edits']>; readonly version: number }

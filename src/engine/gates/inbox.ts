@@ -1,26 +1,24 @@
 // What waits for a person, over all plans, oldest first, each under a short id; and what became of an id that waits no longer.
 
 import { createHash } from 'node:crypto'
-import type { Question } from '../../domain/event.ts'
-import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
-import type { PlanState, SetBack } from '../../domain/state/state.ts'
+import type { PlanState } from '../../domain/state/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import {
   type InboxItem,
   inboxOf,
   ownIdOf,
-  type Review,
   reviewsOf,
   rollbackItem,
   type StoppedRollback,
 } from '../../domain/views/inbox.ts'
-import { type Became, InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
+import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { late } from '../lazy-imports.ts'
 import { sweepClaims } from '../loop/rescuer.ts'
+import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../query-types.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
@@ -39,36 +37,6 @@ export const newQuestionId = (random: (bytes: number) => Uint8Array): string => 
 
 const spelt = (bytes: Uint8Array): string =>
   Array.from(bytes.subarray(0, ID_LENGTH), byte => DIGITS[byte & 31]).join('')
-
-export interface InboxEntry extends InboxItem {
-  readonly id: string
-}
-
-export interface Inbox {
-  readonly items: readonly InboxEntry[]
-  /**
-   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
-   * are restored or the time is over for which they are kept.
-   */
-  readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
-  /** Plans whose journal is damaged: what waits there is not known. */
-  readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
-}
-
-/** Asked in the middle of somebody's work; with the answer, when there is one. */
-export type AskedQuestion = Question & {
-  readonly since: Millis
-  readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
-}
-
-export interface OpenReview extends Omit<Review, 'items'> {
-  readonly items: readonly InboxEntry[]
-  /** Of exactly these questions; whoever decides about the review decides about this. */
-  readonly hash: Sha256
-}
-
-/** How a question that waits no longer was answered, or why it is gone. */
-export type InboxFate = Became & { readonly id: string }
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 const OVER: readonly PlanStatus[] = ['completed', 'failed', 'cancelled']

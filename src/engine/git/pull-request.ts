@@ -5,20 +5,11 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { operationsOf } from '../../domain/views/git-operations.ts'
 import { summary } from '../../domain/views/summary.ts'
 import type { Entry } from '../../stores/store.ts'
-import { type CommitLine, type FileStat, type PrFacts, type PrText, prText } from '../../workspace/git/git.ts'
+import { type PrFacts, prText } from '../../workspace/git/git.ts'
+import type { PullRequest } from '../query-types.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { demandGit, guarded, taken } from './task-commits.ts'
-
-export interface PullRequest extends PrText {
-  /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
-  readonly branch: string | null
-  readonly from: string | null
-  readonly commits: readonly CommitLine[]
-  readonly files: readonly FileStat[]
-  /** Why nothing is said about commits and files. */
-  readonly lacks: string | null
-}
 
 export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullRequest> {
   const { id, definition, goal } = state

@@ -2,27 +2,13 @@
 // then pauses every plan by force: whatever runs is ended, also what may not be run again, which is parked. `lift` takes the note
 // away; plans stay paused until somebody resumes them.
 
-import type { Actor, Millis, PlanId } from '../../domain/id.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Store } from '../../stores/store.ts'
 import type { KillSwitch, Order } from '../engine.ts'
+import type { Halt, Halted } from '../query-types.ts'
 import type { Rooms } from '../rooms.ts'
-
-/** Who stopped everything, when and why. */
-export interface Halt {
-  readonly by: string
-  readonly at: Millis
-  readonly reason: string
-}
-
-export interface Halted extends Halt {
-  readonly paused: readonly string[]
-  /** Plans that were paused before. */
-  readonly already: readonly string[]
-  /** Plans that could not be paused, and why. */
-  readonly left: readonly { readonly name: string; readonly why: string }[]
-}
 
 const PIN = 'halt'
 const PAGE = 200

@@ -1,4 +1,4 @@
-// A loop that cannot go on for want of something on our side: what it lacks, when it tries again, and when it gives up.
+// What the engine itself lacks (space, file handles, a folder): how it is recognised, what is held meanwhile, when the loop gives up.
 
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import type { Interrupted } from '../../domain/command.ts'
@@ -189,6 +189,8 @@ export interface HoldOptions {
 
 /** So long results are held in a process that is not a service. */
 export const HOLD_MS = 5_000
+// A loop that cannot go on for want of something on our side: what it lacks, when it tries again, and when it gives up.
+
 const WAIT_FIRST_MS = 100
 const WAIT_MAX_MS = 5_000
 

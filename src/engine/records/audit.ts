@@ -1,54 +1,25 @@
 // What is asked by whoever looks at a plan from outside: its trail, what happened since a time, and what is handed on at the end.
 
 import { createHash } from 'node:crypto'
-import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
-import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { type AuditLine, AuditReader } from '../../domain/views/audit.ts'
-import { type Card, card } from '../../domain/views/board.ts'
+import { card } from '../../domain/views/board.ts'
 import { type Contract, contractOf } from '../../domain/views/contract.ts'
 import { type Digest, digest } from '../../domain/views/digest.ts'
-import { artifactFiles, type Handoff, handoff } from '../../domain/views/handoff.ts'
-import type { Summary } from '../../domain/views/summary.ts'
+import { artifactFiles, handoff } from '../../domain/views/handoff.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import type { Entry, Store } from '../../stores/store.ts'
+import type { AuditTrail, HandedOn, Records } from '../query-types.ts'
 import type { Rooms } from '../rooms.ts'
 import { type LinkTo, postmortemText, readmeText } from './handoff-text.ts'
-import { type Chain, proven, wholeJournal } from './verify-chain.ts'
+import { proven, wholeJournal } from './verify-chain.ts'
 
 // What a plan demands and how each demand was judged, from its journal.
 
 export async function contract({ store }: Rooms, plan: PlanId): Promise<Contract> {
   return contractOf(await wholeJournal(store, plan))
-}
-
-// Tasks with everything that is written about them: how they stand, and what their definition says. For faces that show whole tasks.
-
-export interface TaskRecord {
-  readonly card: Card
-  readonly definition: TaskDefinition
-  readonly neededBy: readonly TaskName[]
-}
-
-export interface RecordQueries {
-  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
-  record: { ask: { plan: string; since?: number }; answer: PlanRecord | { readonly unchanged: true } | null }
-  /** Those of these names or ids that are there, in this order. */
-  records: { ask: { plan: string; tasks: readonly string[] }; answer: Records | null }
-}
-
-/** A plan with everything that is written about it. */
-interface PlanRecord {
-  readonly summary: Summary
-  readonly definition: PlanDefinition
-}
-
-interface Records {
-  /** Of the plan. */
-  readonly name: string
-  readonly version: number
-  readonly tasks: readonly TaskRecord[]
 }
 
 export function records(state: PlanState, tasks: readonly TaskState[]): Records {
@@ -61,16 +32,6 @@ export function records(state: PlanState, tasks: readonly TaskState[]): Records 
       neededBy: task.dependants.map(({ definition }) => definition.id),
     })),
   }
-}
-
-export interface AuditTrail extends Omit<Chain, 'at'> {
-  readonly lines: readonly AuditLine[]
-}
-
-export interface HandedOn extends Handoff {
-  /** Markdown. */
-  readonly readme: string
-  readonly postmortem: string
 }
 
 /** Only what the chain proves; behind a fault nothing is told. */

@@ -3,23 +3,7 @@
 
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { ChainBroken, type Entry, type Store } from '../../stores/store.ts'
-
-export interface ChainFault {
-  readonly kind: ChainBroken['fault']
-  readonly version: number
-  readonly message: string
-}
-
-export interface Chain {
-  readonly plan: PlanId
-  readonly name: string
-  /** How many entries are sound, and the hash of the last of them; empty when there is none. */
-  readonly entries: number
-  readonly head: string
-  readonly fault: ChainFault | null
-  /** The hashes of the entries that were asked for, where the journal holds them. */
-  readonly at: { readonly [version: number]: Sha256 }
-}
+import type { Chain } from '../query-types.ts'
 
 const PAGE = 200
 

@@ -2,14 +2,7 @@
 // keys does not matter, and a key that is undefined counts as absent.
 
 import type { Json } from '../../domain/json.ts'
-
-export interface Difference {
-  /** e.g. `$.events[2].attempt`. */
-  readonly path: string
-  /** Absent: there is nothing at this path. */
-  readonly expected?: Json
-  readonly actual?: Json
-}
+import type { Difference } from '../query-types.ts'
 
 export function firstDifference(expected: unknown, actual: unknown, path = '$'): Difference | null {
   if (expected === actual) return null

@@ -19,8 +19,9 @@ import type { Clock } from '../clock.ts'
 import type { Hands } from '../loop/loop-effects.ts'
 import { PlanLoop } from '../loop/plan-loop.ts'
 import type { News } from '../loop/turn-news.ts'
+import type { Difference } from '../query-types.ts'
 import type { Rooms } from '../rooms.ts'
-import { type Difference, firstDifference } from './first-difference.ts'
+import { firstDifference } from './first-difference.ts'
 
 // What of a turn matters. A loop may tell of things that no longer change anything: an attempt that was given up meanwhile, a
 // preparation for a visit that is over, something said again because nobody knew whether it had been written. Two turns are the

@@ -13,7 +13,8 @@ import { newState } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { ChainBroken, type Entry, type Position, type Store } from '../../stores/store.ts'
-import { type Difference, firstDifference } from './first-difference.ts'
+import type { Difference, Replay, ReplayFault } from '../query-types.ts'
+import { firstDifference } from './first-difference.ts'
 import { ReplayLoop } from './replay-loop.ts'
 
 // Which words of a journal this program knows. An entry of a newer program is refused by name, not called a divergence: the rules
@@ -164,45 +165,6 @@ const EVENTS: Readonly<Record<EventType, true>> = {
   'task.annotated': true,
   'task.evaluated': true,
 }
-
-export interface Replay {
-  readonly plan: PlanId
-  readonly name: string
-  readonly ok: boolean
-  /** How many entries were read, proven to be chained, and decided as they were. */
-  readonly entries: number
-  /** Of these, how many turns of how many owners the loop asked for again, answered from the record. */
-  readonly reenacted: {
-    readonly entries: number
-    readonly owners: number
-    readonly attempts: number
-    readonly preparations: number
-    readonly compensations: number
-    readonly commits: number
-    readonly rollbacks: number
-    readonly proposals: number
-  }
-  /** Entries that were decided again and not re-enacted, and why. */
-  readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
-  /** One hash over all decisions, in order. Two replays that decide the same have the same. */
-  readonly trace: Sha256
-  /** The hash of the last sound entry; empty when there is none. */
-  readonly head: string
-  readonly fault: ReplayFault | null
-}
-
-export type ReplayFault = {
-  readonly version: number
-  /** Null when there is no such entry. */
-  readonly position: Position | null
-  readonly message: string
-} & (
-  | { readonly type: 'chain'; readonly kind: 'tampered' | 'missing' | 'unreadable' }
-  /** Written by a program that knew more than this one: nothing is wrong, but it cannot be judged here. */
-  | { readonly type: 'unknown' }
-  /** Expected is what the rules come to, actual is what the journal holds; absent is nothing. */
-  | ({ readonly type: 'diverged'; readonly by: 'decision' | 'loop' } & Difference)
-)
 
 const PAGE = 200
 

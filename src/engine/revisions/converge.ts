@@ -8,11 +8,12 @@ import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import { type Convergence, convergenceOf, unmetIn, withFixes } from '../../domain/views/convergence.ts'
+import { convergenceOf, unmetIn, withFixes } from '../../domain/views/convergence.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { contextAfter, judge } from '../attempts/judge-criteria.ts'
 import { checkTools } from '../attempts/preconditions.ts'
 import { resolveAttempt } from '../attempts/resolve.ts'
+import type { Converging } from '../query-types.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -100,13 +101,6 @@ export async function append(
       reopen: true,
     },
   }
-}
-
-export interface Converging extends Convergence {
-  /** How many criteria the plan has. */
-  readonly criteria: number
-  /** Why nothing more may be spent; null while there is something left. */
-  readonly spent: string | null
 }
 
 export async function converging(rooms: Rooms, state: PlanState): Promise<Converging> {

@@ -1,4 +1,4 @@
-// How a plan is started from now on: by which rules, whether files are looked at, and how the world stands.
+// Makes a plan, and starts one: by which rules, whether files are looked at, and how the world stands.
 
 import type { CommandOf } from '../../domain/command.ts'
 import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
@@ -58,6 +58,8 @@ export async function create(
     ),
   }
 }
+
+// How a plan is started from now on: by which rules, whether files are looked at, and how the world stands.
 
 /** The rules plans are started under from now on; what older ones did stays as they said. */
 const RULES = 4

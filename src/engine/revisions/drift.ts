@@ -5,54 +5,17 @@ import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { isWatched } from '../../domain/plan-rules/effect.ts'
 import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
-import type { GitStanding, LostOutput, Standing } from '../../domain/result.ts'
+import type { Standing } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { lostOutputs } from '../files/lost-outputs.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
+import type { Drift, DriftedFile, UnmetCriterion } from '../query-types.ts'
 import { gitStanding, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
 import { changesOf, composeSince, entriesAfter, isSame, scopesIn } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
-
-export interface Drift {
-  readonly revision: number
-  /** When it took effect, and the entry. */
-  readonly since: { readonly at: Millis; readonly version: number }
-  /** Null when it is where it was, or nobody knows where it was. */
-  readonly commit: {
-    readonly from: Where
-    readonly to: Where
-    readonly by: 'plan' | 'somebody'
-  } | null
-  readonly files: readonly DriftedFile[]
-  /** How files were compared: all of them, only what the plan wrote, or not at all. */
-  readonly basis: 'whole' | 'written' | 'none'
-  /** Why not all of them; null when all were. */
-  readonly lacks: string | null
-  readonly unmet: readonly UnmetCriterion[]
-  /** Declared outputs of completed tasks that are gone, or not as they were left. */
-  readonly outputs: readonly LostOutput[]
-}
-
-type Where = Pick<GitStanding, 'head' | 'branch'>
-
-export interface DriftedFile {
-  readonly path: string
-  readonly what: 'created' | 'changed' | 'deleted'
-  /** `plan`: it is as these tasks left it. */
-  readonly by: 'plan' | 'somebody'
-  /** The tasks that wrote it since, whoever wrote last. */
-  readonly tasks: readonly TaskName[]
-}
-
-export interface UnmetCriterion {
-  readonly task: TaskName
-  readonly stage: 'precondition' | 'acceptance' | 'done'
-  readonly criterion: string
-  readonly evidence: string | null
-}
 
 /** The stamp for a plan; a draft gets its own when it is started. */
 export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promise<{ readonly stamp?: Standing }> {

@@ -1,10 +1,7 @@
-// What may be ordered and asked about changing a plan while it lives: the part of the door in engine.ts that is about proposals,
-// convergence and drift.
+// Changing a plan while it lives: proposals, convergence, drift.
 
-import type { Command, CommandOf } from '../../domain/command.ts'
-import type { PlanSource } from '../../domain/event.ts'
-import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Command } from '../../domain/command.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -13,10 +10,11 @@ import { definitionHash } from '../../format/plan/hash.ts'
 import type { Submitted } from '../engine.ts'
 import { inboxId } from '../gates/inbox.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
+import type { ReplanningOrder } from '../order-types.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
-import { append, assess, type Converging } from './converge.ts'
-import { type Drift, stampOf } from './drift.ts'
+import { append, assess } from './converge.ts'
+import { stampOf } from './drift.ts'
 
 // Orders about changing the plan, made into commands: a proposal gets its id and hash, the definition of done is judged, tasks are
 // made for what is missing. And what is asked about proposals.
@@ -86,31 +84,4 @@ async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal)
   if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal
   const hint = card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : 'see `planfold proposals`'
   return refuse('conflict', fateWords(card), hint)
-}
-
-export type ReplanningOrder =
-  /** A revision that takes effect when somebody agrees to it, or at once where the policy says so. */
-  | {
-      readonly type: 'propose'
-      readonly definition: PlanDefinition
-      readonly rationale: string
-      readonly source?: PlanSource
-      readonly cause?: string
-      readonly task?: TaskName
-      readonly expectedRevision?: number
-    }
-  /** Accepts or declines a proposed revision, as it was seen. */
-  | Omit<CommandOf<'judge'>, 'by'>
-  /** Judges the definition of done against the workspace, in a round of its own. */
-  | { readonly type: 'assess' /** No check takes longer. */; readonly timeoutMs?: number }
-  /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */
-  | { readonly type: 'append'; readonly with?: string }
-
-export interface ReplanningQueries {
-  /** Every revision that was proposed, oldest first, and what became of it. */
-  proposals: { ask: { plan: string }; answer: readonly ProposalCard[] | null }
-  /** How far `converge` has come. */
-  converging: { ask: { plan: string }; answer: Converging | null }
-  /** What has moved since the plan became what it is, and by whose hand. Without `files`, files are not looked at. */
-  drift: { ask: { plan: string; files?: false }; answer: Drift | null }
 }

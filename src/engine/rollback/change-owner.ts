@@ -1,6 +1,4 @@
-// Whose a change is, where visits of one plan overlapped in time. All files are compared around a task that declares no scope, so
-// its change set also holds what others did meanwhile. What a task with a declared scope tells of is its own, whoever saw it too.
-// Two tasks without a scope that overlapped cannot be told apart: they are one writer, and are rolled back together or not at all.
+// Whose a change is: when a path was changed last, and which of several visits that overlapped in time it is credited to.
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,6 +21,15 @@ export function changeTime(root: string, path: string): Millis {
   }
 }
 
+/**
+ * When a folder was made. Null where the file system does not say, and where it was moved or its mode was changed last: whatever
+ * is put into a folder marks it as changed, and nothing else marks both of its times.
+ */
+export function madeAt(root: string, path: string): Millis | null {
+  const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
+  return stat?.isDirectory() === true && stat.ctimeMs === stat.mtimeMs ? stat.birthtimeMs : null
+}
+
 /** So many are named; where there are more, nobody can say which. */
 const PATHS_MAX = 1_000
 
@@ -39,6 +46,10 @@ export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Pro
   const edited = found.changes.map(({ path }) => path).filter(path => changeTime(rooms.root, path) > at)
   return edited.length > PATHS_MAX ? null : edited
 }
+
+// Whose a change is, where visits of one plan overlapped in time. All files are compared around a task that declares no scope, so
+// its change set also holds what others did meanwhile. What a task with a declared scope tells of is its own, whoever saw it too.
+// Two tasks without a scope that overlapped cannot be told apart: they are one writer, and are rolled back together or not at all.
 
 interface Span {
   readonly task: TaskName

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Event } from '../../domain/event.ts'
 import type { PlanName, TaskName } from '../../domain/id.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
 import { realRooms, sh } from './perform-rollback.fixture.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
@@ -231,15 +232,9 @@ describe('going back', () => {
     expect([existsSync(path('sub/s')), existsSync(path('other'))]).toEqual([false, false])
   })
 
-  it('asks about what was written between an attempt nobody saw end and the next one', async () => {
-    put('a', 'mine\n')
-    const made = await place.submit(
-      {
-        type: 'create',
-        definition: { name: 'plan' as PlanName, tasks: [sh('t', 'echo t >> a; echo ready; [ -e go ] || sleep 60')] },
-      },
-      null,
-    )
+  /** Creates and starts a plan, and cuts off its first attempt as soon as it says something. */
+  async function cutOff(...tasks: readonly TaskDefinition[]): Promise<void> {
+    const made = await place.submit({ type: 'create', definition: { name: 'plan' as PlanName, tasks } }, null)
     if (!made.ok) throw new Error(made.refusal.message)
     await place.submit({ type: 'start' })
     const force = new AbortController()
@@ -253,13 +248,68 @@ describe('going back', () => {
     await driven
     expect(await place.statuses()).toMatchObject({ t: 'waiting' })
     ticked()
+  }
+  const decideT = async (verdict: 'again' | 'done') => {
+    await place.submit({ type: 'decide', task: 't' as TaskName, verdict, rationale: '' })
+    await place.drive()
+  }
+
+  it('asks about what was written between an attempt nobody saw end and the next one', async () => {
+    put('a', 'mine\n')
+    await cutOff(sh('t', 'echo t >> a; echo ready; [ -e go ] || sleep 60'))
     put('by-hand', 'h\n')
     put('go', '')
-    await place.submit({ type: 'decide', task: 't' as TaskName, verdict: 'again', rationale: '' })
-    await place.drive()
+    await decideT('again')
     expect(await place.statuses()).toMatchObject({ t: 'completed' })
     expect(await roll({ type: 'rollback' })).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     expect(text('by-hand')).toBe('h\n')
+  })
+
+  const FOLDER = 'mkdir -p d; echo t > d/t; echo ready; [ -e go ] || sleep 60'
+
+  it('takes back a folder that a cut off attempt made, although other tasks have worked in it since', async () => {
+    const before = hash()
+    await cutOff(sh('t', FOLDER), sh('u', 'echo u > d/u', needs('t')))
+    await decideT('done')
+    expect(await place.statuses()).toMatchObject({ plan: 'completed' })
+    expect(await roll({ type: 'rollback' })).toMatchObject({ type: 'rollback.finished', paths: 3 })
+    expect(hash()).toBe(before)
+  })
+
+  it('takes it back as well when the task was tried again after another one had worked in it', async () => {
+    await cutOff(sh('t', FOLDER), { id: 'u' as TaskName, action: { type: 'external' } })
+    const claimed = await place.submit({ type: 'claim', task: 'u' as TaskName })
+    if (!claimed.ok) throw new Error(claimed.refusal.message)
+    put('d/u', 'u\n')
+    const { token } = claimed.claim!
+    await place.submit({ type: 'report', task: 'u' as TaskName, token, result: { status: 'succeeded' } })
+    put('go', '')
+    ticked()
+    await decideT('again')
+    expect(await place.statuses()).toMatchObject({ plan: 'completed' })
+    // Only what somebody put there is asked about.
+    expect(await roll({ type: 'rollback', choices: { go: 'mine' } })).toMatchObject({
+      type: 'rollback.finished',
+      paths: 3,
+    })
+    expect([existsSync(path('d')), existsSync(path('go'))]).toEqual([false, true])
+  })
+
+  it('asks about a folder that somebody moved there, or changed, after the attempt was cut off', async () => {
+    mkdirSync(path('.planfold/x'))
+    await cutOff(sh('t', `mkdir own; ${FOLDER}`), sh('u', 'echo u > d/u; echo u > x/u', needs('t')))
+    renameSync(path('.planfold/x'), path('x'))
+    chmodSync(path('own'), 0o700)
+    await decideT('done')
+    const asked = await roll({ type: 'rollback' })
+    expect(asked).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
+    expect(JSON.stringify(asked)).toMatch(/"own".*"x"/)
+    expect(await roll({ type: 'rollback', choices: { own: 'mine', x: 'mine' } })).toMatchObject({ paths: 4 })
+    expect([statSync(path('own')).mode & 0o777, existsSync(path('x')), existsSync(path('d'))]).toEqual([
+      0o700,
+      true,
+      false,
+    ])
   })
 
   it('does not set back a scope in which somebody has worked between two attempts', async () => {

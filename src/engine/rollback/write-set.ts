@@ -12,7 +12,7 @@ import type { Change, LeftOut, TreeEntry } from '../../workspace/workspace.ts'
 import { type Beside, changesOf, isDeclaredBy, otherPlans } from '../files/other-plans.ts'
 import type { Rooms } from '../rooms.ts'
 import { readChanges } from './attempt-changes.ts'
-import { ChangeCredit, changeTime } from './change-owner.ts'
+import { ChangeCredit, changeTime, madeAt } from './change-owner.ts'
 
 // What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
 // last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
@@ -114,7 +114,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
-        if (visit !== undefined && isDoubted(visit, change.path))
+        if (visit !== undefined && isDoubted(visit, change.path) && !isFolderOf(rooms, visit, change))
           unsure.push({ change, isEdit: !visit.isUnsure && !visit.isDoubtful })
         else ends.push(change)
       }
@@ -223,6 +223,17 @@ interface Visit {
   readonly edited: Set<string>
   /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
   endedAt: Millis | null
+  /** When its attempts ran, as far as is known. */
+  readonly ran: { readonly from: Millis; readonly to: Millis }[]
+  /** When the last of them began. */
+  beganLast: Millis
+}
+
+/** A folder that was made while an attempt of the visit ran is its work, whoever has put something into it since. */
+function isFolderOf({ root }: Rooms, { ran }: Visit, { path, before, after }: Change): boolean {
+  if (after?.type !== 'directory' || before?.type === 'directory') return false
+  const made = madeAt(root, path)
+  return made !== null && ran.some(({ from, to }) => from <= made && made <= to)
 }
 
 /** Of a task without a scope: does the path lie in the scope of one beside it that has not told yet what it wrote? Then it is that one's. */
@@ -275,6 +286,7 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
       known.isOpen = true
       known.endedAt = null
       known.over = Number.POSITIVE_INFINITY
+      known.beganLast = now
       if (event.edited === undefined) known.isDoubtful ||= known.isUnsure
       else known.isUnsure = false
       for (const path of event.edited ?? []) known.edited.add(path)
@@ -292,6 +304,8 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
         over: Number.POSITIVE_INFINITY,
         edited: new Set(),
         endedAt: null,
+        ran: [],
+        beganLast: now,
       })
   } else if (event.type === 'attempt.lost') {
     const visit = visits.get(`${event.task}/${event.visit}`)
@@ -299,10 +313,12 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
     // A scope is set back before the next attempt; all files are not.
     if (visit.look.before !== undefined) visit.isUnsure = true
     visit.endedAt = event.byUs === true ? now : event.lastSign === undefined ? null : event.lastSign + SIGN_SLACK_MS
+    if (visit.endedAt !== null) visit.ran.push({ from: visit.beganLast, to: visit.endedAt })
   } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit === undefined) return
     visit.over = now
+    visit.ran.push({ from: visit.beganLast, to: now })
     if (event.result.wrote !== undefined) visit.isOpen = false
   }
 }
@@ -347,8 +363,9 @@ async function addUnknown(
   const own = ownChanges(found.changes, others)
   const differs = new Map(own.map(change => [change.path, change]))
   const { endedAt, isDoubtful, edited } = visit
-  const isOwn = (path: string): boolean =>
-    endedAt !== null && !isDoubtful && !edited.has(path) && changeTime(rooms.root, path) <= endedAt
+  const isOwn = (change: Change): boolean =>
+    isFolderOf(rooms, visit, change) ||
+    (endedAt !== null && !isDoubtful && !edited.has(change.path) && changeTime(rooms.root, change.path) <= endedAt)
   const isSetBack = ({ setBackAfter }: Known) => setBackAfter !== null && setBackAfter > at
   for (const [path, one] of known) {
     const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
@@ -357,11 +374,12 @@ async function addUnknown(
     // It stands as it stood before.
     else known.delete(path)
   }
-  for (const [path, { before: was, after }] of differs) {
+  for (const [path, change] of differs) {
+    const { before: was, after } = change
     const one = known.get(path)
     if (one !== undefined && isSetBack(one)) one.target = was
     if (one !== undefined || (by.paths !== undefined && !isNamed(by.paths, path))) continue
-    const left = isOwn(path) ? after : was
+    const left = isOwn(change) ? after : was
     known.set(path, {
       target: was,
       left,

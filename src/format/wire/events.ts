@@ -1,4 +1,4 @@
-// From where, and of which plan, entries are wanted.
+// Entries, events and logs on the wire.
 
 import { z } from 'zod'
 import { after, cursor, limit, page, time, whole } from './field-schemas.ts'
@@ -121,6 +121,8 @@ export const eventsQuery = wire(
   }),
   'EventsQuery',
 )
+
+// From where, and of which plan, entries are wanted.
 
 export const entriesQuery = wire(
   z.strictObject({

@@ -1,4 +1,4 @@
-// Who is signed in, codes for browsers, and tokens, as they are sent and told. A token itself is told once, when it is made.
+// Small parts of the service on the wire: health, artifacts, memory, sign-in, tokens, metrics and the API itself.
 
 import { z } from 'zod'
 import { cursor, instant, json, limit, map, page, time, yes } from './field-schemas.ts'
@@ -134,6 +134,8 @@ export const memoryQuery = wire(
   }),
 )
 export const memoryBody = wire(map)
+
+// Who is signed in, codes for browsers, and tokens, as they are sent and told. A token itself is told once, when it is made.
 
 const role = z.enum(['viewer', 'operator', 'approver', 'admin'])
 const scope = z

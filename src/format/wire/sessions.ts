@@ -1,5 +1,4 @@
-// Plans as the task planner of sessions tells them: steps with tools and dependencies, executions, checkpoints, histories. The
-// canonical word stands beside every word of that dialect, in `state`.
+// Sessions on the wire, and the plans of a session in the words of the task planner they come from.
 
 import { z } from 'zod'
 import { after, cursor, document, json, limit, map, page, time, whole } from './field-schemas.ts'
@@ -77,6 +76,9 @@ const messageSaid = z.strictObject({
   data: json.optional(),
 })
 export const newMessage = wire(messageSaid, 'NewMessage')
+
+// Plans as the task planner of sessions tells them: steps with tools and dependencies, executions, checkpoints, histories. The
+// canonical word stands beside every word of that dialect, in `state`.
 
 export const PLAN_WORDS = ['pending', 'planning', 'executing', 'paused', 'completed', 'failed', 'cancelled'] as const
 const STEP_WORDS = ['pending', 'running', 'completed', 'failed', 'skipped', 'retrying', 'cancelled'] as const

@@ -1,5 +1,4 @@
-// Where the output of a child goes: live to the log, in whole characters and up to a bound, and bounded into memory for
-// whoever judges the attempt. Beyond the bound it is drained and dropped; only its last part follows when it has ended.
+// The output of a child: live to the log up to a bound, and its head and tail in memory for whoever judges the attempt.
 
 import { TASK_OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
 import type { RunnerTools } from '../runner.ts'
@@ -81,6 +80,9 @@ function leadingRestBytes(bytes: Buffer): number {
   while (rest < 3 && rest < bytes.length && (bytes[rest]! & 0xc0) === 0x80) rest++
   return rest
 }
+
+// Where the output of a child goes: live to the log, in whole characters and up to a bound, and bounded into memory for
+// whoever judges the attempt. Beyond the bound it is drained and dropped; only its last part follows when it has ended.
 
 const RETURNED_MAX_BYTES = 1024 * 1024
 const LOG_HEAD_MAX_BYTES = (TASK_OUTPUT_MAX_BYTES / 2) * 0.8

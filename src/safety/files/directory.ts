@@ -1,5 +1,4 @@
-// A folder and those above it, made one by one. Node's own `recursive` never comes back where a folder says it is there and takes
-// nothing in, as /proc does.
+// Folders that are opened and made step by step, without following links.
 
 import { type BigIntStats, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
@@ -141,6 +140,9 @@ const O_PATH = 0o10000000
 const SLASH = Buffer.from('/')
 const DOT = Buffer.from('.')
 const DOTS = Buffer.from('..')
+
+// A folder and those above it, made one by one. Node's own `recursive` never comes back where a folder says it is there and takes
+// nothing in, as /proc does.
 
 /** Says which had to be made, the outermost first. */
 export function makeFolder(path: string, mode: number): readonly string[] {

@@ -1,5 +1,4 @@
-// The file that holds the key of seals. A key that lies beside what it seals, or that anybody may read, proves nothing: such a file
-// is refused. What lies in the workspace is refused too, because snapshots would carry it into the state folder.
+// Files that hold secrets: written for one reader only, refused where others may read them.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { chmod, link, lstat, open, realpath, unlink } from 'node:fs/promises'
@@ -107,6 +106,9 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 const unusable = (message: string, hint: string): SecretRead => ({ ok: false, missing: false, message, hint })
+
+// The file that holds the key of seals. A key that lies beside what it seals, or that anybody may read, proves nothing: such a file
+// is refused. What lies in the workspace is refused too, because snapshots would carry it into the state folder.
 
 type KeyRead =
   | { readonly ok: true; readonly key: Uint8Array }

@@ -1,5 +1,4 @@
-// Text that somebody is about to agree to, with nothing hidden in it: what moves the cursor, turns the reading direction, has no
-// width or only looks like a space is written out, and so is whatever could be mistaken for that.
+// Text of others made harmless for a terminal: escaped, quoted for a shell, or with everything hidden made visible.
 
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
 
@@ -26,6 +25,9 @@ export function escapeForTerminal(text: string, options: EscapeOptions = {}): st
 export function shellWord(text: string): string {
   return shellQuoted(escapeForTerminal(text))
 }
+
+// Text that somebody is about to agree to, with nothing hidden in it: what moves the cursor, turns the reading direction, has no
+// width or only looks like a space is written out, and so is whatever could be mistaken for that.
 
 /** Spaces of other widths, and the blank that is no space. */
 const LIKE_SPACE = /(?! )[\p{Zs}\u2800]/gu

@@ -1,4 +1,4 @@
-// Something that fits a schema, to show how it is asked: what must be there, and examples where there are any.
+// The OpenAPI document, made from the table of routes.
 
 import { setImmediate } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -403,6 +403,8 @@ export function resolved<T extends object>(document: OpenApi, value: T): T {
   return (at ?? {}) as T
 }
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+// Something that fits a schema, to show how it is asked: what must be there, and examples where there are any.
 
 const DEPTH_MAX = 4
 

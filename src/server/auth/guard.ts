@@ -1,5 +1,4 @@
-// The guard of `serve --no-auth`: nobody is asked for a token, everybody on this machine may do everything. Loopback only; pages of
-// other sites are kept out all the same, because a browser on this machine would call for them.
+// The guard: who may come in, asked before any route is looked at; and the one of `serve --no-auth`, who lets everybody in.
 
 import type { IncomingMessage } from 'node:http'
 import type { Actor } from '../../domain/id.ts'
@@ -19,6 +18,9 @@ export interface Guard {
   /** How a browser comes by a cookie instead of a token; null where nobody is asked for one. */
   readonly browsers?: Browsers | null
 }
+
+// The guard of `serve --no-auth`: nobody is asked for a token, everybody on this machine may do everything. Loopback only; pages of
+// other sites are kept out all the same, because a browser on this machine would call for them.
 
 export function openGuard(origins = openOrigins(LOOPBACK_ONLY)): Guard {
   const who = { actor: 'anyone' as Actor, role: 'admin' as const, scope: null, token: '' }

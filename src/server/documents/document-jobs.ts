@@ -16,10 +16,9 @@ import { printJson, printYaml } from '../../format/plan/print.ts'
 import { renameTasks } from '../../format/plan/rename-tasks.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
-import { faulty, formatCalled, readPlanDocument } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
-import { JSON_TYPE } from '../route.ts'
-import { onWire } from '../wire-names.ts'
+import { JSON_TYPE, onWire } from '../wire-names.ts'
+import { faulty, formatCalled, readPlanDocument } from './read-document.ts'
 
 /** The status of each task, by name. */
 export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]

@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
 import { checkBody } from '../body.ts'
+import { LIMITS } from '../limits.ts'
 import type { Route } from '../route.ts'
 import { ROUTES } from '../routes/route-list.ts'
-import { LIMITS } from '../service.ts'
 import { JOBS } from './document-jobs.ts'
 import type { BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
 

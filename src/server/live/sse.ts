@@ -4,7 +4,7 @@
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
 import type { Entry, Position } from '../../stores/store.ts'
-import type { Outlet } from '../route.ts'
+
 import { underscoreAnnouncements } from '../sessions/underscore-events.ts'
 import type { Subscriber } from './subscriber.ts'
 
@@ -142,4 +142,21 @@ async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
   const isDrained = await Promise.race([out.drained().then(() => true), late])
   clearTimeout(timer)
   return isDrained
+}
+
+/** A response that is written bit by bit. */
+export interface Outlet {
+  /** Sends the head. */
+  begin(status: number, headers: { readonly [name: string]: string }): void
+  /** False when the client does not read as fast; then wait for `drained`. */
+  write(text: string): boolean
+  /** Settles when there is room again, or the client has gone. */
+  drained(): Promise<void>
+  /** Written and not taken by the system yet. */
+  buffered(): number
+  /** Fires when the client has gone or the server stops. */
+  readonly gone: AbortSignal
+  end(): void
+  /** Cuts the connection. */
+  destroy(): void
 }

@@ -2,7 +2,6 @@
 // which route, how it ended, and who asked.
 
 import { pino } from 'pino'
-import type { Log } from '../service.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -18,3 +17,13 @@ export function openLog(level: LogLevel, out: { write(line: string): void }): Lo
 }
 
 const named = (label: string): object => ({ level: label })
+
+/** Structured lines; fields first, so that a line is one JSON object. */
+export interface Log {
+  debug(fields: LogFields, message: string): void
+  info(fields: LogFields, message: string): void
+  warn(fields: LogFields, message: string): void
+  error(fields: LogFields, message: string): void
+}
+
+export type LogFields = { readonly [name: string]: unknown }

@@ -1,4 +1,4 @@
-// Has the plan moved on since the caller looked at it? Told before anything is written, by version and by revision.
+// Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -105,6 +105,8 @@ const isMap = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const isSame = (a: Json | undefined, b: Json | undefined): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+// Has the plan moved on since the caller looked at it? Told before anything is written, by version and by revision.
 
 export function stale(
   { expectedVersion }: Asking,

@@ -1,5 +1,4 @@
-// Six letters that make a name its own. The same request under the same key gets the same letters, so that asking twice is asking
-// once; otherwise they are drawn by lot. What is taken all the same is drawn again.
+// Tasks in the shape of the PlanStore: one, those that are ready, the order of a batch, and names that are free.
 
 import { createHash } from 'node:crypto'
 import { isTaskName, isUuid, type PlanId, type TaskName } from '../../domain/id.ts'
@@ -175,6 +174,9 @@ export async function readyTasks({ rooms }: Asking, plan: PlanId, explain = fals
   })
   return { records, explained: next.explained, held: next.held }
 }
+
+// Six letters that make a name its own. The same request under the same key gets the same letters, so that asking twice is asking
+// once; otherwise they are drawn by lot. What is taken all the same is drawn again.
 
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 

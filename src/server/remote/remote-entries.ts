@@ -3,9 +3,10 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { findPlan, isInScope } from '../find-plan.ts'
+import type { Outlet } from '../live/sse.ts'
 import { isProblem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
-import type { Answer, Outlet } from '../route.ts'
+import type { Answer } from '../route.ts'
 import { withoutTokens } from './remote-orders.ts'
 
 export interface EntriesQuery {

@@ -3,8 +3,9 @@
 import { openApiDocument } from '../../format/wire/health.ts'
 import { apiPage, type Page } from '../api-docs/api-page.ts'
 import { openApiSlowly } from '../api-docs/openapi.ts'
-import { type AnyRoute, JSON_TYPE, route } from '../route.ts'
+import { type AnyRoute, route } from '../route.ts'
 import type { ServerRooms } from '../service.ts'
+import { JSON_TYPE } from '../wire-names.ts'
 
 export const apiRoutes = [
   route({

@@ -1,5 +1,4 @@
-// Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
-// left to the service. What is not ready says what is missing.
+// Claims over HTTP: take a task in hand, keep it, report it; and advance one task by hand.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -204,6 +203,9 @@ const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
   paths,
   by: by.map(({ visit: _, since, ...holder }) => ({ ...holder, since: iso(since) })),
 })
+
+// Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
+// left to the service. What is not ready says what is missing.
 
 export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   method: 'POST',

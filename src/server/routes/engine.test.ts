@@ -8,8 +8,8 @@ import { ORDERS } from '../../format/wire/orders.ts'
 import { QUERIES } from '../../format/wire/queries.ts'
 import { external, plan } from '../../testing/index.ts'
 import { openApi, sample } from '../api-docs/openapi.ts'
+import type { Outlet } from '../live/sse.ts'
 import { streamEntries } from '../remote/remote-entries.ts'
-import type { Outlet } from '../route.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
 
 const open: Served[] = []

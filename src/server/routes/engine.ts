@@ -14,12 +14,12 @@ import {
   queryRight,
   refuseRight,
 } from '../auth/engine-rights.ts'
+import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { streamEntries } from '../remote/remote-entries.ts'
 import { answerWithoutTokens, lowered } from '../remote/remote-orders.ts'
 import { answerStream } from '../remote/remote-streams.ts'
 import { ok, route } from '../route.ts'
-import { LIMITS } from '../service.ts'
 import { inOurWords, submit } from '../submit-order.ts'
 
 const noun = 'engine'

@@ -1,4 +1,4 @@
-// Memory has its address before it has its room: whoever asks is told that it is not there yet, and nothing pretends.
+// Health, metrics, the halt of everything, and the address that memory will have.
 
 import { haltBody, haltDone, halted, lifted } from '../../format/wire/audit.ts'
 import {

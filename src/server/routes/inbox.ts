@@ -1,4 +1,4 @@
-// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
+// The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -13,9 +13,9 @@ import { raisePlan } from '../../format/plan/raise.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
 import { findPlan, findTask, isInScope } from '../find-plan.ts'
+import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { LIMITS } from '../service.ts'
 import { type Accepted, type Asking, gone, inOurWords, movedOf, order, submit, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
@@ -193,6 +193,8 @@ function rollbackAgain(asks: Extract<InboxItem['asks'], { readonly type: 'rollba
     ...(filesOnly === undefined ? {} : { filesOnly }),
   }
 }
+
+// Revisions that take effect when somebody agrees to them, and approvals that are looked at and decided together.
 
 // What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
 

@@ -1,4 +1,4 @@
-// The places a plan can go back to, and going there.
+// What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
 
 import { isPlanName, type PlanId, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
@@ -145,6 +145,8 @@ async function goBack(
 function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
 }
+
+// The places a plan can go back to, and going there.
 
 const noun = 'plans'
 

@@ -1,4 +1,4 @@
-// Plans: made, listed, shown, printed in another format, measured.
+// Plans over HTTP: made, listed, shown, changed, archived, printed in another format, measured.
 
 import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -17,7 +17,9 @@ import { planWord } from '../../format/wire/planstore-fields.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { MetricRow, PlanRow } from '../../stores/store.ts'
 import { pageInScope, refuseMaking } from '../auth/token-scope.ts'
-import { type FoundPlan, findPlan, formatCalled, type ReadDocument } from '../find-plan.ts'
+import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
+import { type FoundPlan, findPlan } from '../find-plan.ts'
+import { LIMITS } from '../limits.ts'
 import { clientSaid, given, type News, newsIn, stale, takenFrom, unsaid, withoutEcho } from '../planstore/patch.ts'
 import { becomes, refuseStatus, startPlan } from '../planstore/set-plan-status.ts'
 import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
@@ -25,7 +27,6 @@ import { markOf } from '../planstore/show-task.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { LIMITS } from '../service.ts'
 import { isSessionInScope } from '../sessions/session-history.ts'
 import { type Asking, gone, order, orderAlso, submit, waitFor } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
@@ -301,6 +302,8 @@ function meantBy(words: readonly string[], board: readonly Card[]): readonly Tas
     more: { unknown },
   })
 }
+
+// Plans: made, listed, shown, printed in another format, measured.
 
 export const planRoutes = [
   route({

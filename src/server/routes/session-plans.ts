@@ -17,10 +17,11 @@ import {
 } from '../../format/wire/sessions.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
+import { LIMITS } from '../limits.ts'
 import { given } from '../planstore/patch.ts'
 import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { LIMITS, type ServerRooms } from '../service.ts'
+import type { ServerRooms } from '../service.ts'
 import {
   type HistoryAsk,
   isSessionInScope,

@@ -1,4 +1,4 @@
-// Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
+// Sessions by their id, within what the caller may see, and what happened in them.
 
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
@@ -77,6 +77,8 @@ function lookAt(engine: Engine, { session, statuses, text }: HistoryAsk, limit: 
     ...(cursor === undefined ? {} : { cursor }),
   })
 }
+
+// Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
 
 type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'once'>
 

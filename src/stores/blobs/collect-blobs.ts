@@ -1,6 +1,4 @@
-// The collector's work on packs. A pack with nothing alive in it is taken out; one that is mostly dead, or one of many small
-// ones, is written anew with what lives. The new pack is durable before the old one goes, so a crash leaves both, never
-// neither. A pack somebody touched meanwhile stays.
+// What nobody needs any more is taken out: pins that keep blobs alive, and the collector.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -66,6 +64,10 @@ export class Pins {
     return join(this.#folder, name)
   }
 }
+
+// The collector's work on packs. A pack with nothing alive in it is taken out; one that is mostly dead, or one of many small
+// ones, is written anew with what lives. The new pack is durable before the old one goes, so a crash leaves both, never
+// neither. A pack somebody touched meanwhile stays.
 
 interface Collecting {
   readonly packs: Packs

@@ -1,5 +1,4 @@
-// Stores many blobs at once: small ones travel in packs, written and synced in the background while the next ones are
-// collected. Nothing counts as stored before `close` has answered; a crash before that leaves whole packs or temporaries.
+// Packs: many small blobs in one file with an index. How they are written, read and filled.
 
 import { hash } from 'node:crypto'
 import {
@@ -383,6 +382,9 @@ export function absent(error: unknown): null {
   if (code === 'ENOENT' || code === 'ENOTDIR') return null
   throw error
 }
+
+// Stores many blobs at once: small ones travel in packs, written and synced in the background while the next ones are
+// collected. Nothing counts as stored before `close` has answered; a crash before that leaves whole packs or temporaries.
 
 interface BatchRoom {
   readonly packs: Packs

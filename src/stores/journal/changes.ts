@@ -1,5 +1,4 @@
-// Who wants to know that something was committed, and the live tail made of it. Listeners are called after the commit, never
-// inside it. Commits of other processes are noticed by `poll`, which runs only while somebody listens.
+// Who is told that something was committed: listeners, the live tail, and what was written last.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Entry, Position } from '../store.ts'
@@ -81,6 +80,9 @@ export class Recent {
         this.#chars -= entry.body?.length ?? 0
   }
 }
+
+// Who wants to know that something was committed, and the live tail made of it. Listeners are called after the commit, never
+// inside it. Commits of other processes are noticed by `poll`, which runs only while somebody listens.
 
 const POLL_MS = 100
 const HOLD_MS = 2 ** 30

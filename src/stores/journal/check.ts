@@ -1,5 +1,4 @@
-// A stretch of a journal, proven: every entry goes on with the hash before it, none is missing, and the journal ends no earlier
-// than it is known to have reached. What is wrong is named with its entry.
+// Proves a journal from end to end, folds it again and compares every row.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../../domain/event.ts'
@@ -262,6 +261,9 @@ function artifactsOf(outputs: JsonObject | undefined): readonly Sha256[] {
 
 /** Through JSON and back: what is absent and what is undefined become the same. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+// A stretch of a journal, proven: every entry goes on with the hash before it, none is missing, and the journal ends no earlier
+// than it is known to have reached. What is wrong is named with its entry.
 
 export function chained(
   plan: PlanId,

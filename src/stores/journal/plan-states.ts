@@ -1,5 +1,4 @@
-// What was found before and is still so, because nobody else has committed since: what we commit ourselves changes the states at
-// hand as well. One request asks for the same plan several times; looking into the tables for each would cost most of an answer.
+// The folded states of plans, kept in memory and stored now and then; and answers that hold until the next commit.
 
 import { hash as digest } from 'node:crypto'
 import { deflate, inflateSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-// The journal of the connection that writes: also remembers what it wrote for whoever follows in this process.
+// The journal in SQLite.
 
 import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
 import type { Recent } from '../journal/changes.ts'
@@ -233,6 +233,8 @@ export function hex(value: Value | undefined): Sha256 {
   if (!(value instanceof Uint8Array)) return '' as Sha256
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') as Sha256
 }
+
+// The journal of the connection that writes: also remembers what it wrote for whoever follows in this process.
 
 const NAMES_MAX = 1_000
 

@@ -1,6 +1,4 @@
-// Lists of tasks. No index holds what a step of a healthy plan changes, so tasks that are ready or running are found through the
-// plans that are open; everything else is a stretch of an index. Where several stretches are asked for, each gives its first
-// rows, and the first of all are taken.
+// Plans and tasks in SQLite: the rows that are written with every entry, and the lists made of them.
 
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -378,6 +376,10 @@ function compareBy(...signs: readonly number[]): TaskOrder['compare'] {
     return at === -1 ? 0 : (a[at]! - b[at]!) * signs[at]!
   }
 }
+
+// Lists of tasks. No index holds what a step of a healthy plan changes, so tasks that are ready or running are found through the
+// plans that are open; everything else is a stretch of an index. Where several stretches are asked for, each gives its first
+// rows, and the first of all are taken.
 
 export function listTasks(sql: Connection, query: TaskQuery, no: number | null): Page<TaskRow> {
   const limit = limitOf(query.limit)

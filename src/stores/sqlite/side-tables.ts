@@ -1,4 +1,4 @@
-// Keys that were used, in SQLite. Written only when somebody brings a key.
+// Tables beside the plans, in SQLite: owners, claims, output, sessions and goals, keys that were used, reserved files.
 
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
@@ -276,6 +276,8 @@ const logOf = (plan: PlanId, row: Row): StoredLog => ({
   text: row.text as string,
   seq: row.seq as number,
 })
+
+// Keys that were used, in SQLite. Written only when somebody brings a key.
 
 export function sqliteOnce(sql: Connection, wrote: () => void): OnceTable {
   return {

@@ -1,7 +1,4 @@
-// A new file, whole and durable under a name of ours, before it takes its place: once others can see it nothing is written
-// into it any more. Only the sync waits in the background; everything else is done at once, because handing a small write
-// to another thread costs more than the write. Many are written first and synced then, side by side: a write that comes between
-// two syncs waits for the journal of the file system.
+// Single steps on files that can be tried again: opened, synced, renamed; and a new file, whole before others see it.
 
 import * as fs from 'node:fs'
 import { codeOf } from '../../safety/safety-refusal.ts'
@@ -86,6 +83,11 @@ export function unlinked(path: Buffer): Promise<void> {
 const NO_SYNC: readonly string[] = ['EINVAL', 'ENOTSUP']
 // Linux only, and not among Node's constants: says which file, without the right to read it.
 const O_PATH = 0o10000000
+
+// A new file, whole and durable under a name of ours, before it takes its place: once others can see it nothing is written
+// into it any more. Only the sync waits in the background; everything else is done at once, because handing a small write
+// to another thread costs more than the write. Many are written first and synced then, side by side: a write that comes between
+// two syncs waits for the journal of the file system.
 
 const AT_ONCE_BYTES = 1024 * 1024
 /** Each holds a file open. */

@@ -1,7 +1,8 @@
 // The words for templates: `planfold template list | show | new | save`.
 
 import type { Command } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { several } from '../option-values.ts'
 import type { ShowOptions } from './template-list.ts'
 import type { NewOptions } from './template-new.ts'

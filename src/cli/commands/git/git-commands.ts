@@ -1,7 +1,8 @@
 // The words for the repository: asking for a merge, and finding the culprit.
 
 import type { Command } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { duration, several } from '../option-values.ts'
 import type { BisectOptions } from './bisect.ts'
 import type { PrOptions } from './pr.ts'

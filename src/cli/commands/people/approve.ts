@@ -1,4 +1,4 @@
-// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
+// The commands with which people answer a gate: approve, reject, choose, answer, push back, and review of several at once.
 
 import type { Composed } from '../../../compose.ts'
 import type { EditChoices } from '../../../domain/event.ts'
@@ -18,7 +18,7 @@ import {
   remarkHowToGoOn,
   toldAs,
 } from '../../order.ts'
-import { elapsed } from '../../terminal/elapsed.ts'
+import { elapsed } from '../../terminal/elapsed-time.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
@@ -259,6 +259,8 @@ const EDITS = [
 
 const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
   Object.fromEntries(paths.map(path => [path, choice]))
+
+// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
 
 export interface AnswerOptions {
   readonly message?: string

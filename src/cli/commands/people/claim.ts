@@ -1,5 +1,4 @@
-// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
-// be done. Without a plan, the next of all plans.
+// The commands for work on a task: claim, heartbeat, done, fail, and the two that get a task moving again, retry and skip.
 
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
@@ -20,7 +19,7 @@ import {
   toldAs,
 } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
-import { elapsed } from '../../terminal/elapsed.ts'
+import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 
 // `planfold heartbeat PLAN TASK`: still at it; the claim lasts for another while.
@@ -219,6 +218,9 @@ export async function skip(
     return EXIT.done
   })
 }
+
+// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
+// be done. Without a plan, the next of all plans.
 
 export interface ClaimOptions {
   readonly lease?: number

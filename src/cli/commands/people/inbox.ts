@@ -1,6 +1,4 @@
-// `planfold inbox answer ID ANSWER`: answers one question by its id, and no other: what is ordered holds only for the plan as it
-// stood when the id was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it
-// is told and nothing is ordered.
+// `planfold inbox`: everything that waits for a person; `planfold inbox answer`: answers one of them by its id.
 
 import type { Composed } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
@@ -15,7 +13,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound, refused, usage } from '../../exit.ts'
 import { remarkHowToGoOn } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { setBackLines } from '../../text/edited-paths.ts'
 import { inboxLines } from '../../text/inbox-text.ts'
 import { type ChoiceOptions, goBack } from '../undo/go-back.ts'
@@ -52,6 +50,10 @@ export async function inbox(context: Context, options: InboxOptions): Promise<nu
     return EXIT.done
   })
 }
+
+// `planfold inbox answer ID ANSWER`: answers one question by its id, and no other: what is ordered holds only for the plan as it
+// stood when the id was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it
+// is told and nothing is ordered.
 
 export interface InboxAnswerOptions extends Pick<DoneOptions, 'output' | 'outputs' | 'outcome'> {
   readonly message?: string

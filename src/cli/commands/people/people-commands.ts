@@ -1,8 +1,8 @@
-// The words for questions in the middle of work, and for looking at several approvals at once.
+// The commands with which people and agents take part: claims, reports, decisions, questions.
 
 import type { Command } from 'commander'
+import type { Act } from '../../context.ts'
 import type { GateOptions } from '../../order.ts'
-import type { Act } from '../../program.ts'
 import { duration, several } from '../option-values.ts'
 import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
 import type { AskOptions } from './ask.ts'

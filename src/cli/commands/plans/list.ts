@@ -7,7 +7,7 @@ import type { PlanRow } from '../../../stores/store.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { planWord, tint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 

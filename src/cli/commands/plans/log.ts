@@ -14,7 +14,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
 import { Follower } from '../../live/follower.ts'
 import { meantPlanAndTask } from '../../order.ts'
-import { dateAndTime } from '../../terminal/elapsed.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { stopping } from '../../terminal/interrupt.ts'
 
 // Since when: a while ago (`24h`), or a time that is written out (`2026-11-15`, `2026-11-15T08:30:00Z`).

@@ -1,5 +1,4 @@
-// `planfold pause [PLAN]`: starts nothing new; whoever drives the plan ends what may be run again and waits for the rest. With
-// `--session`, every plan of the session that is under way.
+// `planfold pause`, `planfold cancel` and `planfold halt`: the three ways to stop plans.
 
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
@@ -98,6 +97,9 @@ async function failedSince(
     after = entries.at(-1)!.version
   }
 }
+
+// `planfold pause [PLAN]`: starts nothing new; whoever drives the plan ends what may be run again and waits for the rest. With
+// `--session`, every plan of the session that is under way.
 
 export interface PauseOptions {
   readonly reason?: string

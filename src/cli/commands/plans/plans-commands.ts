@@ -1,7 +1,8 @@
-// The words for making, checking and driving plans. Each command's file is loaded only when it is the one that was called.
+// The commands for making, driving and looking at plans. Each is loaded only when it is the one that was called.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { count, duration, position, several } from '../option-values.ts'
 import type { AnalyzeCommandOptions } from './analyze.ts'
 import type { GraphOptions } from './graph.ts'
@@ -113,6 +114,8 @@ Examples:
       act(async context => (await import('./graph.ts')).graph(context, word, options)),
     )
 }
+
+// The words for making, checking and driving plans. Each command's file is loaded only when it is the one that was called.
 
 const GROUP = 'Make and drive plans:'
 

@@ -1,4 +1,4 @@
-// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
+// `planfold run FILE`: makes a plan or goes on with it, and drives it; `--dry-run` shows what it would do.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -415,6 +415,8 @@ interface AlsoWaits {
   readonly task: TaskName
   readonly for: readonly TaskName[]
 }
+
+// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
 
 export interface TakenUp {
   readonly plan: PlanId

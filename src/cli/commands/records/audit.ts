@@ -1,5 +1,4 @@
-// `planfold audit PLAN`: who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it. For
-// people, as JSON lines for other programs, or as a Markdown table. Nothing is written.
+// `planfold audit`: who asked, decided, ran and wrote what; sealed and verified by `audit seal` and `audit verify`.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -16,7 +15,7 @@ import { answer, print } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, usage } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
-import { dateAndTime } from '../../terminal/elapsed.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { cut } from '../../terminal/table.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 
@@ -205,6 +204,9 @@ async function writeNew(path: string, text: string): Promise<void> {
     )
   }
 }
+
+// `planfold audit PLAN`: who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it. For
+// people, as JSON lines for other programs, or as a Markdown table. Nothing is written.
 
 export type AuditFormat = 'text' | 'jsonl' | 'markdown'
 

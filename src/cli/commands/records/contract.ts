@@ -8,7 +8,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 
 type Contract = NonNullable<AnswerOf<'contract'>>
 

@@ -1,7 +1,8 @@
 // The words for answering for a plan: its trail and seals, what to hand on, what has happened meanwhile, what waits for a person.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { several } from '../option-values.ts'
 import type { InboxAnswerOptions, InboxOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'

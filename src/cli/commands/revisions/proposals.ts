@@ -1,5 +1,4 @@
-// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
-// is told; with --dry-run nothing else happens.
+// `planfold propose`, `planfold proposals` and `planfold decline`: revisions that wait for somebody to agree.
 
 import { fatesOf, type MergeMode } from '../../../domain/revisions/merge.ts'
 import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
@@ -11,7 +10,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { type MeantPlan, meantPlan, meantTask, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { currentOf, prepare, readRevision, standingsOf, told } from './revise.ts'
 
@@ -144,6 +143,9 @@ async function meant(engine: Engine, first: string, second: string | undefined) 
     )
   return { plan: { plan, name }, card }
 }
+
+// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
+// is told; with --dry-run nothing else happens.
 
 export interface ProposeOptions {
   readonly merge?: boolean

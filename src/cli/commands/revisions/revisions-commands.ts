@@ -1,7 +1,8 @@
 // The words for changing what a plan says, and for looking at how it came to say it.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { count, duration } from '../option-values.ts'
 import type { ConvergeOptions } from './converge.ts'
 import type { DriftOptions } from './drift.ts'

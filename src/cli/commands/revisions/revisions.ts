@@ -14,7 +14,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, type ExitCode, notFound } from '../../exit.ts'
 import { type MeantPlan, meantPlan } from '../../order.ts'
-import { dateAndTime } from '../../terminal/elapsed.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { table } from '../../terminal/table.ts'
 
 // The revisions of a plan, read from its journal page by page, and one of them by its number.

@@ -1,4 +1,4 @@
-// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
+// `planfold serve`: checks what was asked for, opens the service and runs it until it is told to stop.
 
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -14,13 +14,14 @@ import { type Origins, openOrigins } from '../../../server/auth/origins.ts'
 import { openTokenBook, ownerSecret, ownerTokenFile, sha256Of } from '../../../server/auth/token-file.ts'
 import { openTries, tokenGuard } from '../../../server/auth/token-guard.ts'
 import { DocumentPool } from '../../../server/documents/document-pool.ts'
+import { LIMITS } from '../../../server/limits.ts'
 import { Live } from '../../../server/live/hub.ts'
-import { type LogLevel, openLog } from '../../../server/monitoring/log.ts'
+import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log.ts'
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
 import { ROUTES } from '../../../server/routes/route-list.ts'
 import { pooled, type Serving, serve } from '../../../server/serve.ts'
-import { LIMITS, type Log, type ServerRooms } from '../../../server/service.ts'
+import type { ServerRooms } from '../../../server/service.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, usage } from '../../exit.ts'
@@ -233,6 +234,8 @@ function stoppedBySignal(
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
 
 export interface ServeOptions {
   readonly port: number

@@ -1,7 +1,8 @@
 // The words for the service: `planfold serve`, and who may use it.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { count, duration, several } from '../option-values.ts'
 import type { ServeOptions } from './serve.ts'
 import type { CreateOptions } from './token.ts'

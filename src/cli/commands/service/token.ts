@@ -1,4 +1,4 @@
-// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
+// `planfold token create|list|revoke|link`: who may use the service.
 
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
@@ -91,6 +91,8 @@ export async function tokenRevoke(context: Context, name: string): Promise<numbe
     return EXIT.done
   })
 }
+
+// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
 
 export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ stateDir }) => {

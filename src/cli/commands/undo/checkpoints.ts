@@ -1,5 +1,4 @@
-// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
-// anything.
+// `planfold checkpoints list|show|diff|cat`: the places a plan can go back to. Nothing here changes anything.
 
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -17,7 +16,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, refused, usage } from '../../exit.ts'
 import { type MeantPlan, meantPlan } from '../../order.ts'
-import { ago, dateAndTime } from '../../terminal/elapsed.ts'
+import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { type Patch, patchOf } from '../../terminal/patch.ts'
 import { table } from '../../terminal/table.ts'
 import { shownPath } from '../../text/path-text.ts'
@@ -173,6 +172,9 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     return EXIT.done
   })
 }
+
+// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
+// anything.
 
 const SHOWN_MAX = 30
 

@@ -9,7 +9,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
-import { elapsed } from '../../terminal/elapsed.ts'
+import { elapsed } from '../../terminal/elapsed-time.ts'
 import { type Cell, cut, table } from '../../terminal/table.ts'
 
 export interface CompareOptions {

@@ -7,7 +7,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
 import { meantPlan, orderAndTell } from '../../order.ts'
-import { ago } from '../../terminal/elapsed.ts'
+import { ago } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 
 import { meantPaths, shownPath } from '../../text/path-text.ts'

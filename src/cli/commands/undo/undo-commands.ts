@@ -1,7 +1,8 @@
-// The words for going back: checkpoints, rollback, undo.
+// The commands for going back and looking back: checkpoints, rollback, undo, restore, fork, adopt, compare.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import { several } from '../option-values.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { DiffOptions } from './checkpoints.ts'
@@ -80,6 +81,8 @@ stored when it ends.`,
       act(async context => (await import('./adopt.ts')).adopt(context, fork, options)),
     )
 }
+
+// The words for going back: checkpoints, rollback, undo.
 
 const GROUP = 'Go back:'
 const PLAN = 'its name or UUID; may be left out when only one plan is open'

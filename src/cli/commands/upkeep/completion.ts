@@ -1,4 +1,4 @@
-// `planfold names KIND [PLAN]`: what the shell may complete, a name on each line. Nothing is said where there is nothing to say.
+// `planfold completion` prints a script for the shell; `planfold names` is what that script asks for names.
 
 import type { Argument, Command, Option } from 'commander'
 import type { PlanId } from '../../../domain/id.ts'
@@ -187,6 +187,8 @@ export async function completion(context: Context, shell: Shell, program: Comman
   answerDocument(context, { shell, script }, () => script)
   return EXIT.done
 }
+
+// `planfold names KIND [PLAN]`: what the shell may complete, a name on each line. Nothing is said where there is nothing to say.
 
 /** A shell asks at every press of a key. */
 const NAMES_MAX = 500

@@ -1,7 +1,8 @@
 // The words for what is kept: formats, checks, bringing plans in and out, and clearing up.
 
 import { Argument, type Command, Option } from 'commander'
-import type { Act } from '../../program.ts'
+
+import type { Act } from '../../context.ts'
 import type { ExportOptions } from '../formats/export.ts'
 import type { ImportOptions } from '../formats/import.ts'
 import { duration } from '../option-values.ts'

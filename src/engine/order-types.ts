@@ -1,0 +1,159 @@
+// What can be ordered of a plan, beyond the commands of the domain, and what each order answers: part of the door of `engine/`.
+
+import type { CommandOf } from '../domain/command.ts'
+import type { PlanSource } from '../domain/event.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+import type { Choice, LeftOut } from '../workspace/workspace.ts'
+
+export interface RestoreAsk {
+  readonly paths: readonly string[]
+  /** Of the version, or its first digits; the last one that was replaced when absent. */
+  readonly hash?: string
+  /** Where something else stands by now: keep that, take the kept version after storing what stands there, or merge both. */
+  readonly every?: Choice
+}
+
+export type EditingOrder = RevisingOrder | KeepingOrder
+
+/** Made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+export type RevisingOrder = Revising & {
+  readonly rationale?: string
+  /** Refused when the plan has another by then. */
+  readonly expectedRevision?: number
+}
+
+export type Revising =
+  /** At the end of the plan. To a draft, plain tasks are added one by one at a constant cost; anything else is a revision. */
+  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[] }
+  /** `extra` is merged key by key; null takes a key away. */
+  | { readonly type: 'change'; readonly task: TaskName; readonly set: TaskChanges; readonly extra?: JsonObject }
+  /** Refused while others need them. */
+  | { readonly type: 'remove'; readonly tasks: readonly TaskName[] }
+  /** These first, in this order; all others behind them, as they stood. */
+  | { readonly type: 'reorder'; readonly order: readonly TaskName[] }
+  /** What the plan says of itself; null takes it away. `extra` is merged key by key. */
+  | { readonly type: 'outline'; readonly set: PlanChanges; readonly extra?: JsonObject }
+
+export type KeepingOrder =
+  /** Kept beside the plan or the task and never followed; merged key by key, null takes a key away. */
+  | { readonly type: 'annotate'; readonly set: JsonObject; readonly task?: TaskName }
+  /** Its id is in the event. */
+  | {
+      readonly type: 'evaluate'
+      readonly task: TaskName
+      readonly score?: number
+      readonly passed?: boolean
+      readonly data?: Json
+    }
+  /** Somebody's word about the whole plan. What is open is passed over in their name. */
+  | { readonly type: 'finish'; readonly as: 'completed' | 'failed'; readonly reason: string }
+
+export type ReplanningOrder =
+  /** A revision that takes effect when somebody agrees to it, or at once where the policy says so. */
+  | {
+      readonly type: 'propose'
+      readonly definition: PlanDefinition
+      readonly rationale: string
+      readonly source?: PlanSource
+      readonly cause?: string
+      readonly task?: TaskName
+      readonly expectedRevision?: number
+    }
+  /** Accepts or declines a proposed revision, as it was seen. */
+  | Omit<CommandOf<'judge'>, 'by'>
+  /** Judges the definition of done against the workspace, in a round of its own. */
+  | { readonly type: 'assess' /** No check takes longer. */; readonly timeoutMs?: number }
+  /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */
+  | { readonly type: 'append'; readonly with?: string }
+
+/** How the work of a fork is brought into the plan it was made from. */
+export interface AdoptAsk {
+  /** Another plan to record it in, by name or UUID; the nearest ancestor with a folder when absent. */
+  readonly into?: string
+  /** For single paths that changed there since the fork was made. */
+  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  /** For all other such paths. */
+  readonly every?: 'mine' | 'theirs' | 'merge'
+  /** Leave the folder of the fork where it is. */
+  readonly keepFolder?: true
+  /** Remove the folder although it holds ignored files, which no snapshot has. */
+  readonly removeIgnored?: true
+}
+
+/** What came of an `adopt`. */
+export type Adopted =
+  /** Whoever drives that plan carries it out; then the same order again settles it. */
+  | { readonly status: 'ordered'; readonly into: { readonly plan: PlanId; readonly name: string } }
+  | {
+      readonly status: 'settled'
+      readonly into: { readonly plan: PlanId; readonly name: string }
+      readonly folder: 'removed' | 'kept'
+      /** Why it was kept. */
+      readonly why?: string
+    }
+
+/** From where, and with what else. */
+export interface ForkAsk {
+  /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
+  readonly from: string
+  /** `<plan>-fork`, numbered, when absent. */
+  readonly name?: string
+  /** By `task.key`, for tasks that are open there. */
+  readonly inputs?: { readonly [place: string]: Json }
+  /** Another definition than that of then. */
+  readonly definition?: PlanDefinition
+  readonly source?: PlanSource
+  /** For open tasks that ask a model. */
+  readonly model?: string
+  /** Work in the workspace as it is, instead of in a folder of its own. */
+  readonly here?: true
+  /** Gates that were passed ask again, where what they let go on is still to be done: for whoever may not decide at them. */
+  readonly gates?: 'asked again'
+}
+
+/** What a fork begins with. */
+export interface Forked {
+  /** The entry of the other plan it goes on from. */
+  readonly from: number
+  /** Brought along with what they left. */
+  readonly ended: readonly TaskName[]
+  readonly open: readonly TaskName[]
+  readonly works:
+    | { readonly in: 'workspace' }
+    | {
+        readonly in: 'folder' | 'worktree'
+        /** Relative to the workspace. */
+        readonly place: string
+        readonly files: number
+        /** What is not there: ignored, or never stored. */
+        readonly left: { readonly paths: number; readonly first: readonly LeftOut[] }
+        /** Files the plan never wrote: as they were at that entry, or as they are now. */
+        readonly others: 'then' | 'now'
+        /** Tasks that worked since without anybody looking at what they wrote: their files are as they are now. */
+        readonly unseen: readonly TaskName[]
+        /** Files that are in no commit, and were copied with the others. */
+        readonly uncommitted: { readonly paths: number; readonly first: readonly string[] }
+        /** Why it is no worktree although there is a repository. */
+        readonly why?: string
+      }
+}
+
+/** Where to, and how much of it. */
+export interface RollbackAsk {
+  /** A checkpoint, a task, `before:TASK`, or the number of an entry; before the first task when absent. */
+  readonly to?: string
+  /** Only these paths or patterns; tasks stay as they are. */
+  readonly files?: readonly string[]
+  /** Only what these tasks wrote; they and what came after them are open again. */
+  readonly tasks?: readonly TaskName[]
+  readonly filesOnly?: true
+  readonly keepGit?: true
+  readonly force?: true
+  /** For single paths where somebody has worked since. */
+  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  /** For all other such paths. */
+  readonly every?: 'mine' | 'theirs' | 'merge'
+}

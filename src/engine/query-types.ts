@@ -1,0 +1,339 @@
+// What queries are answered with: part of the door of `engine/`.
+
+import type { Reset } from '../domain/command.ts'
+import type { Evaluation, Question } from '../domain/event.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { GitStanding, LostOutput } from '../domain/result.ts'
+import type { SetBack } from '../domain/state/state.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { PlanFacts } from '../domain/views/announcement.ts'
+import type { AuditLine } from '../domain/views/audit.ts'
+import type { Card } from '../domain/views/board.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
+import type { Convergence } from '../domain/views/convergence.ts'
+import type { Handoff } from '../domain/views/handoff.ts'
+import type { InboxItem, Review } from '../domain/views/inbox.ts'
+import type { Became } from '../domain/views/inbox-history.ts'
+import type { ProposalCard } from '../domain/views/proposals.ts'
+import type { Progress, Summary } from '../domain/views/summary.ts'
+import type {
+  CaughtUp,
+  ChainBroken,
+  Position,
+  SearchHit,
+  SearchQuery,
+  StepsQuery,
+  StepsRow,
+  Store,
+} from '../stores/store.ts'
+import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
+import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
+
+/** One version of one path. */
+export interface KeptFile {
+  readonly path: string
+  /** When it was replaced. */
+  readonly at: Millis
+  readonly by: 'retry' | 'rollback' | 'restore'
+  /** The task that was tried again. */
+  readonly task: TaskName | null
+  /** What stood there; null when there was nothing, because somebody had removed it. */
+  readonly kept: TreeEntry | null
+  /** What was put there instead. */
+  readonly instead: TreeEntry | null
+}
+
+/** Asked in the middle of somebody's work; with the answer, when there is one. */
+export type AskedQuestion = Question & {
+  readonly since: Millis
+  readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
+}
+
+export interface Inbox {
+  readonly items: readonly InboxEntry[]
+  /**
+   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
+   * are restored or the time is over for which they are kept.
+   */
+  readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
+  /** Plans whose journal is damaged: what waits there is not known. */
+  readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
+}
+
+export interface InboxEntry extends InboxItem {
+  readonly id: string
+}
+
+/** How a question that waits no longer was answered, or why it is gone. */
+export type InboxFate = Became & { readonly id: string }
+
+export interface OpenReview extends Omit<Review, 'items'> {
+  readonly items: readonly InboxEntry[]
+  /** Of exactly these questions; whoever decides about the review decides about this. */
+  readonly hash: Sha256
+}
+
+export interface PullRequest extends PrText {
+  /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
+  readonly branch: string | null
+  readonly from: string | null
+  readonly commits: readonly CommitLine[]
+  readonly files: readonly FileStat[]
+  /** Why nothing is said about commits and files. */
+  readonly lacks: string | null
+}
+
+/** Who stopped everything, when and why. */
+export interface Halt {
+  readonly by: string
+  readonly at: Millis
+  readonly reason: string
+}
+
+export interface Halted extends Halt {
+  readonly paused: readonly string[]
+  /** Plans that were paused before. */
+  readonly already: readonly string[]
+  /** Plans that could not be paused, and why. */
+  readonly left: readonly { readonly name: string; readonly why: string }[]
+}
+
+export interface AuditTrail extends Omit<Chain, 'at'> {
+  readonly lines: readonly AuditLine[]
+}
+
+export interface Chain {
+  readonly plan: PlanId
+  readonly name: string
+  /** How many entries are sound, and the hash of the last of them; empty when there is none. */
+  readonly entries: number
+  readonly head: string
+  readonly fault: ChainFault | null
+  /** The hashes of the entries that were asked for, where the journal holds them. */
+  readonly at: { readonly [version: number]: Sha256 }
+}
+
+export interface ChainFault {
+  readonly kind: ChainBroken['fault']
+  readonly version: number
+  readonly message: string
+}
+
+export interface HandedOn extends Handoff {
+  /** Markdown. */
+  readonly readme: string
+  readonly postmortem: string
+}
+
+export interface RecordQueries {
+  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
+  record: { ask: { plan: string; since?: number }; answer: PlanRecord | { readonly unchanged: true } | null }
+  /** Those of these names or ids that are there, in this order. */
+  records: { ask: { plan: string; tasks: readonly string[] }; answer: Records | null }
+}
+
+/** A plan with everything that is written about it. */
+export interface PlanRecord {
+  readonly summary: Summary
+  readonly definition: PlanDefinition
+}
+
+export interface Records {
+  /** Of the plan. */
+  readonly name: string
+  readonly version: number
+  readonly tasks: readonly TaskRecord[]
+}
+
+export interface TaskRecord {
+  readonly card: Card
+  readonly definition: TaskDefinition
+  readonly neededBy: readonly TaskName[]
+}
+
+export interface Replay {
+  readonly plan: PlanId
+  readonly name: string
+  readonly ok: boolean
+  /** How many entries were read, proven to be chained, and decided as they were. */
+  readonly entries: number
+  /** Of these, how many turns of how many owners the loop asked for again, answered from the record. */
+  readonly reenacted: {
+    readonly entries: number
+    readonly owners: number
+    readonly attempts: number
+    readonly preparations: number
+    readonly compensations: number
+    readonly commits: number
+    readonly rollbacks: number
+    readonly proposals: number
+  }
+  /** Entries that were decided again and not re-enacted, and why. */
+  readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
+  /** One hash over all decisions, in order. Two replays that decide the same have the same. */
+  readonly trace: Sha256
+  /** The hash of the last sound entry; empty when there is none. */
+  readonly head: string
+  readonly fault: ReplayFault | null
+}
+
+export type ReplayFault = {
+  readonly version: number
+  /** Null when there is no such entry. */
+  readonly position: Position | null
+  readonly message: string
+} & (
+  | { readonly type: 'chain'; readonly kind: 'tampered' | 'missing' | 'unreadable' }
+  /** Written by a program that knew more than this one: nothing is wrong, but it cannot be judged here. */
+  | { readonly type: 'unknown' }
+  /** Expected is what the rules come to, actual is what the journal holds; absent is nothing. */
+  | ({ readonly type: 'diverged'; readonly by: 'decision' | 'loop' } & Difference)
+)
+
+export interface Difference {
+  /** e.g. `$.events[2].attempt`. */
+  readonly path: string
+  /** Absent: there is nothing at this path. */
+  readonly expected?: Json
+  readonly actual?: Json
+}
+
+export interface EditingQueries {
+  /** What was said of a task's work, oldest first. */
+  evaluations: { ask: { plan: string; task: string }; answer: readonly Evaluation[] | null }
+  /** Plans, tasks and output by their words. */
+  search: { ask: SearchQuery; answer: CaughtUp<SearchHit> }
+  /** Attempts that have ended, summed up: by plan when not said. An unknown plan answers null. */
+  steps: {
+    ask: Omit<StepsQuery, 'plan' | 'by'> & { readonly plan?: string; readonly by?: StepsQuery['by'] }
+    answer: CaughtUp<StepsRow> | null
+  }
+}
+
+export interface ReplanningQueries {
+  /** Every revision that was proposed, oldest first, and what became of it. */
+  proposals: { ask: { plan: string }; answer: readonly ProposalCard[] | null }
+  /** How far `converge` has come. */
+  converging: { ask: { plan: string }; answer: Converging | null }
+  /** What has moved since the plan became what it is, and by whose hand. Without `files`, files are not looked at. */
+  drift: { ask: { plan: string; files?: false }; answer: Drift | null }
+}
+
+export interface Converging extends Convergence {
+  /** How many criteria the plan has. */
+  readonly criteria: number
+  /** Why nothing more may be spent; null while there is something left. */
+  readonly spent: string | null
+}
+
+export interface Drift {
+  readonly revision: number
+  /** When it took effect, and the entry. */
+  readonly since: { readonly at: Millis; readonly version: number }
+  /** Null when it is where it was, or nobody knows where it was. */
+  readonly commit: {
+    readonly from: Where
+    readonly to: Where
+    readonly by: 'plan' | 'somebody'
+  } | null
+  readonly files: readonly DriftedFile[]
+  /** How files were compared: all of them, only what the plan wrote, or not at all. */
+  readonly basis: 'whole' | 'written' | 'none'
+  /** Why not all of them; null when all were. */
+  readonly lacks: string | null
+  readonly unmet: readonly UnmetCriterion[]
+  /** Declared outputs of completed tasks that are gone, or not as they were left. */
+  readonly outputs: readonly LostOutput[]
+}
+
+export type Where = Pick<GitStanding, 'head' | 'branch'>
+
+export interface DriftedFile {
+  readonly path: string
+  readonly what: 'created' | 'changed' | 'deleted'
+  /** `plan`: it is as these tasks left it. */
+  readonly by: 'plan' | 'somebody'
+  /** The tasks that wrote it since, whoever wrote last. */
+  readonly tasks: readonly TaskName[]
+}
+
+export interface UnmetCriterion {
+  readonly task: TaskName
+  readonly stage: 'precondition' | 'acceptance' | 'done'
+  readonly criterion: string
+  readonly evidence: string | null
+}
+
+/** What an adoption would do. Nothing was changed. */
+export type AdoptionPreview =
+  | {
+      readonly ok: true
+      readonly fork: { readonly plan: PlanId; readonly name: string }
+      readonly into: { readonly plan: PlanId; readonly name: string }
+      /** `under way`: it was ordered and has not ended. */
+      readonly status: 'open' | 'under way' | 'adopted' | 'unchanged'
+      /** Whether the folder was looked at, or the snapshot of the fork's end, or only its journal. */
+      readonly seen: 'folder' | 'end' | 'journal'
+      /** What the fork changed and is not adopted yet. */
+      readonly changes: readonly Change[]
+      /** What would become of each of these paths. */
+      readonly files: readonly FilePreview[]
+      /** What could not be captured in the folder of the fork. */
+      readonly left: readonly LeftOut[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface FilePreview {
+  readonly path: string
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  /** Somebody has worked there since. */
+  readonly conflict?: 'edited since' | 'appeared' | 'gone'
+  readonly why?: string
+}
+
+/** What a rollback would do. Nothing was changed. */
+export type RollbackPreview =
+  | {
+      readonly ok: true
+      readonly kind: 'rollback' | 'undo'
+      /** Of an undo that takes an adoption back: the name of the fork. */
+      readonly adopted?: string
+      /** Where to, in words, when a task was named: `after build`, `before pack`. */
+      readonly label?: string
+      /** The entry it goes to, and the checkpoint it is known by. */
+      readonly to: number
+      readonly checkpoint: Checkpoint | null
+      /** Every path that was written since. */
+      readonly files: readonly FilePreview[]
+      readonly resets: readonly Reset[]
+      /** Whose compensation would be run, last completed first. */
+      readonly compensate: readonly TaskName[]
+      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
+      readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
+      readonly git: readonly RollbackStep[]
+      /** Edits somebody made between two tasks, kept under their hash. */
+      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
+  /** Entries of one plan behind a version: one page. */
+  readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
+  readonly output: Pick<Store['logs'], 'since' | 'last'>
+  /** Null when there is no such plan. */
+  facts(plan: PlanId): Promise<PlanFacts | null>
+  progress(plan: PlanId): Promise<PlanProgress | null>
+}
+
+/** How far a plan has come, as of a version. */
+export interface PlanProgress {
+  readonly version: number
+  readonly revision: number
+  readonly status: PlanStatus
+  readonly progress: Progress
+  /** The first of them. */
+  readonly running: readonly TaskName[]
+}
