@@ -1,10 +1,11 @@
-// With which choice: reads environment and configuration, opens the rooms, hands out an Engine bound to a caller. The only file that knows
-// implementations.
+// With which choice: reads environment and configuration, opens the rooms, hands out an Engine bound to a
+// caller. The only file that knows implementations.
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { VERSION } from './cli/version.ts'
+import type { Wording } from './domain/hint.ts'
 import type { ActionType } from './domain/plan.ts'
 import { systemClock } from './engine/clock.ts'
 import type { EngineInProcess, Worker } from './engine/engine.ts'
@@ -48,6 +49,8 @@ export interface ComposeOptions {
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
+  /** How steps are said in what people are handed; plain names when nobody says it. */
+  readonly word?: Wording
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -139,6 +142,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     environment,
     leaseMs: leaseMsOf(environment),
     about: ABOUT,
+    ...(options.word === undefined ? {} : { word: options.word }),
   }
   const worker = new WorkerLocal(rooms)
   const engine = new EngineLocal(rooms, caller)

@@ -1,8 +1,10 @@
 // What a command says: a versioned envelope with --json, else lines of text. Every JSON answer of the CLI has this shape.
 
 import { shellWord } from '../safety/text/terminal.ts'
+import type { Entry } from '../stores/store.ts'
 import type { Context } from './context.ts'
 import type { Complaint } from './exit.ts'
+import { wordHints } from './text/hint-text.ts'
 
 export const ENVELOPE = 1
 
@@ -39,10 +41,13 @@ export function remark(context: Context, line: string): void {
   if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${withDir(context, line)}\n`)
 }
 
-/** One line of JSON; inside it every control character is escaped by JSON itself. */
+/** One line of JSON; inside it every control character is escaped by JSON itself, and hints are words. */
 export function envelope(content: { readonly data: unknown } | { readonly error: unknown }): string {
-  return `${JSON.stringify({ planfold: ENVELOPE, ...content })}\n`
+  return `${JSON.stringify({ planfold: ENVELOPE, ...content }, wordHints)}\n`
 }
+
+/** The same for an entry of the journal, which stays as it was written. */
+export const entryEnvelope = (entry: Entry): string => `${JSON.stringify({ planfold: ENVELOPE, data: entry })}\n`
 
 export function errorEnvelope(complaint: Complaint): string {
   const { code, message, hint, diagnostics, details } = complaint

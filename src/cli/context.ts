@@ -5,6 +5,7 @@ import type { Composed } from '../compose.ts'
 import { FileProgressLines } from './live/file-progress.ts'
 import type { OpenOptions } from './open-state.ts'
 import type { Paint } from './terminal/paint.ts'
+import { partText } from './text/hint-text.ts'
 
 export interface Context {
   readonly stdout: Sink
@@ -66,6 +67,7 @@ export async function withState<T>(
   const composed = await context.openState({
     cwd: context.cwd,
     environment: context.environment,
+    word: partText,
     create: options.create,
     ...(options.reading === undefined ? {} : { reading: options.reading }),
     ...(dir === undefined ? {} : { dir }),

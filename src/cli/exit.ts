@@ -1,9 +1,11 @@
 // How a command ends: the exit codes scripts rely on, and the one place where refusals, failures of the world and bugs of ours
 // become a message, a hint and a code. No stack trace passes through here.
 
+import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
+import { hintText } from './text/hint-text.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, waits: 4, bug: 5, interrupted: 130 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -22,14 +24,14 @@ export class Complaint extends Error {
     exit: ExitCode,
     code: string,
     message: string,
-    hint?: string,
+    hint?: Hint,
     diagnostics: readonly FileDiagnostic[] = [],
     details: Readonly<Record<string, unknown>> = {},
   ) {
     super(message)
     this.exit = exit
     this.code = code
-    this.hint = hint ?? null
+    this.hint = hint === undefined ? null : hintText(hint)
     this.diagnostics = diagnostics
     this.details = details
   }
@@ -41,8 +43,8 @@ export interface FileDiagnostic extends Diagnostic {
   readonly source: string
 }
 
-export const usage = (message: string, hint?: string): Complaint => new Complaint(EXIT.usage, 'usage', message, hint)
-export const notFound = (message: string, hint?: string): Complaint =>
+export const usage = (message: string, hint?: Hint): Complaint => new Complaint(EXIT.usage, 'usage', message, hint)
+export const notFound = (message: string, hint?: Hint): Complaint =>
   new Complaint(EXIT.usage, 'not-found', message, hint)
 
 export function refused(refusal: Refusal): Complaint {
@@ -88,7 +90,7 @@ export function complaintOf(error: unknown): Complaint | null {
   if (!(error instanceof Error)) return null
   const known = KNOWN[error.name]
   if (known !== undefined) {
-    const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : known.hint
+    const hint = 'hint' in error && error.hint !== undefined ? (error.hint as Hint) : known.hint
     return new Complaint(known.exit, known.code, error.message, hint)
   }
   if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) return fromCommander(error)

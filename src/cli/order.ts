@@ -12,6 +12,7 @@ import type { PlanRow } from '../stores/store.ts'
 import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
 import { Complaint, EXIT, notFound, refused, usage } from './exit.ts'
+import { wordsFor } from './text/hint-text.ts'
 
 // Which plan and which task are meant. Words on the command line are a plan's UUID or name and a task's name, or one task's
 // UUID; a plan may be left out where only one is open, and for looking also where only one is there at all.
@@ -186,7 +187,7 @@ export function toldAs(context: Context, { plan, name, version, events, claim }:
   answer(context, { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }, () =>
     events.length === 0
       ? 'nothing changed: it is so already'
-      : toldOf(events).map(event => escapeForTerminal(sentence(event, name))),
+      : toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
   )
 }
 

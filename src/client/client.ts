@@ -38,7 +38,7 @@ export type { RemoteRefusal } from './transport.ts'
 export { type RemoteFault, RemoteTrouble, type TroubleKind } from './transport.ts'
 
 export interface ConnectOptions {
-  /** Where `planfold serve` answers, e.g. `http://127.0.0.1:8011`. */
+  /** Where the service answers, e.g. `http://127.0.0.1:8011`. */
   readonly url: string
   /** Not needed where nobody is asked for one, nor in a browser that has the cookie. */
   readonly token?: string

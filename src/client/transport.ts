@@ -242,7 +242,7 @@ function parsed(text: string): unknown {
 
 function settle(tried: Tried, url: string): Reply {
   if (tried.status === null)
-    throw new RemoteTrouble('unreachable', `${url} does not answer`, 'is `planfold serve` running there?', null, {
+    throw new RemoteTrouble('unreachable', `${url} does not answer`, 'is a Planfold service running there?', null, {
       cause: tried.cause,
     })
   const { status, body } = tried
@@ -252,7 +252,7 @@ function settle(tried: Tried, url: string): Reply {
     throw new RemoteTrouble(
       'not-planfold',
       `${url} answered ${status}, and not in our words`,
-      'check the address; it is that of `planfold serve`',
+      'check the address; it is that of a Planfold service',
       status,
     )
   return { ok: true, body }

@@ -6,6 +6,7 @@ import type { Event } from './event.ts'
 import * as people from './gates/claims.ts'
 import { decideGate, review } from './gates/gates.ts'
 import * as asking from './gates/questions.ts'
+import { advise, quoted } from './hint.ts'
 import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import * as keeping from './revisions/add-tasks.ts'
@@ -47,7 +48,7 @@ function handle(draft: Draft, command: Command): Refusal | undefined {
     return refuse(
       'conflict',
       'a rollback of the plan is under way',
-      'wait until it has ended; `planfold resume` finishes one that was cut off',
+      advise`wait until it has ended; ${quoted('resume')} finishes one that was cut off`,
     )
   switch (command.type) {
     case 'revise':

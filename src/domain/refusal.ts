@@ -1,9 +1,11 @@
 // The domain's no: a value, never an exception. Faces print `message` and end with `hint`.
 
+import type { Hint } from './hint.ts'
+
 export interface Refusal {
   readonly code: RefusalCode
   readonly message: string
-  readonly hint?: string
+  readonly hint?: Hint
   /** For illegal transitions: what is allowed from here. */
   readonly allowed?: readonly string[]
 }
@@ -22,6 +24,6 @@ export type RefusalCode =
   | 'not-allowed'
   | 'not-ready'
 
-export function refuse(code: RefusalCode, message: string, hint?: string, allowed?: readonly string[]): Refusal {
+export function refuse(code: RefusalCode, message: string, hint?: Hint, allowed?: readonly string[]): Refusal {
   return { code, message, ...(hint === undefined ? {} : { hint }), ...(allowed === undefined ? {} : { allowed }) }
 }

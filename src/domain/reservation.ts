@@ -3,6 +3,7 @@
 // attempt restores these files first. A task that has not started reserves nothing, so nobody ever holds one scope while it
 // waits for another, and two plans cannot wait for each other for ever.
 
+import { advise, quoted } from './hint.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { heldScope, worksApart } from './plan-rules/effect.ts'
 import { type Refusal, refuse } from './refusal.ts'
@@ -65,7 +66,7 @@ export function reservedBy(task: string | null, holder: Holder): Refusal {
   return refuse(
     'not-ready',
     `${filesOf(task)} are reserved by ${holderWords(holder)}`,
-    `wait until it has ended; if nobody drives that plan, \`planfold resume ${name}\` continues it and \`planfold cancel ${name}\` gives it up`,
+    advise`wait until it has ended; if nobody drives that plan, ${quoted('resume', { plan: name })} continues it and ${quoted('cancel', { plan: name })} gives it up`,
   )
 }
 

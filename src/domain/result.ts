@@ -1,6 +1,7 @@
 // How an attempt ended. Made once, in `engine/attempts/perform`, and journaled as it is; nothing classifies a second time.
 
 import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
+import type { Hint } from './hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { EffectClass } from './plan.ts'
@@ -92,7 +93,7 @@ export interface Failure {
   /** What happened, one sentence. */
   readonly message: string
   /** What to do next. */
-  readonly hint?: string
+  readonly hint?: Hint
   /** May a retry policy try again? */
   readonly retryable: boolean
   /** What it was known by: `exit:75`, `signal:SIGKILL`, `timeout`, `http:429`, `errno:ENOSPC`, … */

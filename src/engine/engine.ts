@@ -4,6 +4,7 @@
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
+import type { Hint } from '../domain/hint.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Field, PlanDefinition } from '../domain/plan.ts'
@@ -266,7 +267,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
     ask: { plan: string; explain?: boolean }
     answer: {
       readonly ready: readonly Card[]
-      readonly explained: readonly { readonly task: TaskName; readonly why: string }[]
+      readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
       /** Those that could begin if other plans did not hold their files. */
       readonly held: readonly ScopeWait[]
     } | null

@@ -2,6 +2,7 @@
 
 import { hash as digest } from 'node:crypto'
 import type { Command } from '../domain/command.ts'
+import { advise, quoted } from '../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import { refuse } from '../domain/refusal.ts'
@@ -52,5 +53,5 @@ export const unnamed = (order: Order['type']): Submitted => ({
 
 export const noPlan = (name: string): Submitted => ({
   ok: false,
-  refusal: refuse('not-found', `there is no plan '${name}'`, 'see `planfold list`'),
+  refusal: refuse('not-found', `there is no plan '${name}'`, advise`see ${quoted('list')}`),
 })

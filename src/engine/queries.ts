@@ -1,6 +1,7 @@
 // Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
 // it is: how soon a resumed plan reaches its next task is decided by what must be read before.
 
+import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
@@ -87,7 +88,7 @@ const answerers: Answerer = {
     const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, now, waits)]
       .filter(task => !waits.has(task.definition.id))
       .map(task => card(state, task))
-    const why = (task: TaskState): string => {
+    const why = (task: TaskState): Hint => {
       const wait = waits.get(task.definition.id)
       return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
     }

@@ -1,5 +1,6 @@
 // Everything the engine works with, as one value: opened by compose, handed down, never global.
 
+import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { Publisher, Tracer } from '../publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
@@ -38,4 +39,6 @@ export interface Rooms {
   readonly facts?: () => Promise<Facts>
   /** Planfold, Node and platform, in a few words. */
   readonly about: string
+  /** How steps are said in what people are handed: messages and documents. Plain names when no face says it. */
+  readonly word?: Wording
 }

@@ -1,6 +1,7 @@
 // Takes an external task in hand: a certain one, the best of a plan, or the next of all plans, oldest plan first; now, or as soon as
 // there is one. Two who ask at once never get the same task: whoever is slower gets the one after it.
 
+import { advise, quoted } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Engine, EngineInProcess, Submitted } from '../engine/engine.ts'
@@ -36,7 +37,11 @@ export async function claimTask({ engine }: ClaimRoom, ask: ClaimAsk): Promise<S
       refused ??= WAITS.has(claimed.refusal.code) ? null : claimed
     }
   }
-  const nothing = refuse('not-ready', 'no external task of any plan is ready to be claimed', 'see `planfold next`')
+  const nothing = refuse(
+    'not-ready',
+    'no external task of any plan is ready to be claimed',
+    advise`see ${quoted('next')}`,
+  )
   return refused ?? { ok: false, refusal: nothing }
 }
 

@@ -6,6 +6,7 @@
 
 import type { UnsafeWork } from '../domain/command.ts'
 import type { PlanSource } from '../domain/event.ts'
+import { advise, next } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
@@ -95,7 +96,7 @@ async function takeUp(room: RunRoom, ask: RunAsk, latest: Omit<Found, 'since'>):
       refusal: refuse(
         'not-allowed',
         `'${name}' has not ended, so it cannot begin afresh`,
-        `leave out --again to go on with it, or end it first: planfold cancel ${name}`,
+        advise`leave out --again to go on with it, or end it first: ${next('cancel', { plan: name })}`,
       ),
     }
   // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
@@ -206,7 +207,7 @@ async function runAfresh(
       refusal: refuse(
         'not-allowed',
         `'${latest.name}' is completed: nothing is left to go on with`,
-        'to run everything once more: planfold run FILE --again',
+        advise`to run everything once more: ${next('run', { file: 'FILE', again: true })}`,
       ),
     }
   if (status !== null && status !== 'completed' && ask.again !== true) {
@@ -255,7 +256,7 @@ async function refuseTwice(
   return refuse(
     'not-allowed',
     `'${name}' ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} happened and may not happen twice`,
-    'to run everything once more: planfold run FILE --again',
+    advise`to run everything once more: ${next('run', { file: 'FILE', again: true })}`,
   )
 }
 

@@ -1,6 +1,7 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/perform` judges it.
 
+import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
@@ -70,7 +71,7 @@ export interface RunnerTools {
 
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly message: string; readonly hint?: string }
+  | { readonly ok: false; readonly message: string; readonly hint?: Hint }
 
 /** What a `git` task may do, on the branches of its plan. The same attempt does it once, however often it is asked. */
 export interface GitHand {

@@ -1,6 +1,7 @@
 // How safety says no: a Failure made where the reason is known, carried by `Refused` out of nested file work and turned
 // into a value at the door of every room. Only refusals and answers of the operating system are turned; a bug stays loud.
 
+import type { Hint } from '../domain/hint.ts'
 import type { Failure, FailureClass } from '../domain/result.ts'
 import { shortageKindOf } from '../domain/shortage.ts'
 
@@ -15,12 +16,12 @@ export class Refused extends Error {
   }
 }
 
-export function failure(kind: FailureClass, message: string, hint?: string): Failure {
+export function failure(kind: FailureClass, message: string, hint?: Hint): Failure {
   const retryable = kind === 'transient' || kind === 'resource'
   return hint === undefined ? { class: kind, message, retryable } : { class: kind, message, hint, retryable }
 }
 
-export function refuse(kind: FailureClass, message: string, hint?: string): never {
+export function refuse(kind: FailureClass, message: string, hint?: Hint): never {
   throw new Refused(failure(kind, message, hint))
 }
 

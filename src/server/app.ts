@@ -335,7 +335,7 @@ function emptyQuery(schema: NonNullable<Loose['query']>): { readonly value: unkn
 
 /** What is missing in an address is added there. */
 function inAddress(fault: Fault): Fault {
-  const key = /^add "(\w+)"$/.exec(fault.hint ?? '')?.[1]
+  const key = /^add "(\w+)"$/.exec(typeof fault.hint === 'string' ? fault.hint : '')?.[1]
   return key === undefined ? fault : { ...fault, hint: `add ?${key}=… to the address` }
 }
 
@@ -445,11 +445,13 @@ function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
   if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
   if (error instanceof ChainBroken)
     return problem(500, 'damaged', error.message, {
-      hint: 'run `planfold check` on the server, and restore the state folder from a copy; what stands before it is sound',
+      hint: 'check the store where the service runs, and restore the state folder from a copy; what stands before it is sound',
       more: { entry: error.version, fault: error.fault },
     })
   if (error instanceof StoreDamaged)
-    return problem(500, 'damaged', 'what is stored contradicts itself', { hint: 'run `planfold check` on the server' })
+    return problem(500, 'damaged', 'what is stored contradicts itself', {
+      hint: 'check the store where the service runs',
+    })
   return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })
 }
 

@@ -1,8 +1,10 @@
 // What went wrong, as a problem document (RFC 9457) with a hint. Every error of the service leaves through here, whatever its
 // cause, so that a client needs to understand one shape; nothing in it tells of our insides.
 
+import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { Fault } from '../format/wire/wire.ts'
+import { type About, allowedText, hintText } from './hint-text.ts'
 
 export interface Problem {
   readonly problem: ProblemDocument
@@ -21,13 +23,17 @@ export interface ProblemDocument {
   /** What is allowed from here, where a transition was refused. */
   readonly allowed?: readonly string[]
   /** What is wrong with the body or the query, place by place. */
-  readonly faults?: readonly Fault[]
+  readonly faults?: readonly WordedFault[]
   /** Anything else a program can use, by its own name. */
   readonly [extension: string]: unknown
 }
 
+type WordedFault = Omit<Fault, 'hint'> & { readonly hint?: string }
+
 export interface ProblemOptions {
-  readonly hint?: string | undefined
+  readonly hint?: Hint | undefined
+  /** What the hint is about, where its steps do not say it. */
+  readonly about?: About
   readonly allowed?: readonly string[] | undefined
   readonly faults?: readonly Fault[] | undefined
   readonly headers?: Headers
@@ -35,30 +41,34 @@ export interface ProblemOptions {
 }
 
 export function problem(status: number, code: string, detail: string, options: ProblemOptions = {}): Problem {
-  const { hint, allowed, faults, headers, more } = options
+  const { hint, about, allowed, faults, headers, more } = options
   return {
     problem: {
       type: `urn:planfold:problem:${code}`,
       title: TITLES[status] ?? 'Error',
       status,
       detail,
-      ...(hint === undefined ? {} : { hint }),
+      ...(hint === undefined ? {} : { hint: hintText(hint, about) }),
       ...(allowed === undefined ? {} : { allowed }),
-      ...(faults === undefined ? {} : { faults }),
+      ...(faults === undefined ? {} : { faults: faults.map(worded) }),
       ...more,
     },
     ...(headers === undefined ? {} : { headers }),
   }
 }
 
+function worded({ hint, ...fault }: Fault): WordedFault {
+  return hint === undefined ? fault : { ...fault, hint: hintText(hint) }
+}
+
 export const isProblem = (value: object): value is Problem => 'problem' in value
 
 /** The engine's no. */
-export function refused({ code, message, hint, allowed }: Refusal): Problem {
-  return problem(STATUS_OF[code], code, message, { hint, allowed })
+export function refused({ code, message, hint, allowed }: Refusal, about: About = {}): Problem {
+  return problem(STATUS_OF[code], code, message, { hint, about, allowed: allowed?.map(allowedText) })
 }
 
-export const notFound = (detail: string, hint?: string): Problem => problem(404, 'not-found', detail, { hint })
+export const notFound = (detail: string, hint?: Hint): Problem => problem(404, 'not-found', detail, { hint })
 
 /** A body or a query that does not fit its schema. */
 export function unfit(what: 'body' | 'query' | 'path', faults: readonly Fault[]): Problem {

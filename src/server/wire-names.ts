@@ -1,7 +1,9 @@
 // The engine's views as they go over the wire: keys in snake_case, times as ISO strings. What people, agents and programs wrote
 // themselves goes as it is, whatever its keys look like.
 
+import { isHintList } from '../domain/hint.ts'
 import type { Json } from '../domain/json.ts'
+import { hintText } from './hint-text.ts'
 
 export const iso = (at: number): string => new Date(at).toISOString()
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
@@ -33,6 +35,8 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'roles',
   'said',
 ])
+/** Keys whose values may be hints with steps. */
+const HINTS: ReadonlySet<string> = new Set(['hint', 'why', 'means'])
 const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 
 export function onWire(value: unknown): Json {
@@ -42,6 +46,10 @@ export function onWire(value: unknown): Json {
   for (const [key, inner] of Object.entries(value)) {
     if (inner === undefined) continue
     const isTime = typeof inner === 'number' && TIMES.test(key)
+    if (HINTS.has(key) && isHintList(inner)) {
+      told.push([key, hintText(inner)])
+      continue
+    }
     told.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
   }
   return Object.fromEntries(told)

@@ -4,6 +4,7 @@
 
 import type { Command, CommandOf } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
+import type { Hint } from '../domain/hint.ts'
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -217,8 +218,8 @@ export class BadCursor extends RangeError {
 /** Thrown when the store cannot be opened as promised: newer schema, old SQLite, wrong settings, network filesystem. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
-  readonly hint: string
-  constructor(message: string, hint: string) {
+  readonly hint: Hint
+  constructor(message: string, hint: Hint) {
     super(message)
     this.hint = hint
   }

@@ -9,6 +9,7 @@ import { withDir } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { elapsed, timeOfDay } from '../terminal/elapsed-time.ts'
 import { tint } from '../terminal/paint.ts'
+import { wordsFor } from '../text/hint-text.ts'
 import { OutputLines } from './output-lines.ts'
 import type { Reporter } from './reporter.ts'
 
@@ -49,7 +50,7 @@ export class PlainReporter implements Reporter {
   async close(): Promise<void> {}
 
   #told(event: Event, now: number): string {
-    const text = withDir(this.#context, escapeForTerminal(sentence(event, this.#plan)))
+    const text = withDir(this.#context, escapeForTerminal(sentence(event, wordsFor(this.#plan))))
     if (event.type === 'retry.scheduled' && event.at - now >= SOON_MS) return `${text} in ${elapsed(event.at - now)}`
     const { paint } = this.#context
     if (event.type === 'attempt.succeeded') return tint(paint, 'completed')(text)

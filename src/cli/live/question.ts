@@ -20,6 +20,7 @@ import { Complaint } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cut, width, wrap } from '../terminal/table.ts'
 import { editedLines } from '../text/edited-paths.ts'
+import { hintText } from '../text/hint-text.ts'
 import { answerLines, particulars as beside, fieldWords } from '../text/inbox-text.ts'
 
 export interface Question {
@@ -248,7 +249,7 @@ function particulars(waiting: Waiting): readonly string[] {
       return [...asks.form.map(fieldWords), ...beside(waiting)]
     case 'recovery':
     case 'replan':
-      return [asks.failure.message, ...(asks.failure.hint === undefined ? [] : [asks.failure.hint])]
+      return [asks.failure.message, ...(asks.failure.hint === undefined ? [] : [hintText(asks.failure.hint)])]
     case 'approval':
       return beside(waiting)
     default:
@@ -297,7 +298,7 @@ function readField(field: Field, text: string): { readonly answers: JsonObject }
   try {
     const answers = text === '' ? {} : { [field.name]: valueFrom(field, text) }
     const filled = fillIn([field], answers)
-    return filled.ok ? { answers } : { fault: `${filled.refusal.message}: ${filled.refusal.hint}` }
+    return filled.ok ? { answers } : { fault: `${filled.refusal.message}: ${hintText(filled.refusal.hint ?? '')}` }
   } catch (error) {
     if (!(error instanceof Complaint)) throw error
     return { fault: error.message }

@@ -7,6 +7,7 @@ import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
+import { hintText } from './hint-text.ts'
 
 const VALUE_MAX = 2_000
 const LABEL_WIDTH = 8
@@ -33,7 +34,7 @@ function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
     ...Object.entries(inputs).map(([name, value]) => ['input', `${name} = ${shown(value)}`] as const),
     ...unresolved.map(
       ({ input, message, hint }) =>
-        ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hint})`}`] as const,
+        ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hintText(hint)})`}`] as const,
     ),
     ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
     ...briefing.earlier.flatMap(earlierRows),

@@ -5,6 +5,7 @@ import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { FileDiagnostic } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { width } from '../terminal/table.ts'
+import { hintText } from './hint-text.ts'
 
 const WHOLE_MAX = 5
 const ERRORS_MAX = 30
@@ -34,7 +35,7 @@ function printOne(paint: Paint, diagnostic: FileDiagnostic): readonly string[] {
   return [
     headOf(paint, diagnostic),
     ...pointer(paint, diagnostic),
-    ...(hint === undefined ? [] : [`  ${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]),
+    ...(hint === undefined ? [] : [`  ${paint.cyan('hint')}: ${escapeForTerminal(hintText(hint))}`]),
   ]
 }
 

@@ -22,6 +22,7 @@ import { ago, elapsed } from '../terminal/elapsed-time.ts'
 import { brief, briefLine, brief as say } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { editedLines } from './edited-paths.ts'
+import { commandText, hintText } from './hint-text.ts'
 
 // What was judged before a person is asked: what holds, what does not and what it printed; and what is theirs to judge.
 
@@ -82,8 +83,9 @@ export function inboxLines(
 ): readonly string[] {
   const { id, name, title, since, answers, checks, evidence } = item
   const indent = ' '.repeat(id.length + 2)
-  const wordWidth = Math.max(...answers.map(({ answer }) => answer.length))
-  const meansWidth = Math.max(...answers.map(({ means }) => means.length))
+  const ways = answers.map(({ means, ...one }) => ({ ...one, means: hintText(means) }))
+  const wordWidth = Math.max(...ways.map(({ answer }) => answer.length))
+  const meansWidth = Math.max(...ways.map(({ means }) => means.length))
   return [
     `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...forWhom(item)].join(', ')})`)}`,
     ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
@@ -93,9 +95,9 @@ export function inboxLines(
     ...evidence.slice(0, INBOX_MAX).map(left => paint.dim(`${indent}${briefLine(leftWords(left))}`)),
     ...(evidence.length > INBOX_MAX ? [paint.dim(`${indent}… and ${evidence.length - INBOX_MAX} more before it`)] : []),
     ...more.map(line => `${indent}${line}`),
-    ...answers.map(
-      ({ answer, means, command }) =>
-        `${indent}${paint.cyan(answer.padEnd(wordWidth))}  ${means.padEnd(meansWidth)}  ${paint.dim(escapeForTerminal(command))}`,
+    ...ways.map(
+      ({ answer, means, step }) =>
+        `${indent}${paint.cyan(answer.padEnd(wordWidth))}  ${means.padEnd(meansWidth)}  ${paint.dim(escapeForTerminal(commandText(step)))}`,
     ),
   ]
 }
@@ -154,7 +156,7 @@ function inboxParticulars({ asks }: InboxItem): readonly string[] {
       return []
     case 'recovery':
     case 'replan':
-      return asks.failure.hint === undefined ? [] : [say(asks.failure.hint)]
+      return asks.failure.hint === undefined ? [] : [say(hintText(asks.failure.hint))]
     case 'decision':
       return asks.options.map(option => optionWords(option))
     case 'question':
@@ -381,6 +383,6 @@ export function troubleLines(
     ...breakers
       .slice(0, TROUBLE_MAX)
       .map(breaker => `  ${paint.yellow('held')}     ${brief(breakerLine(breaker, now))}`),
-    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${brief(line)}`),
+    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${brief(hintText(line))}`),
   ]
 }

@@ -12,6 +12,7 @@ import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { brief } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
+import { hintText } from './hint-text.ts'
 import { shownPath } from './path-text.ts'
 
 // What happened to a path between two looks, in words.
@@ -126,7 +127,7 @@ export function resultLines(
       `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
       ...conflicts.map(path => line('changed', `${shownPath(path)} by somebody else`, paint.yellow)),
       ...details,
-      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
+      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
   }
   const apart = left.length === 0 ? '' : `, apart from ${numberOf(left.length, 'path')}`

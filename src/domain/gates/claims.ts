@@ -2,6 +2,7 @@
 
 import type { CommandOf } from '../command.ts'
 import type { GateAsks } from '../event.ts'
+import { advise, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
 import { REPORTS_MAX } from '../limits.ts'
 import { suggest } from '../phrases.ts'
@@ -43,7 +44,11 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
   if (task === undefined)
     return command.task === undefined
       ? (unapprovedTask(draft.state) ??
-          refuse('not-ready', 'no external task is ready to be claimed', 'see `planfold next --explain`'))
+          refuse(
+            'not-ready',
+            'no external task is ready to be claimed',
+            advise`see ${quoted('next', { explain: true })}`,
+          ))
       : unknownTask(draft, command.task)
   const { id } = task.definition
   if (task.definition.action.type !== 'external')
@@ -76,7 +81,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
       task.retryAt === null
         ? `task '${id}' is ${task.status}, not ready to be claimed`
         : `task '${id}' is tried again in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
-      'see `planfold next --explain`',
+      advise`see ${quoted('next', { explain: true })}`,
     )
   const worn = attemptsUsedUp(draft.state)
   if (worn !== null) return refuse('limit', worn, 'raise it in a revision: whoever drives the plan next gives it up')
@@ -85,7 +90,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
     return refuse(
       'not-ready',
       `task '${id}' needs '${breaker.capability}', which has failed too often; it may be tried in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
-      'claim another task meanwhile: `planfold next --explain`',
+      advise`claim another task meanwhile: ${quoted('next', { explain: true })}`,
     )
   if (due) emit(draft, { type: 'task.readied', tasks: [id] })
   emit(draft, {
@@ -116,7 +121,7 @@ function unapproved({ definition: { name } }: PlanState, task: TaskState, why: s
   return refuse(
     'not-ready',
     `somebody must approve '${id}' before it can be claimed: ${why}`,
-    `\`planfold inbox\` shows what it would do; \`planfold approve ${name} ${id}\` approves it`,
+    advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: name, task: id })} approves it`,
   )
 }
 
@@ -153,7 +158,7 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
     return refuse(
       'illegal-transition',
       `task '${id}' is carried out by the engine, not reported`,
-      'to pass over it, use `planfold skip`',
+      advise`to pass over it, use ${quoted('skip')}`,
     )
   const wanting = lacks(task, command.result)
   if (wanting !== undefined) return wanting
@@ -255,7 +260,7 @@ export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | unde
     return refuse(
       'not-ready',
       `task '${id}' is ${task.status}; only an ended task can be tried again`,
-      'see `planfold next --explain`',
+      advise`see ${quoted('next', { explain: true })}`,
     )
   const unled = nothingLedTo(state, task)
   if (unled !== null) return unled
@@ -286,7 +291,7 @@ function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | 
   return refuse(
     'illegal-transition',
     `no outcome led to '${task.definition.id}' before the plan was given up`,
-    'try again what leads to it; see `planfold status`',
+    advise`try again what leads to it; see ${quoted('status')}`,
   )
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { create, edit, external, gate, given, name, numberedSha, plan, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import type { Event } from '../event.ts'
+import { advise, quoted } from '../hint.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
 import { nextActions } from '../next-actions.ts'
 import type { Prepared } from '../result.ts'
@@ -172,7 +173,7 @@ describe('an external task with a high impact', () => {
     expect(given(deploying, now).when(claim).thenRefused('not-ready')).toEqual({
       code: 'not-ready',
       message: "somebody must approve 'ship' before it can be claimed: it deploys",
-      hint: '`planfold inbox` shows what it would do; `planfold approve p ship` approves it',
+      hint: advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: 'p', task: 'ship' })} approves it`,
     })
     given(deploying, now).when(found()).then(asked('it deploys'))
     given(deploying, now, found(), yes)

@@ -2,6 +2,7 @@
 
 import type { CommandOf, Decide } from '../command.ts'
 import { EDIT_CHOICES, type EventOf, type GateAsks, type GateVerdict } from '../event.ts'
+import { advise, type Hint, quoted, type Step } from '../hint.ts'
 import { nameKey, type TaskName } from '../id.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
 import { fillIn } from '../plan-rules/form.ts'
@@ -82,7 +83,7 @@ function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
     return refuse(
       'not-ready',
       `task '${id}' is ${task.status} and asks for no decision`,
-      'see `planfold status` for what waits for a person',
+      advise`see ${quoted('status')} for what waits for a person`,
     )
   const over = gate.expiresAt !== undefined && gate.expiresAt <= draft.now && !asksOn(task)
   if (over)
@@ -155,7 +156,7 @@ function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: De
 
 /** In UTF-16 code units; the reason stands in the journal and is handed on. */
 const RATIONALE_MAX = 64 * 1024
-const TOO_LATE = '`planfold retry` asks anew'
+const TOO_LATE = advise`${quoted('retry')} asks anew`
 
 const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
   refuse(
@@ -284,18 +285,18 @@ const ASKS_WORDS: Record<GateAsks['type'], string> = {
 }
 
 /** The command that answers what cannot be approved, ready to be typed; null where yes and no are the answers. */
-function howToAnswer(plan: string, task: TaskName, asks: GateAsks): string | null {
-  const say = (line: string): string => `answer it: \`planfold ${line}\``
+function howToAnswer(plan: string, task: TaskName, asks: GateAsks): Hint | null {
+  const say = (step: Step): Hint => advise`answer it: ${step}`
   switch (asks.type) {
     case 'question':
-      return say(`answer ${plan} ${task} ${asks.form.map(({ name }) => `${name}=…`).join(' ')}`)
+      return say(quoted('answer', { plan, task, fields: asks.form.map(({ name }) => `${name}=…`) }))
     case 'edits':
-      return say(`choose ${plan} ${task} keep|take|merge`)
+      return say(quoted('choose', { plan, task, option: 'keep|take|merge' }))
     case 'decision':
-      return say(`choose ${plan} ${task} ${asks.options.map(({ id }) => id).join('|')}`)
+      return say(quoted('choose', { plan, task, option: asks.options.map(({ id }) => id).join('|') }))
     case 'recovery':
     case 'replan':
-      return `${say(`retry ${plan} ${task}`)}, or \`planfold skip ${plan} ${task} -m 'why'\``
+      return advise`${say(quoted('retry', { plan, task }))}, or ${quoted('skip', { plan, task, reason: 'why' })}`
     default:
       return null
   }

@@ -1,6 +1,7 @@
 // Questions in the middle of somebody's work, and their answers.
 
 import type { CommandOf } from '../command.ts'
+import { advise, quoted } from '../hint.ts'
 import { fillIn, formFault } from '../plan-rules/form.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { type Draft, emit, unknownTask } from '../rules/decision.ts'
@@ -27,7 +28,7 @@ export function ask(draft: Draft, command: CommandOf<'ask'>): Refusal | undefine
 export function answer(draft: Draft, command: CommandOf<'answer'>): Refusal | undefined {
   const question = draft.state.questions.find(({ id }) => id === command.id)
   if (question === undefined)
-    return refuse('not-found', `no question '${command.id}' waits for an answer`, 'see `planfold inbox`')
+    return refuse('not-found', `no question '${command.id}' waits for an answer`, advise`see ${quoted('inbox')}`)
   if (PLAN_ENDED.has(draft.state.status)) return illegal(draft.state, 'answer', 'the plan has ended')
   const filled = fillIn(question.form, command.answers)
   if (!filled.ok) return filled.refusal

@@ -2,6 +2,7 @@
 // lines it wrote. All of it is tables, and each pattern is the shape in which a known tool says it: a word somewhere in the
 // output proves nothing. `code` says what the failure was known by, so that a person can disagree.
 
+import { advise, type Hint, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
 import { dueAt } from '../instant.ts'
 import { RETRY_AFTER_MAX_MS } from '../limits.ts'
@@ -19,7 +20,7 @@ export interface Kind {
   readonly class: FailureClass
   readonly code: string
   readonly retryable: boolean
-  readonly hint?: string
+  readonly hint?: Hint
   readonly retryAfterMs?: number
 }
 
@@ -51,9 +52,9 @@ export function classOfHttp(status: number): FailureClass | null {
 
 // ── exit codes and signals ─────────────────────────────────────────────────────────────────────────────────────────
 
-const HINT = 'see `planfold log --output`'
+const HINT = advise`see ${quoted('log', { output: true })}`
 
-const known = (kind: FailureClass, code: string, hint: string = HINT): Kind => ({
+const known = (kind: FailureClass, code: string, hint: Hint = HINT): Kind => ({
   class: kind,
   code,
   retryable: true,
@@ -77,7 +78,7 @@ const EXITS: { readonly [exit: number]: readonly [FailureClass, string?] } = {
 const NOT_AGAIN: ReadonlySet<number> = new Set([126, 127])
 
 function exitKind(exit: number, [kind, hint]: readonly [FailureClass, string?]): Kind {
-  const found = known(kind, `exit:${exit}`, hint === undefined ? HINT : `${hint}; ${HINT}`)
+  const found = known(kind, `exit:${exit}`, hint === undefined ? HINT : advise`${hint}; ${HINT}`)
   return NOT_AGAIN.has(exit) ? { ...found, retryable: false } : found
 }
 

@@ -1,5 +1,6 @@
 // How one definition becomes another: single changes of a task, three-way merges, and what becomes of every task.
 
+import { advise, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { type Json, type JsonObject, same } from '../json.ts'
 import { suggest } from '../phrases.ts'
@@ -123,7 +124,7 @@ function unknownAmong({ name, tasks }: PlanDefinition, names: readonly string[])
   return refuse(
     'unknown-reference',
     `plan '${name}' has no task ${unknown.map(one => `'${one}'`).join(', ')}; nothing was changed`,
-    near === null ? `planfold show ${name} lists its tasks` : `did you mean '${near}'?`,
+    near === null ? advise`${next('show', { plan: name })} lists its tasks` : `did you mean '${near}'?`,
   )
 }
 

@@ -8,6 +8,7 @@
 import type { CommandOf, NoProposal } from '../command.ts'
 import type { Proposal } from '../event.ts'
 import { hasRole, notAmong } from '../gates/approvers.ts'
+import { advise, quoted } from '../hint.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Standing } from '../result.ts'
 import { type Draft, emit } from '../rules/decision.ts'
@@ -40,7 +41,7 @@ function refuseProposal({ state }: Draft, { definition, base, hash }: Proposal):
     return refuse(
       'not-allowed',
       "the plan's policy takes no proposals (`policy.replan: never`)",
-      'whoever answers for the plan changes it: `planfold revise`',
+      advise`whoever answers for the plan changes it: ${quoted('revise')}`,
     )
   if (base !== state.hash)
     return refuse('conflict', 'the plan was revised since this proposal was made', 'read it again, then propose')
@@ -88,7 +89,7 @@ export function judge(draft: Draft, command: CommandOf<'judge'>): Refusal | unde
   const { id, hash, verdict, rationale, by } = command
   const proposal = state.proposals.find(one => one.id === id)
   if (proposal === undefined)
-    return refuse('not-found', `no proposal '${id}' waits for a decision`, 'see `planfold proposals`')
+    return refuse('not-found', `no proposal '${id}' waits for a decision`, advise`see ${quoted('proposals')}`)
   if (proposal.hash !== hash)
     return refuse('conflict', 'the proposal is not the one that was seen', 'look at it again, then decide')
   if (typeof rationale !== 'string')
@@ -140,7 +141,11 @@ export function assess(draft: Draft, command: CommandOf<'assess'>): Refusal | un
   const { round, verdicts } = command
   if (state.status === 'draft') return illegal(state, 'assess', 'the plan was not started')
   if (round !== state.rounds + 1)
-    return refuse('conflict', `round ${round} was judged already, or is not due`, 'begin again: `planfold converge`')
+    return refuse(
+      'conflict',
+      `round ${round} was judged already, or is not due`,
+      advise`begin again: ${quoted('converge')}`,
+    )
   emit(draft, { type: 'assessment.made', round, verdicts })
   return undefined
 }

@@ -2,6 +2,7 @@
 // needs none: the journal holds it, see domain/checkpoints.ts.
 
 import type { CommandOf } from '../command.ts'
+import { advise, next } from '../hint.ts'
 import { type CheckpointName, checkpointName } from '../id.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -14,7 +15,7 @@ export function takeCheckpoint(draft: Draft, command: CommandOf<'checkpoint'>): 
     return refuse(
       'illegal-transition',
       'cannot take a checkpoint: the plan was not started',
-      'start it first: planfold run',
+      advise`start it first: ${next('run')}`,
     )
   emit(draft, { type: 'checkpoint.taken', name: command.name, why: command.why ?? 'asked', standing: command.standing })
   return undefined

@@ -7,6 +7,7 @@
 // A plan that had ended and is left as it was, or goes to where it had ended, ends again instead.
 
 import type { CommandOf, RollbackOutcome, RolledBack } from '../command.ts'
+import { advise, next, quoted } from '../hint.ts'
 import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
 import { brokenOf } from '../recovery/follow-recovery.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -50,14 +51,14 @@ function refuseWorking(state: PlanState): Refusal | undefined {
   return refuse(
     'not-ready',
     `'${busy.definition.id}' of '${name}' is working in the files that the fork would change`,
-    `wait for it, or pause the plan first: planfold pause ${name}`,
+    advise`wait for it, or pause the plan first: ${next('pause', { plan: name })}`,
   )
 }
 
 function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
   const { state } = draft
   if (to < 1 || to > state.version)
-    return refuse('not-found', `the plan has no entry ${to}`, 'see `planfold checkpoints list`')
+    return refuse('not-found', `the plan has no entry ${to}`, advise`see ${quoted('checkpoints')}`)
   for (const name of [...resets.map(({ task }) => task), ...compensate])
     if (!state.tasks.has(name)) return unknownTask(draft, name)
   const bare = compensate.find(name => state.tasks.get(name)?.definition.compensate === undefined)

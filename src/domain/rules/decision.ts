@@ -1,6 +1,7 @@
 // A decision being made: events are applied as they are emitted, so every rule sees the state as it then is.
 
 import type { Event } from '../event.ts'
+import { advise, quoted } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { suggest } from '../phrases.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -14,7 +15,7 @@ export function unknownTask(draft: Draft, name: TaskName): Refusal {
   return refuse(
     'not-found',
     `the plan has no task '${name}'`,
-    near === null ? 'see `planfold show`' : `did you mean '${near}'?`,
+    near === null ? advise`see ${quoted('show')}` : `did you mean '${near}'?`,
   )
 }
 

@@ -118,7 +118,7 @@ describe('finished as completed', () => {
     for (const as of ['completed', 'failed'] as const)
       expect(refused(journal, finish(as))).toMatchObject({
         code: 'illegal-transition',
-        allowed: ['retry', 'prune --archive'],
+        allowed: ['retry', 'archive'],
       })
   })
 

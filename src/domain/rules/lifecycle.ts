@@ -2,6 +2,7 @@
 
 import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
+import { advise, joinHints } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
@@ -160,17 +161,20 @@ export function archive(draft: Draft): Refusal | undefined {
 
 export function illegal(state: PlanState, verb: string, message: string): Refusal {
   const allowed: Record<PlanState['status'], readonly string[]> = {
-    draft: ['run', 'cancel', 'prune --archive'],
-    active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['cancel --force'],
+    draft: ['run', 'cancel', 'archive'],
+    active: state.compensating === null ? ['pause', 'cancel', 'revise'] : ['force-cancel'],
     paused: ['resume', 'cancel', 'revise'],
-    completed: ['retry', 'prune --archive'],
-    failed: ['run', 'retry', 'skip', 'prune --archive'],
-    cancelled: ['prune --archive'],
+    completed: ['retry', 'archive'],
+    failed: ['run', 'retry', 'skip', 'archive'],
+    cancelled: ['archive'],
   }
   return refuse(
     'illegal-transition',
     `cannot ${verb}: ${message} (it is ${state.status})`,
-    `from here you can: ${allowed[state.status].join(', ')}`,
+    advise`from here you can: ${joinHints(
+      allowed[state.status].map(word => [{ may: word }]),
+      ', ',
+    )}`,
     allowed[state.status],
   )
 }

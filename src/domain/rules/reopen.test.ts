@@ -15,6 +15,7 @@ import {
   task,
 } from '../../testing/index.ts'
 import type { UnsafeWork } from '../command.ts'
+import { quoted } from '../hint.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { LostOutput, Result } from '../result.ts'
 
@@ -215,7 +216,10 @@ describe('work that may not happen twice', () => {
     expect(refusalOf(asked, goOn(back, 1))).toMatchObject({ code: 'not-ready', allowed: ['keep-done', 'repeat'] })
     expect(asked.submit({ type: 'retry', task: name('c') })).toMatchObject({
       ok: false,
-      refusal: { allowed: ['repeat'], hint: expect.stringContaining('planfold retry p c --repeat') },
+      refusal: {
+        allowed: ['repeat'],
+        hint: expect.arrayContaining([quoted('retry', { plan: 'p', task: 'c', repeat: true })]),
+      },
     })
     asked.must(goOn(back, 1, 'keep'))
     expect(visits(asked)).toEqual({ deploy: 1, c: 2 })

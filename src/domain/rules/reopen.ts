@@ -1,6 +1,7 @@
 // Work that had ended is taken up again: by hand, or because the plan was revised, or because a plan that failed goes on.
 
 import type { CommandOf } from '../command.ts'
+import { advise, quoted } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
 import type { TaskDefinition } from '../plan.ts'
@@ -61,7 +62,7 @@ export function refuseUnsafe(state: PlanState, command: CommandOf<'revise'>): Re
   return refuse(
     'not-ready',
     `${namedTasks(unsafe)} ${isOne ? 'is' : 'are'} completed and would be done a second time, because ${isOne ? 'it' : 'they'} or what ${isOne ? 'it needs' : 'they need'} changed, failed or was undone; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
-    'say which: `--keep-done` leaves it done and goes on behind it, `--repeat` does it once more',
+    advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} leaves it done and goes on behind it, ${quoted('unsafe-work', { choice: 'repeat' })} does it once more`,
     ['keep-done', REPEAT],
   )
 }

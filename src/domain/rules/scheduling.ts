@@ -4,6 +4,7 @@
 
 import { isAgreed, needsConsent } from '../gates/consent-rules.ts'
 import { type Asking, openPrepared } from '../gates/open-gate.ts'
+import { advise, quoted } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
@@ -274,7 +275,7 @@ function outOfTime(
   return {
     class: 'transient',
     message: `its timebox of ${timeboxMs / 1000} s is used up`,
-    hint: 'raise `timebox`, or try it again by hand: `planfold retry`',
+    hint: advise`raise \`timebox\`, or try it again by hand: ${quoted('retry')}`,
     retryable: false,
     code: TIMEBOX,
   }

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { create, given, Journal, name, plan, succeeded, task } from '../../testing/index.ts'
+import { advise, quoted } from '../hint.ts'
 import type { TaskDefinition } from '../plan.ts'
 
 function completed(rules: number, ...tasks: readonly TaskDefinition[]): Journal {
@@ -32,7 +33,7 @@ describe('trying completed work again', () => {
     expect(refusalOf(journal, 'mail')).toEqual({
       code: 'not-ready',
       message: "'mail' is completed and would be done a second time; its effect is unsafe to repeat",
-      hint: 'to do that on purpose: `planfold retry p mail --repeat`',
+      hint: advise`to do that on purpose: ${quoted('retry', { plan: 'p', task: 'mail', repeat: true })}`,
       allowed: ['repeat'],
     })
     expect(journal.state.status).toBe('completed')

@@ -2,6 +2,7 @@
 // asks for approval before it begins does so in its new visit anyway, and what was compensated is not done twice.
 
 import { needsConsent } from '../gates/consent-rules.ts'
+import { advise, quoted } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -24,7 +25,7 @@ export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Ref
   return refuse(
     'not-ready',
     `${names} ${isOne ? 'is' : 'are'} completed and would be done a second time; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
-    `to do that on purpose: \`planfold retry ${state.definition.name} ${works[0]?.definition.id ?? ''} --${REPEAT}\``,
+    advise`to do that on purpose: ${quoted('retry', { plan: state.definition.name, task: works[0]?.definition.id ?? '', repeat: true })}`,
     [REPEAT],
   )
 }

@@ -1,6 +1,7 @@
 // A plan as cards, one for each task; why a task waits; what whoever claims one must know; tasks that a revision removed.
 
 import type { Event, Feedback } from '../event.ts'
+import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { numberOf } from '../phrases.ts'
@@ -75,7 +76,7 @@ export interface EarlierAttempt {
 export interface UnresolvedInput {
   readonly input: string
   readonly message: string
-  readonly hint: string | null
+  readonly hint: Hint | null
 }
 
 /** Of a task's words, those that look at something recorded, with it put in. */
@@ -176,7 +177,7 @@ export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
 
 // Why is a task ready, or why not? In sentences, naming the tasks, people and limits it waits for.
 
-export function explain(state: PlanState, task: TaskState, now: Millis): string {
+export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
   if (state.status === 'draft') return `'${id}' waits: the plan has not been started`
   switch (task.status) {
@@ -193,7 +194,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
     case 'running':
       return task.claim === null ? `'${id}' is running` : `'${id}' is claimed by ${task.claim.by}`
     case 'waiting':
-      return `'${id}' waits for a person: ${asks(task)}${howToAgree(state, task)}`
+      return advise`'${id}' waits for a person: ${asks(task)}${howToAgree(state, task)}`
     case 'blocked':
       return `'${id}' is blocked: ${needsThat(state, task, need => BLOCKS.has(need.status)) || (task.reason ?? '')}`
     case 'pending':
@@ -207,7 +208,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): string 
   }
 }
 
-function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
+function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
   if (task.retryAt !== null && task.retryAt <= now && task.definition.action.type === 'external')
     return `'${id}' is ready to be claimed`
@@ -230,9 +231,9 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): string {
 }
 
 /** An agent that may not claim it yet is told who can help, and how. */
-function howToAgree({ definition: { name } }: PlanState, { gate, definition }: TaskState): string {
+function howToAgree({ definition: { name } }: PlanState, { gate, definition }: TaskState): Hint {
   if (gate?.asks.type !== 'consent' || definition.action.type !== 'external') return ''
-  return `; then it can be claimed (planfold approve ${name} ${definition.id})`
+  return advise`; then it can be claimed (${next('approve', { plan: name, task: definition.id })})`
 }
 
 function asks(task: TaskState): string {
@@ -317,7 +318,7 @@ export interface Card {
   readonly claimedBy: string | null
   /** Why it stands where it stands: a failure, a skip, a block. */
   readonly reason: string | null
-  readonly hint: string | null
+  readonly hint: Hint | null
   /** What is being done about its failure; absent when nothing is. */
   readonly recovery?: string
   readonly outputs: Json

@@ -2,6 +2,7 @@
 // what waits for whom, and what comes next. What was done and taken back since is not told as done.
 
 import type { Event, EventOf, GateVerdict } from '../event.ts'
+import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import type { PlanStatus } from '../status.ts'
@@ -57,8 +58,8 @@ export interface Digest {
   }[]
   readonly running: readonly { readonly task: TaskName; readonly since: Millis | null; readonly by: string | null }[]
   readonly waiting: readonly InboxItem[]
-  readonly blocked: readonly { readonly task: TaskName; readonly why: string }[]
-  readonly next: readonly { readonly task: TaskName; readonly why: string }[]
+  readonly blocked: readonly { readonly task: TaskName; readonly why: Hint }[]
+  readonly next: readonly { readonly task: TaskName; readonly why: Hint }[]
 }
 
 export interface Ended {

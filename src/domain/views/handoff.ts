@@ -1,6 +1,7 @@
 // What is handed on at the end of a plan: what was done, how it was judged, which artifacts it left.
 
 import type { Event, EventOf, GateVerdict, RecoveryChoice } from '../event.ts'
+import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Criterion } from '../plan.ts'
@@ -214,7 +215,7 @@ interface Setback {
   readonly attempt: number
   readonly class: FailureClass | 'lost'
   readonly message: string
-  readonly hint: string | null
+  readonly hint: Hint | null
 }
 
 interface HandedEntry {

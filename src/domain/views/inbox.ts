@@ -1,8 +1,8 @@
 // What waits for a person in a plan: each item, the answers it takes, and approvals that are reviewed together.
 
 import type { EventOf, GateAsks, GateVerdict, Proposal, Question, Vote } from '../event.ts'
+import { advise, type Hint, next, type Step, type StepOf } from '../hint.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import { shellQuoted } from '../plan-rules/shell-words.ts'
 import type { Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
 import { escalationOf } from '../state/alarms.ts'
@@ -11,7 +11,7 @@ import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
 import { type Releases, releasesOf } from './releases.ts'
 
-// The answers to what waits for a person: each a word, what it means, and the command that says the same without an id.
+// The answers to what waits for a person: each a word, what it means, and the step that says the same without an id.
 
 interface Asked {
   readonly plan: string
@@ -21,62 +21,73 @@ interface Asked {
 }
 
 function answersTo(type: InboxAsks['type'], { plan, task, mayGoBack }: Asked): readonly InboxAnswer[] {
-  const of = (command: string): string => `planfold ${command} ${plan} ${task}`
-  const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, command: `${of('reject')} -m 'why'` })
+  const of = { plan, task }
+  const why = { ...of, reason: 'why' }
+  const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, step: next('reject', why) })
   switch (type) {
     case 'approval':
     case 'consent':
       return [
-        { answer: 'approve', means: 'go on', command: of('approve') },
+        { answer: 'approve', means: 'go on', step: next('approve', of) },
         reject('no'),
         ...(mayGoBack
-          ? [{ answer: 'push-back', means: 'do it again', command: `${of('push-back')} -m 'what to change'` }]
+          ? [
+              {
+                answer: 'push-back',
+                means: 'do it again',
+                step: next('push-back', { ...of, reason: 'what to change' }),
+              },
+            ]
           : []),
       ]
     case 'verdict':
-      return [{ answer: 'approve', means: 'it holds', command: of('approve') }, reject('it does not hold')]
+      return [{ answer: 'approve', means: 'it holds', step: next('approve', of) }, reject('it does not hold')]
     case 'unknown-outcome':
       return [
-        { answer: 'done', means: 'it happened', command: of('approve') },
-        { answer: 'again', means: 'it did not: try again', command: of('retry') },
+        { answer: 'done', means: 'it happened', step: next('approve', of) },
+        { answer: 'again', means: 'it did not: try again', step: next('retry', of) },
         reject('give up: it failed'),
       ]
     case 'work':
       return [
-        { answer: 'claim', means: 'take it in hand', command: of('claim') },
-        { answer: 'done', means: 'it is done', command: of('done') },
-        { answer: 'fail', means: 'it cannot be done', command: `${of('fail')} -m 'why'` },
+        { answer: 'claim', means: 'take it in hand', step: next('claim', of) },
+        { answer: 'done', means: 'it is done', step: next('done', of) },
+        { answer: 'fail', means: 'it cannot be done', step: next('fail', why) },
       ]
     case 'decision':
       return [
-        { answer: 'choose', means: 'take one of the options', command: `${of('choose')} OPTION -m 'why'` },
+        { answer: 'choose', means: 'take one of the options', step: next('choose', { ...why, option: 'OPTION' }) },
         reject('none of them'),
       ]
     case 'edits':
       return [
-        { answer: 'keep', means: 'the edits stay; the task works on with them', command: `${of('choose')} keep` },
+        {
+          answer: 'keep',
+          means: 'the edits stay; the task works on with them',
+          step: next('choose', { ...of, option: 'keep' }),
+        },
         {
           answer: 'take',
-          means: 'set back to before the task; the edited versions are kept: planfold restore',
-          command: `${of('choose')} take`,
+          means: advise`set back to before the task; the edited versions are kept: ${next('restore')}`,
+          step: next('choose', { ...of, option: 'take' }),
         },
         {
           answer: 'merge',
           means: 'keep the edits, take out what the task wrote, where both join cleanly',
-          command: `${of('choose')} merge`,
+          step: next('choose', { ...of, option: 'merge' }),
         },
         reject('give up: the task failed'),
       ]
     case 'question':
       return [
-        { answer: 'answer', means: 'fill in the form', command: `${of('answer')} NAME=VALUE` },
+        { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: ['NAME=VALUE'] }) },
         reject('there is no answer'),
       ]
     case 'recovery':
     case 'replan':
       return [
-        { answer: 'again', means: 'try again', command: of('retry') },
-        { answer: 'skip', means: 'go on without it', command: `${of('skip')} -m 'why'` },
+        { answer: 'again', means: 'try again', step: next('retry', of) },
+        { answer: 'skip', means: 'go on without it', step: next('skip', why) },
         reject('give up: it failed'),
       ]
     case 'agent-question':
@@ -89,20 +100,20 @@ function answersTo(type: InboxAsks['type'], { plan, task, mayGoBack }: Asked): r
 }
 
 const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'answer', means: 'fill in the form', command: `planfold answer ${plan} ${id} NAME=VALUE` },
+  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: ['NAME=VALUE'] }) },
 ]
 
 const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'accept', means: 'it becomes the plan', command: `planfold accept ${plan} ${id} -m 'why'` },
-  { answer: 'decline', means: 'the plan stays as it is', command: `planfold decline ${plan} ${id} -m 'why'` },
+  { answer: 'accept', means: 'it becomes the plan', step: next('accept', { plan, proposal: id, reason: 'why' }) },
+  { answer: 'decline', means: 'the plan stays as it is', step: next('decline', { plan, proposal: id, reason: 'why' }) },
 ]
 
 /** An adoption is ordered for the fork, not for this plan: here it can only be left. */
 const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
   {
     answer: 'leave',
-    means: `leave it at that; planfold adopt ${fork} tries again`,
-    command: `planfold note ${plan} -m 'why'`,
+    means: advise`leave it at that; ${next('adopt', { plan: fork })} tries again`,
+    step: next('note', { plan, reason: 'why' }),
   },
 ]
 
@@ -112,23 +123,27 @@ function rollbackAnswers(
   to: number,
   { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
 ): readonly InboxAnswer[] {
-  const words = [
-    ...(kind === 'undo' ? ['planfold undo', plan] : ['planfold rollback', plan, '--to', String(to)]),
-    ...(paths.length === 0 ? [] : ['--files', ...paths.map(shellQuoted)]),
-    ...(tasks.length === 0 ? [] : ['--tasks', ...tasks]),
-    ...(filesOnly === true && paths.length === 0 ? ['--files-only'] : []),
-    ...(keepGit === true ? ['--keep-git'] : []),
-  ].join(' ')
+  const bounds = {
+    plan,
+    ...(paths.length === 0 ? {} : { paths }),
+    ...(tasks.length === 0 ? {} : { tasks }),
+    ...(filesOnly === true && paths.length === 0 ? { filesOnly } : {}),
+    ...(keepGit === true ? { keepGit } : {}),
+  }
+  const step = (conflicts?: StepOf<'undo'>['conflicts']): Step => {
+    const all = conflicts === undefined ? bounds : { ...bounds, conflicts }
+    return kind === 'undo' ? next('undo', all) : next('rollback', { ...all, to })
+  }
   return [
-    { answer: 'again', means: 'try it once more', command: words },
-    { answer: 'mine', means: 'keep what stands where somebody worked since', command: `${words} --keep-mine all` },
+    { answer: 'again', means: 'try it once more', step: step() },
+    { answer: 'mine', means: 'keep what stands where somebody worked since', step: step('mine') },
     {
       answer: 'theirs',
       means: "take the checkpoint's side; what stands there is stored",
-      command: `${words} --take-theirs all`,
+      step: step('theirs'),
     },
-    { answer: 'merge', means: 'join both where they join cleanly', command: `${words} --merge all` },
-    { answer: 'leave', means: 'leave it at that', command: `planfold note ${plan} -m 'why'` },
+    { answer: 'merge', means: 'join both where they join cleanly', step: step('merge') },
+    { answer: 'leave', means: 'leave it at that', step: next('note', { plan, reason: 'why' }) },
   ]
 }
 
@@ -204,11 +219,11 @@ type InboxAsks =
 
 type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
 
-/** A word that answers it, what that means, and the command that says the same without an id. */
+/** A word that answers it, what that means, and the step that says the same without an id. */
 interface InboxAnswer {
   readonly answer: string
-  readonly means: string
-  readonly command: string
+  readonly means: Hint
+  readonly step: Step
 }
 
 export interface Left {

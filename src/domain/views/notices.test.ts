@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
 import type { GateQuestion } from '../event.ts'
+import { plainStep } from '../hint.ts'
 import type { PlanDefinition } from '../plan.ts'
 import { inboxOf, isFor, reviewsOf } from './inbox.ts'
 import { InboxPast } from './inbox-history.ts'
@@ -34,6 +35,7 @@ const told = (journal: Journal, options: { resting?: boolean; now?: number } = {
   noticesFor(journal.state, due(journal), options.now ?? journal.clock.now(), {
     resting: options.resting ?? false,
     say: text => text,
+    word: plainStep,
   })
 const kinds = (journal: Journal) => told(journal, { resting: true }).notices.map(({ kind, ids }) => [kind, ids.length])
 

@@ -2,6 +2,7 @@
 // has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
 
 import type { Event } from '../event.ts'
+import { next, type Step, type Wording, wordHint } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { NoticeKind } from '../plan.ts'
@@ -81,6 +82,12 @@ export interface Sorted {
   readonly until: Millis | null
 }
 
+/** How it is told: what others wrote is made safe, and each step has words. */
+export interface Telling {
+  readonly say: Say
+  readonly word: Wording
+}
+
 /** More than so many at once are told in one message. */
 const APART_MAX = 10
 
@@ -89,9 +96,9 @@ export function noticesFor(
   state: PlanState,
   due: readonly Due[],
   now: Millis,
-  { resting, say }: { readonly resting: boolean; readonly say: Say },
+  { resting, ...telling }: Telling & { readonly resting: boolean },
 ): Sorted {
-  const events = due.filter(({ kind }) => kind !== 'waiting').map(one => eventNotice(state, one, say))
+  const events = due.filter(({ kind }) => kind !== 'waiting').map(one => eventNotice(state, one, telling))
   const waiting = due.filter(({ kind }) => kind === 'waiting')
   if (waiting.length === 0) return { notices: events, held: [], until: null }
   const items = inboxOf(state)
@@ -102,7 +109,7 @@ export function noticesFor(
   }
   const stopped = waiting.filter(({ event }) => event.type === 'rollback.stopped' && state.status === 'paused')
   const held: Due[] = []
-  const notices = [...events, ...stopped.map(one => eventNotice(state, one, say))]
+  const notices = [...events, ...stopped.map(one => eventNotice(state, one, telling))]
   let until: Millis | null = null
   const windows = state.definition.policy?.review === undefined ? [] : reviewsOf(state, now)
   for (const { items: members, closed, closesAt } of windows) {
@@ -110,15 +117,15 @@ export function noticesFor(
     const ours = [...found].filter(([{ key }]) => keys.has(key))
     for (const [item] of ours) found.delete(item)
     if (ours.length === 0) continue
-    if (closed || resting) notices.push(waitingNotice(state, ours, say, 'review'))
+    if (closed || resting) notices.push(waitingNotice(state, ours, telling, 'review'))
     else {
       held.push(...ours.map(([, one]) => one))
       until = Math.min(until ?? Number.POSITIVE_INFINITY, closesAt ?? now)
     }
   }
   const rest = [...found]
-  if (rest.length > APART_MAX) notices.push(waitingNotice(state, rest, say, 'inbox'))
-  else notices.push(...rest.map(one => waitingNotice(state, [one], say, 'inbox')))
+  if (rest.length > APART_MAX) notices.push(waitingNotice(state, rest, telling, 'inbox'))
+  else notices.push(...rest.map(one => waitingNotice(state, [one], telling, 'inbox')))
   return { notices, held, until }
 }
 
@@ -141,7 +148,7 @@ function isOf({ asks, task, since }: InboxItem, { event, at, task: about }: Due)
 function waitingNotice(
   state: PlanState,
   ours: readonly (readonly [InboxItem, Due])[],
-  say: Say,
+  { say, word }: Telling,
   where: 'review' | 'inbox',
 ): Notice {
   const { name } = state.definition
@@ -162,18 +169,18 @@ function waitingNotice(
         title: item.title === null ? null : say(item.title),
         for: whom === null ? (item.who === null ? null : say(item.who)) : say(whom.name),
         people: whom === null ? [] : whom.people.map(say),
-        answers: item.answers.map(({ command }) => say(command)),
+        answers: item.answers.map(({ step }) => say(word(step))),
       },
     }
   }
   const answers =
     where === 'review'
       ? [
-          `planfold review ${name}`,
-          `planfold review ${name} --approve -m 'why'`,
-          `planfold review ${name} --reject -m 'why'`,
+          next('review', { plan: name }),
+          next('review', { plan: name, verdict: 'approve', reason: 'why' }),
+          next('review', { plan: name, verdict: 'reject', reason: 'why' }),
         ]
-      : ['planfold inbox']
+      : [next('inbox')]
   return {
     kind: 'waiting',
     ids,
@@ -183,22 +190,22 @@ function waitingNotice(
       tasks: ours.map(([item]) => item.task),
       text: `${ours.length} ${where === 'review' ? 'approvals wait in one review' : 'things wait for a person'}`,
       items: ours.map(([item]) => askedSentence(item, say)),
-      answers,
+      answers: answers.map(word),
     },
   }
 }
 
-function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, say: Say): Notice {
+function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, { say, word }: Telling): Notice {
   const { name } = state.definition
   const to = event.type === 'task.escalated' ? event.to : kind === 'expired' ? deciderOf(state, task) : undefined
   const whom = to === undefined ? null : peopleOf(state, to)
   const open = task === undefined ? [] : (inboxOf(state).find(item => item.task === task)?.answers ?? [])
-  const more: readonly string[] =
+  const more: readonly Step[] =
     event.type === 'plan.finished'
-      ? [`planfold handoff ${name}`, `planfold log ${name}`]
+      ? [next('handoff', { plan: name }), next('log', { plan: name })]
       : open.length > 0
-        ? open.map(({ command }) => command)
-        : [`planfold status ${name}`]
+        ? open.map(({ step }) => step)
+        : [next('status', { plan: name })]
   return {
     kind,
     ids: [{ id, ...(task === undefined ? {} : { task }) }],
@@ -207,7 +214,7 @@ function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, say: 
       task: task ?? null,
       text: say(sentence(event)),
       ...(whom === null ? {} : { for: say(whom.name), people: whom.people.map(say) }),
-      answers: more.map(say),
+      answers: more.map(step => say(word(step))),
     },
   }
 }
@@ -222,8 +229,14 @@ function deciderOf(state: PlanState, name: TaskName | undefined): string | undef
 }
 
 /** Progress and blockers since the last one. */
-export function digestNotice(state: PlanState, id: string, since: Millis, told: Digest, say: Say): Notice {
-  const { progress, completed, failed, waiting, blocked, next } = told
+export function digestNotice(
+  state: PlanState,
+  id: string,
+  since: Millis,
+  told: Digest,
+  { say, word }: Telling,
+): Notice {
+  const { progress, completed, failed, waiting, blocked } = told
   const names = (tasks: readonly { readonly task: TaskName }[]): Json => tasks.map(({ task }) => task)
   return {
     kind: 'digest',
@@ -235,9 +248,9 @@ export function digestNotice(state: PlanState, id: string, since: Millis, told: 
       completed: names(completed),
       failed: failed.map(({ task, message }) => `${task}: ${say(message)}`),
       waiting: waiting.map(item => askedSentence(item, say)),
-      blocked: blocked.map(({ why }) => say(why)),
-      next: next.map(({ why }) => say(why)),
-      answers: [`planfold digest ${state.definition.name}`, 'planfold inbox'],
+      blocked: blocked.map(({ why }) => say(wordHint(why, word))),
+      next: told.next.map(({ why }) => say(wordHint(why, word))),
+      answers: [next('digest', { plan: state.definition.name }), next('inbox')].map(word),
     },
   }
 }

@@ -1,5 +1,7 @@
 // Why a task waits for another plan, as a sentence that names the plan, the task and the files, and what ends the wait.
 
+import { advise, type Hint, joinHints, quoted } from '../hint.ts'
+
 export interface ScopeWaitFacts {
   readonly task: string
   readonly by: readonly {
@@ -27,12 +29,12 @@ export const stalledPlans = (waits: readonly ScopeWaitFacts[]): readonly string[
   ...new Set(waits.flatMap(({ by }) => by.filter(({ driven }) => !driven).map(({ name }) => name))),
 ]
 
-export function explainScopeWait(wait: ScopeWaitFacts): string {
+export function explainScopeWait(wait: ScopeWaitFacts): Hint {
   const stalled = stalledPlans([wait])
   const ways = stalled.map(
     name =>
-      `nobody drives '${name}': \`planfold resume ${name}\` continues it, \`planfold cancel ${name}\` gives it up`,
+      advise`nobody drives '${name}': ${quoted('resume', { plan: name })} continues it, ${quoted('cancel', { plan: name })} gives it up`,
   )
-  const end = ways.length === 0 ? 'it begins when that has ended' : ways.join('; ')
-  return `'${wait.task}' is ready, but waits for its files: ${scopeHolders(wait)}; ${end}`
+  const end = ways.length === 0 ? 'it begins when that has ended' : joinHints(ways, '; ')
+  return advise`'${wait.task}' is ready, but waits for its files: ${scopeHolders(wait)}; ${end}`
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { external, gate, Journal, name, type PlanOptions, plan, task } from '../../testing/index.ts'
 import { questionFor } from '../../testing/random-recovery.ts'
+import { advise, next, quoted } from '../hint.ts'
 import { nextActions } from '../next-actions.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { taskOf } from '../state/evolve.ts'
@@ -19,6 +20,8 @@ const why = (journal: Journal, one: string) =>
   explain(journal.state, taskOf(journal.state, name(one)), journal.clock.now())
 const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
 const busy = { class: 'transient', retryable: true, message: 'busy' } as const
+
+const changed = advise`in its file, then ${quoted('run', { file: 'FILE' })}: what is done stays done`
 
 describe('a recovery under way', () => {
   const recover = [
@@ -81,9 +84,9 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       why: "task 'a' failed: wrong",
       next: [
         'look at the log',
-        'planfold retry p a',
-        'planfold skip p a -m why',
-        'change it in its file, then `planfold run FILE`: what is done stays done',
+        [next('retry', { plan: 'p', task: 'a' })],
+        [next('skip', { plan: 'p', task: 'a', reason: 'why' })],
+        advise`change it ${changed}`,
       ],
       task: 'a',
     }
@@ -102,9 +105,9 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     expect(stopped(journal)).toMatchObject({
       why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
       next: [
-        'look at why it goes round: planfold log p',
-        'planfold retry p a',
-        'raise policy.limits.attempts in its file, then `planfold run FILE`: what is done stays done',
+        advise`look at why it goes round: ${next('log', { plan: 'p' })}`,
+        [next('retry', { plan: 'p', task: 'a' })],
+        advise`raise policy.limits.attempts ${changed}`,
       ],
     })
   })
@@ -121,8 +124,11 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       journal.succeed('d', { outcome: 'again' })
     }
     expect(journal.state).toMatchObject({ status: 'failed', reason: expect.stringContaining('policy.limits.loops') })
-    expect(stopped(journal)).toMatchObject({ task: 'd', next: expect.arrayContaining(['planfold retry p d']) })
-    expect(JSON.stringify(stopped(journal))).not.toContain('p e')
+    expect(stopped(journal)).toMatchObject({
+      task: 'd',
+      next: expect.arrayContaining([[next('retry', { plan: 'p', task: 'd' })]]),
+    })
+    expect(JSON.stringify(stopped(journal))).not.toContain('"e"')
     for (const type of ['retry', 'skip'] as const)
       expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({
         refusal: { code: 'illegal-transition' },
@@ -143,17 +149,17 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     })
     expect(stopped(journal)).toEqual({
       why: "a person must decide about 'g'; 'e' waits to be claimed",
-      next: ['planfold inbox', 'planfold claim p'],
+      next: [[next('inbox')], [next('claim', { plan: 'p' })]],
       task: 'g',
     })
   })
 
   it('when it is a draft, paused or cancelled; a completed one has nothing to say', () => {
-    expect(stopped(new Journal().create(plan('p', task('a'))))?.next).toEqual(['planfold run p'])
+    expect(stopped(new Journal().create(plan('p', task('a'))))?.next).toEqual([[next('run', { plan: 'p' })]])
     const journal = begun(task('a'))
     expect(stopped(journal)).toBeNull()
     journal.must({ type: 'pause', reason: 'lunch' })
-    expect(stopped(journal)).toEqual({ why: 'it is paused: lunch', next: ['planfold resume p'] })
+    expect(stopped(journal)).toEqual({ why: 'it is paused: lunch', next: [[next('resume', { plan: 'p' })]] })
     journal.must({ type: 'resume' })
     journal.succeed('a')
     expect(stopped(journal)).toBeNull()

@@ -2,6 +2,7 @@
 
 import type { GateAsks, Vote } from '../event.ts'
 import { backFrom } from '../gates/gates.ts'
+import { advise, type Hint, next, quoted } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
@@ -57,13 +58,13 @@ export function progress(state: Pick<PlanState, 'counts'>): Progress {
   }
 }
 
-// What keeps a plan from going on, and what a person can do about it: one sentence and a few commands. Every plan that is not
+// What keeps a plan from going on, and what a person can do about it: one sentence and a few steps. Every plan that is not
 // completed and does not move has an answer here.
 
 interface Stopped {
   readonly why: string
   /** What to do next, the likeliest first. */
-  readonly next: readonly string[]
+  readonly next: readonly Hint[]
   /** The task it is about. */
   readonly task?: TaskName
 }
@@ -75,11 +76,11 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
     case 'completed':
       return null
     case 'draft':
-      return { why: 'it has not been started', next: [`planfold run ${name}`] }
+      return { why: 'it has not been started', next: [[next('run', { plan: name })]] }
     case 'paused':
       return {
         why: `it is paused${state.reason === null ? '' : `: ${state.reason}`}`,
-        next: [...(state.shortage === null ? [] : [state.shortage.hint]), `planfold resume ${name}`],
+        next: [...(state.shortage === null ? [] : [state.shortage.hint]), [next('resume', { plan: name })]],
       }
     case 'cancelled':
       return { why: `it was cancelled: ${state.reason ?? ''}`.replace(/: $/, ''), next: ['run its document again'] }
@@ -102,21 +103,21 @@ function whyFailed(state: PlanState): Stopped {
     culprit(state)
   const hint = task?.result?.status === 'failed' ? task.result.failure.hint : undefined
   const id = task?.definition.id
-  const next = [
-    ...(cap === undefined ? [] : [`look at why it goes round: planfold log ${name}`]),
+  const ways: readonly Hint[] = [
+    ...(cap === undefined ? [] : [advise`look at why it goes round: ${next('log', { plan: name })}`]),
     ...(hint === undefined ? [] : [hint]),
-    ...(id === undefined ? [`planfold log ${name}`] : waysOn(name, id, cap)),
+    ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap)),
   ]
-  return { why, next, ...(id === undefined ? {} : { task: id }) }
+  return { why, next: ways, ...(id === undefined ? {} : { task: id }) }
 }
 
 const CAP = /\((policy\.limits\.\w+)\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
-function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly string[] {
-  const changed = 'in its file, then `planfold run FILE`: what is done stays done'
-  if (cap !== undefined) return [`planfold retry ${plan} ${task}`, `raise ${cap} ${changed}`]
-  return [`planfold retry ${plan} ${task}`, `planfold skip ${plan} ${task} -m why`, `change it ${changed}`]
+function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
+  const changed = advise`in its file, then ${quoted('run', { file: 'FILE' })}: what is done stays done`
+  if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
+  return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`change it ${changed}`]
 }
 
 /** The last that ended and has somewhere to lead to: it would have gone back once more. */
@@ -157,9 +158,9 @@ function whatWaits(state: PlanState, now: Millis): Stopped {
   return {
     why: parts.length === 0 ? 'nothing of it can go on' : parts.join('; '),
     next: [
-      ...(asked.length === 0 ? [] : ['planfold inbox']),
-      ...(free.length === 0 ? [] : [`planfold claim ${name}`]),
-      ...(asked.length + free.length > 0 ? [] : [`planfold next ${name} --explain`]),
+      ...(asked.length === 0 ? [] : [[next('inbox')]]),
+      ...(free.length === 0 ? [] : [[next('claim', { plan: name })]]),
+      ...(asked.length + free.length > 0 ? [] : [[next('next', { plan: name, explain: true })]]),
     ],
     ...(first === undefined ? {} : { task: first.definition.id }),
   }

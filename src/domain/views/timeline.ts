@@ -1,9 +1,9 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
 import { type Event, type EventOf, type JudgementEvent, tasksOf } from '../event.ts'
+import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { numberOf } from '../phrases.ts'
-import { shellQuoted } from '../plan-rules/shell-words.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
@@ -85,7 +85,7 @@ export function timeline(
     readonly actor: string
     readonly events: readonly Event[]
   },
-  plan?: string,
+  words?: PlanWording,
 ): readonly Moment[] {
   return entry.events.map(event => ({
     at: entry.now,
@@ -93,7 +93,7 @@ export function timeline(
     actor: entry.actor,
     type: event.type,
     task: 'task' in event ? (event.task ?? null) : null,
-    text: sentence(event, plan),
+    text: sentence(event, words),
   }))
 }
 
@@ -104,8 +104,13 @@ export function toldOf(events: readonly Event[]): readonly Event[] {
   return events.filter((event, at) => event.type !== 'gate.opened' || !isDecided(event.task, at))
 }
 
-/** With the name of the plan, commands can be pasted. */
-export function sentence(event: Event, plan = 'PLAN'): string {
+/** How steps of this plan are said; without it, none is named. */
+export interface PlanWording {
+  readonly plan: string
+  readonly word: Wording
+}
+
+export function sentence(event: Event, words?: PlanWording): string {
   switch (event.type) {
     case 'plan.created':
       return `plan ${event.definition.name} created with ${numberOf(allTasks(event.definition).length, 'task')}`
@@ -175,7 +180,7 @@ export function sentence(event: Event, plan = 'PLAN'): string {
         event.files === undefined || event.files.length === 0 ? `files of ${event.task}` : names(event.files)
       const kept = (event.kept ?? []).length === 0 ? '' : `; kept as edited: ${names(event.kept ?? [])}`
       if (event.files?.length === 0) return `before ${event.task} is tried again${kept}`.replace('; ', ', ')
-      return `${files} set back to before ${event.task}; what stood there is kept: ${restoring(event, plan)}${kept}`
+      return `${files} set back to before ${event.task}; what stood there is kept${words === undefined ? '' : `: ${words.word(restoring(event, words.plan))}`}${kept}`
     }
     case 'files.restored':
       return `${names(event.files)} restored by ${event.by}`
@@ -230,9 +235,9 @@ export function sentence(event: Event, plan = 'PLAN'): string {
   }
 }
 
-/** The command that brings it back, of one file or of all. */
-function restoring({ files = [] }: EventOf<'workspace.restored'>, plan: string): string {
-  return `planfold restore ${plan}${files.length === 1 ? ` ${shellQuoted(files[0]!)}` : ''}`
+/** Brings it back, one file or all of them. */
+function restoring({ files = [] }: EventOf<'workspace.restored'>, plan: string): Step {
+  return next('restore', files.length === 1 ? { plan, file: files[0]! } : { plan })
 }
 
 /** Something failed, was lost, or stands until somebody decides about it. */

@@ -14,6 +14,7 @@ import {
   task,
 } from '../../testing/index.ts'
 import type { Event, EventType } from '../event.ts'
+import { plainHint } from '../hint.ts'
 import { type CheckpointName, type PlanName, taskId } from '../id.ts'
 import { taskOf } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
@@ -24,7 +25,7 @@ import { planStatus, progress, successRate, summary } from './summary.ts'
 import { sentence, timeline } from './timeline.ts'
 
 const why = (journal: Journal, one: string): string =>
-  explain(journal.state, taskOf(journal.state, name(one)), journal.clock.now())
+  plainHint(explain(journal.state, taskOf(journal.state, name(one)), journal.clock.now()))
 
 describe('summary', () => {
   it('says where a plan stands and what waits for whom', () => {
@@ -364,7 +365,7 @@ describe('timeline', () => {
     ],
     'workspace.restored': [
       { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
-      'files of a set back to before a; what stood there is kept: planfold restore PLAN',
+      'files of a set back to before a; what stood there is kept',
     ],
     'compensation.started': [
       { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },
@@ -471,12 +472,13 @@ describe('timeline', () => {
       expect([event.type, sentence(event)]).toEqual([event.type, text])
   })
 
-  it('names commands that can be pasted where the plan is known', () => {
+  it('names the step that brings files back where whoever tells it has words for it', () => {
     const restored = { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) } as const
-    expect(sentence({ ...restored, files: ["it's here.txt"] }, 'release')).toBe(
-      "it's here.txt set back to before a; what stood there is kept: planfold restore release 'it'\\''s here.txt'",
+    const words = { plan: 'release', word: (part: object) => JSON.stringify(part) }
+    expect(sentence({ ...restored, files: ["it's here.txt"] }, words)).toBe(
+      `it's here.txt set back to before a; what stood there is kept: {"next":"restore","plan":"release","file":"it's here.txt"}`,
     )
-    expect(sentence({ ...restored, files: ['x', 'y'] }, 'release')).toContain('is kept: planfold restore release')
+    expect(sentence({ ...restored, files: ['x', 'y'] }, words)).toContain('kept: {"next":"restore","plan":"release"}')
   })
 
   it('says that an adoption is undone, and which', () => {

@@ -1,6 +1,7 @@
 // Expressions over a plan: what `tasks`, `plan`, `exit` … stand for. Only the tasks an expression names are put before it, so
 // its cost does not grow with the plan. The expression library is loaded when the first expression is met, not before.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -10,7 +11,7 @@ import { late } from '../lazy-imports.ts'
 
 type Language = typeof import('../../format/expression/expression.ts')
 
-const compiled = new Map<string, Compiled | { readonly message: string; readonly hint?: string }>()
+const compiled = new Map<string, Compiled | { readonly message: string; readonly hint?: Hint }>()
 const COMPILED_MAX = 20_000
 
 /** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
@@ -38,7 +39,7 @@ const NOTHING: Context = {}
 export function truth(
   evaluation: Evaluation,
   source: string,
-): { readonly holds: boolean } | { readonly message: string; readonly hint?: string } {
+): { readonly holds: boolean } | { readonly message: string; readonly hint?: Hint } {
   if (!evaluation.ok)
     return {
       message: `'${source}' cannot be evaluated: ${evaluation.message}`,
@@ -55,7 +56,7 @@ export function truth(
 function remembered(
   source: string,
   compile: Language['compile'],
-): Compiled | { readonly message: string; readonly hint?: string } {
+): Compiled | { readonly message: string; readonly hint?: Hint } {
   const known = compiled.get(source)
   if (known !== undefined) return known
   const compilation = compile(source)

@@ -1,6 +1,7 @@
 // Groups: which items a `for_each` goes through, found when its turn comes, and what the children of a group have left.
 
 import type { Expanded } from '../../domain/command.ts'
+import type { Hint } from '../../domain/hint.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ITEMS_MAX, ITEMS_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../../domain/limits.ts'
 import type { Action } from '../../domain/plan.ts'
@@ -51,6 +52,6 @@ export function gather(state: PlanState, { children }: Extract<Action, { type: '
 
 const kindOf = (value: Json): string => (value === null ? 'null' : typeof value === 'object' ? 'a map' : typeof value)
 
-function fault(message: string, hint: string | undefined): FoundItems {
+function fault(message: string, hint: Hint | undefined): FoundItems {
   return { failure: { class: 'logic', message, ...(hint === undefined ? {} : { hint }), retryable: false } }
 }

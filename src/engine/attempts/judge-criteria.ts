@@ -1,6 +1,7 @@
 // Criteria: an expression is evaluated, a check is run, prose is left for a person. Never silently true.
 
 import { createHash } from 'node:crypto'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../../domain/plan.ts'
@@ -52,7 +53,7 @@ export function notHeld({ criterion, evidence, stage }: Verdict): Failure {
   return {
     class: 'logic',
     message: `${what}: '${criterion}' does not hold${evidence === undefined ? '' : ` (${evidence})`}`,
-    hint: 'see `planfold log --output`',
+    hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }
 }

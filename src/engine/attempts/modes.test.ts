@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { FailureMode, TaskDefinition } from '../../domain/plan.ts'
 import { exited, name, setup } from '../rooms.fixture.ts'
 
@@ -34,7 +35,10 @@ test('a failure is recognised by the first mode that holds, and its recover task
   expect(events.find(event => event.type === 'attempt.failed')).toMatchObject({
     result: {
       mode: 'no-disk',
-      failure: { message: 'exit 1: ENOSPC: full', hint: 'see `planfold log --output`; no-disk: free some space' },
+      failure: {
+        message: 'exit 1: ENOSPC: full',
+        hint: advise`see ${quoted('log', { output: true })}; no-disk: free some space`,
+      },
     },
   })
   expect(events.find(event => event.type === 'task.routed')).toEqual({
@@ -102,6 +106,6 @@ test('a failure nobody recognised says in its hint what it might be', async () =
   const plan = await room.plan(run('a', { failureModes: modes }), run('clean'), run('mend'))
   await room.drive(plan)
   expect((await room.engine.ask({ type: 'task', plan, task: 'a' }))?.hint).toBe(
-    "see `planfold log --output`; is it 'odd' (the moon is full)? then: wait a night",
+    advise`see ${quoted('log', { output: true })}; is it 'odd' (the moon is full)? then: wait a night`,
   )
 })

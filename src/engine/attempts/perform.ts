@@ -2,6 +2,7 @@
 // comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
 
 import type { Interrupted } from '../../domain/command.ts'
+import { advise, clipHint, type Hint, joinHints, quoted } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
@@ -81,16 +82,15 @@ export async function recognise(
   }
 }
 
-function hintOf({ failure }: Failed, mode: FailureMode | null, modes: readonly FailureMode[]): string {
-  const parts = failure.hint === undefined ? [] : [failure.hint]
+function hintOf({ failure }: Failed, mode: FailureMode | null, modes: readonly FailureMode[]): Hint {
+  const parts: Hint[] = failure.hint === undefined ? [] : [failure.hint]
   if (mode !== null) parts.push(mode.advice === undefined ? `this is '${mode.name}'` : `${mode.name}: ${mode.advice}`)
   else
     for (const { name, detect, advice } of modes) {
       if (detect.type === 'prose')
         parts.push(`is it '${name}' (${detect.text})?${advice === undefined ? '' : ` then: ${advice}`}`)
     }
-  const hint = parts.join('; ')
-  return hint.length > HINT_MAX ? `${hint.slice(0, HINT_MAX)}…` : hint
+  return clipHint(joinHints(parts, '; '), HINT_MAX)
 }
 
 // A process that ended badly, told as a failure: what it said last for people, and what kind of failure it was for the rules.
@@ -270,7 +270,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
               failure: {
                 class: 'logic',
                 message: `no runner carries out '${attempt.action.type}'`,
-                hint: 'see `planfold validate`',
+                hint: advise`see ${quoted('validate')}`,
                 retryable: false,
               },
             }
@@ -412,7 +412,7 @@ async function judged(
         ...failed({
           class: 'logic',
           message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`,
-          hint: `see \`planfold log --output\``,
+          hint: advise`see ${quoted('log', { output: true })}`,
           retryable: true,
         }),
         ...seen,

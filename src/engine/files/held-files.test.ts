@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { advise, quoted, stepsIn } from '../../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { captureBetweenRollbacks, holdRollbacks } from '../../workspace/rollback/rollback-lock.ts'
@@ -48,7 +49,10 @@ it('a kept file is not restored while a task of another plan holds it', async ()
   const q = await run('q', [between('b', ['sc/**'])])
   const refused = await restore()
   expect(refused).toMatchObject({ ok: false, refusal: { code: 'not-ready', message: /'sc\/x'.*task 'b' of plan 'q'/ } })
-  expect(refused.ok ? '' : refused.refusal.hint).toMatch(/planfold resume q.*planfold cancel q/)
+  expect(refused.ok ? [] : stepsIn(refused.refusal.hint ?? '')).toEqual([
+    quoted('resume', { plan: 'q' }),
+    quoted('cancel', { plan: 'q' }),
+  ])
   await place.submit({ type: 'cancel' }, 'q')
   await drive(q)
   expect(await restore()).toMatchObject({ ok: true })
@@ -68,7 +72,7 @@ it('nor while a task of the plan itself is between two attempts', async () => {
     refusal: {
       code: 'not-ready',
       message: "task 'b' of plan 'p' is between two attempts and will set back 'sc/x'; nothing was changed",
-      hint: 'let it end first (`planfold resume p`), or give it up: `planfold skip p b`',
+      hint: advise`let it end first (${quoted('resume', { plan: 'p' })}), or give it up: ${quoted('skip', { plan: 'p', task: 'b' })}`,
     },
   })
   expect(await place.submit({ type: 'skip', task: 'b' as TaskName, reason: 'not needed' }, 'p')).toMatchObject({

@@ -7,6 +7,7 @@
 // same moment at least one sees the other, and no task runs over files that are being written.
 
 import { join, relative, sep } from 'node:path'
+import { advise, quoted } from '../../domain/hint.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { reservedBy } from '../../domain/reservation.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -62,7 +63,7 @@ function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean
     ? ['is running and may write', 'wait until it has ended, or pause the plan']
     : [
         'is between two attempts and will set back',
-        `let it end first (\`planfold resume ${name}\`), or give it up: \`planfold skip ${name} ${task}\``,
+        advise`let it end first (${quoted('resume', { plan: name })}), or give it up: ${quoted('skip', { plan: name, task })}`,
       ]
   return refuse('not-ready', `task '${task}' of plan '${name}' ${what} '${path}'; nothing was changed`, hint)
 }

@@ -2,6 +2,7 @@
 // Listed from the journal; restored by the same careful steps as a rollback, which overwrite nothing that somebody has changed.
 
 import type { Event } from '../../domain/event.ts'
+import { advise, type Hint, next } from '../../domain/hint.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -134,7 +135,7 @@ export async function restoreFiles(
   return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
 }
 
-const no = (code: Refusal['code'], message: string, hint?: string): Submitted => ({
+const no = (code: Refusal['code'], message: string, hint?: Hint): Submitted => ({
   ok: false,
   refusal: refuse(code, message, hint),
 })
@@ -163,6 +164,6 @@ async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   return no(
     'not-ready',
     `a rollback of '${plan}' was cut off in this workspace`,
-    `finish it first: planfold resume ${plan}`,
+    advise`finish it first: ${next('resume', { plan })}`,
   )
 }

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { quoted, stepsIn } from '../../domain/hint.ts'
 import type { PlanId, PlanName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { Connection } from '../../stores/sqlite/driver.ts'
@@ -189,7 +190,10 @@ describe('files reserved across plans', () => {
     await begin('q', [outside('b', ['sc/x']), outside('c', ['d'])])
     const refused = await submit({ type: 'claim', task: name('b') }, 'q')
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'not-ready', message: /task 'a' of plan 'p'/ } })
-    expect(refused.ok ? '' : refused.refusal.hint).toMatch(/planfold resume p.*planfold cancel p/)
+    expect(refused.ok ? [] : stepsIn(refused.refusal.hint ?? '')).toEqual([
+      quoted('resume', { plan: 'p' }),
+      quoted('cancel', { plan: 'p' }),
+    ])
     expect(await submit({ type: 'claim' }, 'q')).toMatchObject({ ok: true, claim: { task: 'c' } })
     release('go')
     await first.driven

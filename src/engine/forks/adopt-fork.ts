@@ -6,6 +6,7 @@
 
 import type { Adoption, ForkAdopted, Rollback } from '../../domain/command.ts'
 import type { EventOf } from '../../domain/event.ts'
+import { advise, next, quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -138,7 +139,7 @@ async function workOut(rooms: Rooms, fork: PlanState, ask: AdoptAsk): Promise<Wo
     return { ok: true, into, files, changes: left.changes, preview: preview.paths, earlier, isUnderWay: false }
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error
-    const hint = 'run `planfold check --read-data`'
+    const hint = advise`run ${quoted('check', { readData: true })}`
     return no({ class: 'resource', message: error.message, hint, retryable: false }, fork)
   }
 }
@@ -155,13 +156,17 @@ function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null 
   if (!isFork(createdBy(entries)))
     return refuse('not-supported', `'${name}' was not forked from a plan`, `take its branch: git merge plan/${name}`)
   if (fork.rollback !== null)
-    return refuse('not-ready', `a rollback of '${name}' is under way`, `let it end first: planfold resume ${name}`)
+    return refuse(
+      'not-ready',
+      `a rollback of '${name}' is under way`,
+      advise`let it end first: ${next('resume', { plan: name })}`,
+    )
   const busy = fork.order.find(task => task.status === 'running' || task.claim !== null)
   if (busy === undefined) return null
   return refuse(
     'not-ready',
     `'${busy.definition.id}' of '${name}' is still working in its folder`,
-    `wait for it, or pause the fork first: planfold pause ${name}`,
+    advise`wait for it, or pause the fork first: ${next('pause', { plan: name })}`,
   )
 }
 
@@ -171,7 +176,7 @@ async function intoPlan(rooms: Rooms, fork: PlanState, named: string | undefined
   if (named !== undefined) {
     const found = await rooms.store.find(named)
     const state = found === null ? null : await rooms.store.state(found.plan)
-    if (state === null) return refuse('not-found', `there is no plan '${named}'`, 'see `planfold list`')
+    if (state === null) return refuse('not-found', `there is no plan '${named}'`, advise`see ${quoted('list')}`)
     return refuseInto(rooms, fork, state, way) ?? state
   }
   let at: PlanState = fork

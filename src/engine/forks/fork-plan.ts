@@ -4,6 +4,7 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import type { Event } from '../../domain/event.ts'
+import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
 import {
   type Actor,
   isPlanName,
@@ -288,7 +289,11 @@ const TOLD_MAX = 20
 /** `rooms` are those of the workspace. */
 export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, once }: Writing): Promise<Forking> {
   if (now.rollback !== null)
-    return no('not-ready', 'a rollback is under way', `let it end first: planfold resume ${now.definition.name}`)
+    return no(
+      'not-ready',
+      'a rollback is under way',
+      advise`let it end first: ${next('resume', { plan: now.definition.name })}`,
+    )
   const entries = await entriesAfter(rooms.store, now.id, 0)
   const point = forkPoint(entries, ask.from)
   if ('code' in point) return { ok: false, refusal: point }
@@ -409,7 +414,7 @@ async function tryFiles<T>(work: () => Promise<T>): Promise<T | { readonly ok: f
     return await work()
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error
-    const hint = 'run `planfold check --read-data`'
+    const hint = advise`run ${quoted('check', { readData: true })}`
     return { ok: false, failure: { class: 'resource', message: error.message, hint, retryable: false } }
   }
 }
@@ -424,7 +429,7 @@ function leavingFolder(refusal: Refusal, rooms: Rooms, settled: Settled | null, 
   }
 }
 
-const no = (code: Refusal['code'], message: string, hint: string): Forking => ({
+const no = (code: Refusal['code'], message: string, hint: Hint): Forking => ({
   ok: false,
   refusal: refuse(code, message, hint),
 })

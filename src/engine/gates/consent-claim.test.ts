@@ -2,6 +2,7 @@
 // of it counts, before somebody has agreed to exactly this.
 
 import { afterEach, describe, expect, it } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { Actor, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { changed, gate, run, type Stage, stage } from './consent.fixture.ts'
@@ -23,12 +24,12 @@ const claim = async (task?: string, leaseMs?: number) => {
     ...(task === undefined ? {} : { task: task as TaskName }),
     ...(leaseMs === undefined ? {} : { leaseMs }),
   })
-  return made.ok ? (made.claim?.task ?? 'no claim') : `${made.refusal.message} | ${made.refusal.hint ?? ''}`
+  return made.ok ? (made.claim?.task ?? 'no claim') : `${made.refusal.message} | ${plainHint(made.refusal.hint ?? '')}`
 }
 const ready = async () =>
   (await on.engine.ask({ type: 'next', plan: on.plan }))?.ready.map(({ name }) => name as string)
 const REFUSED = "somebody must approve 'ship' before it can be claimed"
-const HOW = 'planfold approve plan ship'
+const HOW = 'approve plan ship'
 
 describe('an external task with an impact', () => {
   it.each<readonly [string, Partial<TaskDefinition>, Partial<PlanDefinition>]>([

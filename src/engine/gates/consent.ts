@@ -14,6 +14,7 @@ import {
   needsConsent,
   UNAGREED,
 } from '../../domain/gates/consent-rules.ts'
+import { advise, next } from '../../domain/hint.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { Action, Approvers } from '../../domain/plan.ts'
 import { heldScope, worksApart } from '../../domain/plan-rules/effect.ts'
@@ -137,7 +138,7 @@ function unagreed(fault: string): Failure {
     class: 'policy',
     code: CONSENT,
     message: `${UNAGREED}${fault}`,
-    hint: 'nothing was done; look at what it asks now: planfold inbox',
+    hint: advise`nothing was done; look at what it asks now: ${next('inbox')}`,
     retryable: false,
   }
 }

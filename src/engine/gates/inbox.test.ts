@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { next } from '../../domain/hint.ts'
 import type { PlanName } from '../../domain/id.ts'
 import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
 import { name, setup, untilStopped } from '../rooms.fixture.ts'
@@ -57,8 +58,8 @@ describe('the inbox', () => {
         task: 'push',
         asks: { type: 'unknown-outcome', evidence: { effect: 'unsafe' } },
         answers: [
-          { answer: 'done', command: 'planfold approve plan push' },
-          { answer: 'again', command: 'planfold retry plan push' },
+          { answer: 'done', step: next('approve', { plan: 'plan', task: 'push' }) },
+          { answer: 'again', step: next('retry', { plan: 'plan', task: 'push' }) },
           { answer: 'reject' },
         ],
       },

@@ -3,6 +3,7 @@
 // A commit that cannot be made is a failure told in the journal; the plan goes on, and a `git` task may commit it later.
 
 import type { Turn } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { GitOperation, RefOperation } from '../../domain/plan-rules/git-operation.ts'
@@ -149,7 +150,7 @@ export async function guarded<T>(rooms: Rooms, work: () => Promise<T>): Promise<
 function noOf(error: unknown): { readonly failure: Failure; readonly done: readonly GitOperation[] } {
   if (error instanceof CutShort) return { failure: error.failure, done: error.done }
   if (error instanceof MissingChanges)
-    return { failure: failure('resource', error.message, 'run `planfold check --read-data`'), done: [] }
+    return { failure: failure('resource', error.message, advise`run ${quoted('check', { readData: true })}`), done: [] }
   const known = failureOf('git', error)
   if (known !== null) return { failure: known, done: [] }
   const message = error instanceof Error ? error.message : String(error)
@@ -201,4 +202,4 @@ async function stored({ store }: Rooms, path: string, id: Sha256): Promise<Uint8
   return refuse('resource', `what was written to ${JSON.stringify(path)} is missing from the content store.`, CHECK)
 }
 
-const CHECK = 'Run `planfold check --read-data`.'
+const CHECK = advise`Run ${quoted('check', { readData: true })}.`

@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Interrupted } from '../../domain/command.ts'
+import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
@@ -270,7 +271,7 @@ function conflict({ owner, task, mayRunAgain: retryable }: About, paths: readonl
   return {
     class: 'logic',
     message: `its work on ${from} conflicts with what is in ${into} by now: ${shown.join(', ')}${more}`,
-    hint: `do it again on top of that: planfold retry; or merge by hand (git switch ${into} && git merge ${from} && git switch -), then planfold skip`,
+    hint: advise`do it again on top of that: ${next('retry')}; or merge by hand (git switch ${into} && git merge ${from} && git switch -), then ${next('skip')}`,
     retryable,
   }
 }

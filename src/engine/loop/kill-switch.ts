@@ -2,6 +2,7 @@
 // then pauses every plan by force: whatever runs is ended, also what may not be run again, which is parked. `lift` takes the note
 // away; plans stay paused until somebody resumes them.
 
+import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
@@ -32,7 +33,7 @@ export function refuseHalted(rooms: Rooms, order: Order['type']): Refusal | null
   const hint =
     order === 'claim'
       ? 'stop working; somebody who may will lift it, and then you can claim again'
-      : 'to lift that: planfold halt --lift'
+      : advise`to lift that: ${next('lift-halt')}`
   return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
 }
 

@@ -1,6 +1,7 @@
 // What happens after a failure, driven by the real loop: the kind of a failure is found where a process ended, and decides.
 
 import { expect, test } from 'vitest'
+import { next } from '../../domain/hint.ts'
 import type { RecoveryRule, TaskDefinition } from '../../domain/plan.ts'
 import type { Outcome } from '../../runners/runner.ts'
 import { exited, name, type Script, setup, untilStopped } from '../rooms.fixture.ts'
@@ -90,7 +91,7 @@ test('an abort ends what runs, and the plan says why', async () => {
   expect(await room.statuses(plan)).toEqual({ plan: 'failed', long: 'cancelled', short: 'failed', later: 'cancelled' })
   const summary = await room.engine.ask({ type: 'summary', plan })
   expect(summary?.reason).toBe("task 'short' failed: exit 77: no")
-  expect(summary?.stopped?.next).toContain('planfold retry plan short')
+  expect(summary?.stopped?.next).toContainEqual([next('retry', { plan: 'plan', task: 'short' })])
 })
 
 test('a timebox bounds the time of an attempt, and of all attempts together', async () => {

@@ -1,6 +1,7 @@
 // Drives plans in this process, each in a loop of its own, all under one lease.
 
 import { setMaxListeners } from 'node:events'
+import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../../stores/store.ts'
@@ -235,7 +236,7 @@ export class WorkerLocal implements Worker {
     if (placed.ok && (!isMoving(state) || !isGone(rooms))) return rooms
     const reason = placed.ok
       ? `its folder ${state.place} is gone; bring it back, then resume`
-      : `its worktree could not be made: ${placed.failure.message} ${placed.failure.hint ?? ''}`
+      : `its worktree could not be made: ${placed.failure.message} ${plainHint(placed.failure.hint ?? '')}`
     const paused = await store.update(plan, { type: 'pause', reason }, { actor: 'engine' as Actor })
     return paused.ok ? null : rooms
   }

@@ -211,7 +211,7 @@ describe('notices', () => {
     expect(heard[0]!.says).toMatchObject({
       text: '2 approvals wait in one review',
       tasks: ['one', 'two'],
-      answers: expect.arrayContaining(['planfold review plan']),
+      answers: expect.arrayContaining(['review plan']),
     })
     expect((await sent(id)).map(({ task }) => task)).toEqual(['one', 'two'])
     const reviews = await engine.ask({ type: 'reviews', plan: id })
@@ -315,7 +315,7 @@ describe('notices', () => {
       task: 'review',
       for: 'lead',
       people: ['bo', 'cy'],
-      answers: expect.arrayContaining(['planfold approve plan review']),
+      answers: expect.arrayContaining(['approve plan review']),
     })
     expect(heard.find(({ kind }) => kind === 'digest')!.says).toMatchObject({
       waiting: ['review asks for approval'],

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Turn } from '../../domain/command.ts'
+import { plainStep } from '../../domain/hint.ts'
 import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Notify } from '../../domain/plan.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -135,13 +136,14 @@ export class Notifier implements Notices {
     if (isQuiet && digest.now.length === 0) return this.#wakeAt(earlier(digest.next, this.#quietUntil), now)
     this.#do('telling', async () => {
       const { noticesFor, digestNotice } = await late.notices()
-      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, say })
+      const telling = { say, word: this.#rooms.word ?? plainStep }
+      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...telling })
       this.#due = [...held]
       this.#quietUntil = until
       const messages = this.#messages(state, notices)
       for (const { send, to, since } of digest.now) {
         const told = await (await late.auditing()).digestSince(this.#rooms, state, since)
-        const notice = digestNotice(state, `digest.${now}`, since, told, say)
+        const notice = digestNotice(state, `digest.${now}`, since, told, telling)
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)
       }

@@ -52,11 +52,15 @@ export async function auditTrail(
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
 
 /** With `links`, artifacts are linked as files beside the documents, under the names of `artifactFiles`. */
-export async function handOn({ store }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
+export async function handOn({ store, word }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
   const facts = handoff(await wholeJournal(store, plan))
   const files = new Map<string, string>(artifactFiles(facts).map(({ sha256, path }) => [sha256, path]))
   const linkTo: LinkTo = sha256 => (links ? (files.get(sha256) ?? null) : null)
-  return { ...facts, readme: readmeText(facts, linkTo), postmortem: postmortemText(facts, linkTo) }
+  return {
+    ...facts,
+    readme: readmeText(facts, linkTo, word),
+    postmortem: postmortemText(facts, linkTo, word),
+  }
 }
 
 export async function digestSince({ store, clock }: Rooms, state: PlanState, since: Millis): Promise<Digest> {

@@ -2,6 +2,7 @@
 // of the journal and nothing else: no clock, no folder, no machine, so the same journal gives the same bytes. What people, plans
 // and tasks said stays text.
 
+import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
@@ -18,7 +19,7 @@ const ROWS_MAX = 200
 export type LinkTo = (sha256: string) => string | null
 const NOWHERE: LinkTo = () => null
 
-export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
+export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wording = plainStep): string {
   const { name, tasks, goal } = facts
   const open = tasks.filter(isLeftOpen)
   const files = tasks.filter(({ changes }) => changes !== null)
@@ -28,8 +29,8 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
     section('Left open', [...open.map(openLine), ...waitingLines(facts)], 'Nothing.'),
     section('Decided', facts.decisions.map(decisionLine)),
     section('Where things are', [
-      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(`planfold audit ${name}`)}`,
-      `- What tasks printed: ${code(`planfold log ${name} TASK --output`)}`,
+      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(word(next('audit', { plan: name })))}`,
+      `- What tasks printed: ${code(word(next('log', { plan: name, task: 'TASK', output: true })))}`,
       ...(files.length === 0
         ? []
         : [
@@ -39,16 +40,16 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
             )}`,
           ]),
       ...tasks.flatMap(task => artifactLines(task, linkTo)),
-      ...checkpointLines(facts),
+      ...checkpointLines(facts, word),
       ...refLines(facts),
       ...(facts.place === null ? [] : [`- Works in ${code(facts.place)}`]),
       ...(facts.origin === null ? [] : [`- Made from plan ${code(facts.origin)}`]),
     ]),
-    section('Go on', goOn(facts, open)),
+    section('Go on', goOn(facts, open, word)),
   ])
 }
 
-export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string {
+export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wording = plainStep): string {
   const { tasks } = facts
   const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
@@ -86,7 +87,11 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string
     ),
     section('Decided', facts.decisions.map(decisionLine)),
     ...judgedSections(facts),
-    section('Failed, and why', facts.setbacks.map(setbackLine), 'Nothing failed.'),
+    section(
+      'Failed, and why',
+      facts.setbacks.map(one => setbackLine(one, word)),
+      'Nothing failed.',
+    ),
     section(
       'Tried again',
       again.map(
@@ -129,7 +134,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE): string
         changes === null ? [] : [`- Change set of ${code(task)}: ${code(changes)}`],
       ),
       ...tasks.flatMap(task => artifactLines(task, linkTo)),
-      ...checkpointLines(facts),
+      ...checkpointLines(facts, word),
       ...refLines(facts),
     ]),
   ])
@@ -235,9 +240,12 @@ const decisionLine = ({
 }: Handoff['decisions'][number]): string =>
   `- ${time(at)}, entry ${version}, ${text(by)}: ${task === null ? `proposal ${code(proposal ?? '')}` : code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
 
-function setbackLine({ at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number]): string {
+function setbackLine(
+  { at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number],
+  word: Wording,
+): string {
   const which = visit > 1 ? `visit ${visit}, attempt ${attempt}` : `attempt ${attempt}`
-  return `- ${time(at)} ${code(task)} (${which}), ${kind}: ${text(message)}${hint === null ? '' : ` — ${text(hint)}`}`
+  return `- ${time(at)} ${code(task)} (${which}), ${kind}: ${text(message)}${hint === null ? '' : ` — ${text(wordHint(hint, word))}`}`
 }
 
 const artifactLines = ({ task, artifacts }: HandedTask, linkTo: LinkTo): readonly string[] =>
@@ -247,36 +255,36 @@ const artifactLines = ({ task, artifacts }: HandedTask, linkTo: LinkTo): readonl
     return `- Artifact ${code(`${task}.${output}`)}: ${there}`
   })
 
-function checkpointLines({ name, checkpoints, automatic }: Handoff): readonly string[] {
+function checkpointLines({ name, checkpoints, automatic }: Handoff, word: Wording): readonly string[] {
   return [
     ...checkpoints.map(
       ({ name: called, version, at }) => `- Checkpoint ${code(called)}: entry ${version}, ${time(at)}`,
     ),
     ...(automatic === 0
       ? []
-      : [`- ${count(automatic, 'checkpoint')} after tasks: ${code(`planfold checkpoints ${name}`)}`]),
+      : [`- ${count(automatic, 'checkpoint')} after tasks: ${code(word(next('checkpoints', { plan: name })))}`]),
   ]
 }
 
 const refLines = ({ refs }: Handoff): readonly string[] =>
   refs.map(({ ref, commit }) => `- ${code(ref)}: ${commit === null ? 'taken away again' : code(commit)}`)
 
-function goOn({ name, status }: Handoff, open: readonly HandedTask[]): readonly string[] {
+function goOn({ name, status }: Handoff, open: readonly HandedTask[], word: Wording): readonly string[] {
   const failed = open.find(each => each.status === 'failed')
-  const words: readonly (readonly [string, string])[] = [
+  const ways: readonly (readonly [Step, string])[] = [
     ...(status === 'failed' && failed !== undefined
-      ? ([[`planfold retry ${name} ${failed.task}`, 'try it again']] as const)
+      ? ([[next('retry', { plan: name, task: failed.task }), 'try it again']] as const)
       : []),
     ...(status === 'completed' || status === 'failed' || status === 'cancelled'
       ? []
       : ([
-          [`planfold resume ${name}`, 'go on'],
-          ['planfold inbox', 'what waits for a person'],
+          [next('resume', { plan: name }), 'go on'],
+          [next('inbox'), 'what waits for a person'],
         ] as const)),
-    [`planfold log ${name}`, 'what happened'],
-    [`planfold rollback ${name} --dry-run`, 'what going back would do'],
+    [next('log', { plan: name }), 'what happened'],
+    [next('rollback', { plan: name, dryRun: true }), 'what going back would do'],
   ]
-  return words.map(([command, means]) => `- ${code(command)}: ${means}`)
+  return ways.map(([step, means]) => `- ${code(word(step))}: ${means}`)
 }
 
 function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handoff): readonly string[] {

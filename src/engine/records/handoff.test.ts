@@ -60,7 +60,7 @@ describe('what is handed on', () => {
     const [readme, postmortem] = [readmeText(facts), postmortemText(facts)]
     expect(readme).toContain('Plan `release`: **failed**')
     expect(readme).toMatch(/## Left open\n\n- `publish`: failed, denied/)
-    expect(readme).toContain('- `planfold retry release publish`: try it again')
+    expect(readme).toContain('- `retry release publish`: try it again')
     expect(postmortem).toMatch(/## Failed, and why\n\n- \S+ `build` \(attempt 1\), transient: no network — try later/)
     expect(postmortem).toContain('- `build`: 3 attempts in 2 visits, completed in the end')
     expect(postmortem).toContain('`review` rejected: too short')

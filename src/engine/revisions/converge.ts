@@ -2,6 +2,7 @@
 // not hold. Each criterion comes with what was seen: how the check ended and the end of what it printed.
 
 import type { Command } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion } from '../../domain/plan.ts'
 import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
@@ -81,7 +82,7 @@ export async function append(
       refusal: refuse(
         'not-allowed',
         "the plan's policy lets nothing be added to it (`policy.replan: never`)",
-        'change it by hand: `planfold revise`',
+        advise`change it by hand: ${quoted('revise')}`,
       ),
     }
   const { round, verdicts, isAppended } = convergenceOf(await entriesAfter(rooms.store, state.id, 0))

@@ -1,6 +1,7 @@
 // Changes of a plan that clients build task by task: queued for each plan, hashed as a whole, written in one commit for each batch.
 
 import type { Command } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -223,7 +224,7 @@ function unknown(definition: PlanDefinition, name: TaskName): Refusal {
     'not-found',
     `the plan has no task '${name}' of its own`,
     near === null
-      ? 'see `planfold show`; tasks that were made of others are changed with those'
+      ? advise`see ${quoted('show')}; tasks that were made of others are changed with those`
       : `did you mean '${near}'?`,
   )
 }

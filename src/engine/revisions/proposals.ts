@@ -1,6 +1,7 @@
 // Changing a plan while it lives: proposals, convergence, drift.
 
 import type { Command } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -82,6 +83,7 @@ export async function proposals(rooms: Rooms, plan: PlanId): Promise<readonly Pr
 async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal): Promise<Refusal> {
   const card = (await proposals(rooms, plan)).findLast(one => one.id === id)
   if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal
-  const hint = card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : 'see `planfold proposals`'
+  const hint =
+    card.fate.status === 'void' ? 'look at the plan as it is, and propose again' : advise`see ${quoted('proposals')}`
   return refuse('conflict', fateWords(card), hint)
 }

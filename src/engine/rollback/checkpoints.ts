@@ -1,5 +1,6 @@
 // What is asked about checkpoints: all of them, one with what the plan knew there, and what differs between two.
 
+import { advise, quoted } from '../../domain/hint.ts'
 import { isCheckpointName } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -70,7 +71,7 @@ function checkpointAt(entries: readonly Entry[], word: string): Checkpoint | Ref
   const meant = resolveEntry(entries, word)
   if ('code' in meant) return meant
   if (meant.checkpoint !== null) return meant.checkpoint
-  return refuse('not-found', `there is no checkpoint at entry ${meant.version}`, 'see `planfold checkpoints list`')
+  return refuse('not-found', `there is no checkpoint at entry ${meant.version}`, advise`see ${quoted('checkpoints')}`)
 }
 
 /** Each name stands for one checkpoint, and for nothing else that can be gone to. */

@@ -3,6 +3,7 @@
 // `before:TASK` (where it began last).
 
 import { type Event, tasksOf } from '../../domain/event.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -23,7 +24,7 @@ export interface EntryReference {
 
 const BEFORE = 'before:'
 const NAMED_MAX = 5
-const SEE = 'see `planfold checkpoints list` and `planfold log`'
+const SEE = advise`see ${quoted('checkpoints')} and ${quoted('log')}`
 
 export function resolveEntry(entries: readonly Entry[], word: string): EntryReference | Refusal {
   const all = checkpointsOf(entries)
@@ -37,7 +38,11 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
   if (/^\d{1,15}$/.test(word)) {
     const version = Number(word)
     if (version >= 1 && version <= last) return { version, checkpoint: at(version) }
-    return refuse('not-found', `the plan has no entry ${version}`, `its entries are 1 to ${last}; see \`planfold log\``)
+    return refuse(
+      'not-found',
+      `the plan has no entry ${version}`,
+      advise`its entries are 1 to ${last}; see ${quoted('log')}`,
+    )
   }
   const isBefore = word.startsWith(BEFORE)
   const task = isBefore ? word.slice(BEFORE.length) : word

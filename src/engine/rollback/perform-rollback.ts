@@ -3,6 +3,7 @@
 // begun again.
 
 import type { RollbackOutcome } from '../../domain/command.ts'
+import { advise, next, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState, RollbackUnderWay } from '../../domain/state/state.ts'
@@ -67,7 +68,10 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    const hint = error instanceof MissingChanges ? 'run `planfold check --read-data`' : 'nothing was changed; try again'
+    const hint =
+      error instanceof MissingChanges
+        ? advise`run ${quoted('check', { readData: true })}`
+        : 'nothing was changed; try again'
     if (isFailStop(error)) throw error
     const shortage = shortageOf(rooms, error, 'Rolling back')
     if (shortage !== null) return stopped(failureFor(shortage))
@@ -120,7 +124,7 @@ async function files(
       failure: {
         class: 'transient',
         message: `a rollback of '${other}' was cut off in this workspace`,
-        hint: `finish it first: planfold resume ${other}`,
+        hint: advise`finish it first: ${next('resume', { plan: other })}`,
         retryable: true,
       },
     }

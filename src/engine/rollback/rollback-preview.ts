@@ -2,6 +2,7 @@
 // it stands, and the files are looked at. The same working-out makes the preview and the command.
 
 import type { Reset, Rollback } from '../../domain/command.ts'
+import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
 import type { Actor, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
@@ -108,7 +109,11 @@ export async function workOut(
     if (!(error instanceof MissingChanges)) throw error
     return {
       ok: false,
-      refusal: refuse('conflict', `cannot roll back: ${error.message}`, 'run `planfold check --read-data`'),
+      refusal: refuse(
+        'conflict',
+        `cannot roll back: ${error.message}`,
+        advise`run ${quoted('check', { readData: true })}`,
+      ),
     }
   }
 }
@@ -119,7 +124,7 @@ function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shar
   return refuse(
     'conflict',
     `${named.map(task => `'${task}'`).join(' and ')} ran at the same time and declare no write scope, so their changes cannot be told apart`,
-    `roll them back together: planfold rollback ${definition.name} --tasks ${named.join(' ')}`,
+    advise`roll them back together: ${next('rollback', { plan: definition.name, tasks: named })}`,
     shared,
   )
 }
@@ -167,7 +172,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   return refuse(
     'conflict',
     `${target} cannot be taken back: ${why}`,
-    `${run.length === 0 ? '' : `run ${run.map(line => `\`${line}\``).join(', ')}; `}or leave git alone: planfold rollback ${plan} --keep-git`,
+    advise`${run.length === 0 ? '' : `run ${run.map(line => `\`${line}\``).join(', ')}; `}or leave git alone: ${next('rollback', { plan, keepGit: true })}`,
   )
 }
 
@@ -205,7 +210,8 @@ function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {
     }
   }
   return (
-    last ?? refuse('not-found', 'nothing was rolled back or adopted, so there is nothing to undo', 'see `planfold log`')
+    last ??
+    refuse('not-found', 'nothing was rolled back or adopted, so there is nothing to undo', advise`see ${quoted('log')}`)
   )
 }
 
@@ -312,7 +318,7 @@ const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
   (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
   effectOf(definition, task) !== 'pure'
 
-function hintFor(state: PlanState, name: string): string {
+function hintFor(state: PlanState, name: string): Hint {
   const near = suggest(name, state.tasks.keys())
-  return near === null ? 'see `planfold show`' : `did you mean '${near}'?`
+  return near === null ? advise`see ${quoted('show')}` : `did you mean '${near}'?`
 }

@@ -2,6 +2,7 @@
 // canonical document, and may print a definition back. What it reads but we have no word for is kept in `extra`, so nothing is
 // lost. It never guesses a shell command, never throws, and never makes a task look finished that is not.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -51,5 +52,5 @@ export interface Printed {
   /** What the dialect has no words for, e.g. `task 'a': retry`. Empty when reading it back gives the same definition. */
   readonly lost: readonly string[]
   /** Why the text is not this plan at all, so that nobody should take it for one. */
-  readonly refused?: { readonly message: string; readonly hint: string }
+  readonly refused?: { readonly message: string; readonly hint: Hint }
 }

@@ -3,6 +3,7 @@
 // where each came from, and keep the rest in `extra`, with a warning, so that nothing is lost and nothing is guessed.
 // Values are handed on as they are: the schema then says what is wrong with them, at the place they were written.
 
+import { advise, type Hint, quoted } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -53,12 +54,12 @@ export class Draft {
   }
 
   /** Refuses it at a line of the text. */
-  refuseAt(line: number, column: number, message: string, hint: string): void {
+  refuseAt(line: number, column: number, message: string, hint: Hint): void {
     this.#faults.push({ severity: 'error', line, column, message, hint })
   }
 
   /** A warning about a place of the canonical document. */
-  warn(path: Path, message: string, hint: string): void {
+  warn(path: Path, message: string, hint: Hint): void {
     this.warnings.push({ severity: 'warning', path, message, hint })
   }
 
@@ -226,7 +227,7 @@ export function readStatus(
 }
 
 /** Work that somebody has in hand belongs to somebody; a document does not say in whose name. */
-export const NOT_CLAIMED = 'nobody has claimed it here yet: `planfold import --start` claims it for you'
+export const NOT_CLAIMED = advise`nobody has claimed it here yet: ${quoted('import', { start: true })} claims it for you`
 
 /** One thing or a list of them, as a list. */
 export function listOf(value: Json): readonly Json[] {

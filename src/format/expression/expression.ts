@@ -2,6 +2,7 @@
 // and every `${{ … }}` go through this door. Importing it costs cel-js, so it stays apart from the schema and YAML.
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
+import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import { run } from './evaluator.ts'
 import { Meter } from './meter.ts'
@@ -25,7 +26,7 @@ export type Compilation =
 
 export type Evaluation =
   | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly message: string; readonly hint?: string }
+  | { readonly ok: false; readonly message: string; readonly hint?: Hint }
 
 /** What the names of an expression stand for. A name that is absent has no value here. */
 export type Context = { readonly [name in Variable]?: Json }

@@ -1,6 +1,7 @@
 // The operators of expressions: CEL's, with one kindness. An int and a double meet as doubles, because the numbers of a
 // plan come from JSON, where nobody chose between the two.
 
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Meter } from './meter.ts'
 import { ExpressionError, fromJson, isList, isMap, typeName, type Value } from './value.ts'
 
@@ -127,6 +128,6 @@ function mismatch(operator: string, left: Value, right: Value): ExpressionError 
   const words = new Set([typeName(left), typeName(right)])
   const hint = words.has('string')
     ? 'turn both into text with string(…), or both into numbers with int(…) or double(…)'
-    : 'look at the values with `planfold show`'
+    : advise`look at the values with ${quoted('show')}`
   return new ExpressionError(`'${operator}' does not work on ${typeName(left)} and ${typeName(right)}`, hint)
 }

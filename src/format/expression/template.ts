@@ -1,6 +1,7 @@
 // Text with `${{ expression }}` in it. A value arrives as one argument, one environment variable or one piece of text; it is
 // never spliced into a script, so no value can become code. `$${{` stands for a literal `${{`.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Evaluation } from './expression.ts'
 
@@ -18,7 +19,7 @@ export type Evaluate = (source: string) => Evaluation
 
 export type Resolved<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly message: string; readonly hint?: string }
+  | { readonly ok: false; readonly message: string; readonly hint?: Hint }
 
 export function parseTemplate(template: string): Template {
   const parts: Part[] = []

@@ -1,15 +1,16 @@
 // The values an expression works with. Whole numbers are bigint (CEL's int), others are number (CEL's double); JSON knows
 // only one kind of number, so each value read from the context becomes the one it looks like, when it is read.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 
 export type Value = null | boolean | bigint | number | string | readonly unknown[] | { readonly [key: string]: unknown }
 
 /** Evaluation came to nothing. `exhausted` means the work bound was hit: nothing may swallow that. */
 export class ExpressionError extends Error {
-  readonly hint: string | null
+  readonly hint: Hint | null
   readonly exhausted: boolean
-  constructor(message: string, hint: string | null = null, exhausted = false) {
+  constructor(message: string, hint: Hint | null = null, exhausted = false) {
     super(message)
     this.hint = hint
     this.exhausted = exhausted

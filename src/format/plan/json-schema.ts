@@ -1,4 +1,4 @@
-// The published JSON Schema of the plan document, for editors and other tools: `planfold schema` prints it.
+// The published JSON Schema of the plan document, for editors and other tools.
 
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'

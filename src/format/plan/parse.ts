@@ -1,6 +1,7 @@
 // From the text of a plan to its definition, or to everything that is wrong with it, told at once and in place.
 // Whatever the text holds, this answers with a value; it does not throw.
 
+import { advise, type Hint, next } from '../../domain/hint.ts'
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -128,7 +129,7 @@ export interface DefinitionFault {
   /** Which rule it breaks, where rules have names. */
   readonly code?: string
   readonly message: string
-  readonly hint?: string
+  readonly hint?: Hint
   readonly task?: TaskName
   /** The key of the task it is about, e.g. `needs`, and the place below it. */
   readonly key?: string
@@ -211,7 +212,7 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
         path: ['planfold-template'],
         atKey: true,
         message: 'this is a template, not a plan',
-        hint: 'put it into .planfold/templates, then make a plan of it: planfold template new NAME',
+        hint: advise`put it into .planfold/templates, then make a plan of it: ${next('new-from-template')}`,
       },
     ])
   }

@@ -1,4 +1,4 @@
-// The canonical text of a plan: what `planfold show --yaml` prints and a new file is written with. Reading it back gives the
+// The canonical text of a plan: what is shown of a plan, and what a new file is written with. Reading it back gives the
 // same definition.
 
 import { Document, isMap, isSeq, visit } from 'yaml'

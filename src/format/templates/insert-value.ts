@@ -1,6 +1,7 @@
 // How a parameter's value lands in a string of the plan. It is data wherever it lands: in text with `${{ }}` it cannot open an
 // expression, in an expression it is a literal, and in a script it may not stand at all.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import { compile } from '../expression/expression.ts'
 import { type Part, parseTemplate } from '../expression/template.ts'
@@ -12,7 +13,7 @@ export type Filled = Extract<Piece, { type: 'text' }> | { readonly type: 'value'
 
 export type Landed =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly hint: string }
+  | { readonly ok: false; readonly message: string; readonly hint: Hint }
 
 /** Plain text: the value as it is written. */
 export function landInText(pieces: readonly Filled[]): string {

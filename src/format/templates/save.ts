@@ -2,6 +2,7 @@
 // were bound), and the given values become parameters wherever they stand as whole words. Names of tasks and keys stay as
 // they are, for other parts of the plan call them so; scripts too, for nothing may be spliced into one.
 
+import type { Hint } from '../../domain/hint.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { templateExpressions } from '../expression/template.ts'
@@ -19,7 +20,7 @@ export type Given = readonly (readonly [name: string, value: string])[]
 
 export type Saved =
   | { readonly ok: true; readonly text: string; readonly notes: readonly string[] }
-  | { readonly ok: false; readonly message: string; readonly hint: string }
+  | { readonly ok: false; readonly message: string; readonly hint: Hint }
 
 export function saveTemplate(definition: PlanDefinition, name: string, parameters: Given): Saved {
   const wrong = faultOf(name, parameters)
@@ -48,7 +49,7 @@ export function saveTemplate(definition: PlanDefinition, name: string, parameter
 }
 
 /** Made again with the same values, it must be the same plan. */
-function proof(text: string, parameters: Given, plan: JsonObject): { message: string; hint: string } | null {
+function proof(text: string, parameters: Given, plan: JsonObject): { message: string; hint: Hint } | null {
   const hint = 'please keep the plan document instead, and report this'
   const read = readTemplate(text)
   if (!read.ok) return { message: `the template cannot be read back: ${read.diagnostics[0]?.message ?? ''}`, hint }

@@ -4,6 +4,7 @@
 import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import type { Hint } from '../../domain/hint.ts'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
 import { isTemplateName, readTemplate, type Template } from './document.ts'
@@ -31,7 +32,7 @@ export type Shelving = { readonly ok: true; readonly path: string } | Wrong
 interface Wrong {
   readonly ok: false
   readonly message: string
-  readonly hint: string
+  readonly hint: Hint
 }
 
 /** All there are, by name; `folder` holds one's own. */

@@ -1,10 +1,12 @@
 // What is wrong or doubtful in a document, where, and what to do about it. Lines and columns are counted from 1.
 
+import { type Hint, plainHint } from '../../domain/hint.ts'
+
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
   readonly message: string
   /** What to do next. */
-  readonly hint?: string
+  readonly hint?: Hint
   readonly line: number
   readonly column: number
   /** The place in the document as keys and positions, e.g. `tasks[2].needs`. */
@@ -17,7 +19,7 @@ export type Path = readonly (string | number)[]
 export interface Complaint {
   readonly severity?: 'error' | 'warning'
   readonly message: string
-  readonly hint?: string
+  readonly hint?: Hint
   readonly path: Path
   /** Point at the key instead of its value. */
   readonly atKey?: boolean
@@ -47,5 +49,5 @@ export function printPath(path: Path): string {
 export function printDiagnostic(diagnostic: Diagnostic, fileName = 'plan'): string {
   const { line, column, severity, message, hint } = diagnostic
   const first = `${fileName}:${line}:${column}: ${severity}: ${message}`
-  return hint === undefined ? first : `${first}\n  hint: ${hint}`
+  return hint === undefined ? first : `${first}\n  hint: ${plainHint(hint)}`
 }

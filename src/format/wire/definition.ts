@@ -2,6 +2,7 @@
 // difference: a draft without tasks may be ordered, though nobody would write one.
 
 import { z } from 'zod'
+import type { Hint } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { escaped } from '../plan/expression-checks.ts'
@@ -16,7 +17,7 @@ export type DefinitionRead<T> =
 export interface DefinitionFault {
   readonly path: string
   readonly message: string
-  readonly hint?: string
+  readonly hint?: Hint
 }
 
 const FAULTS_MAX = 20
@@ -54,7 +55,7 @@ export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key
 export const planDocument = z
   .looseObject({ planfold: z.literal(1), tasks: z.array(z.looseObject({ id: z.string() })) })
   .meta({
-    description: 'A plan document in the canonical format; `planfold schema` prints all of its keys.',
+    description: 'A plan document in the canonical format; its JSON Schema names all of its keys.',
     examples: [{ planfold: 1, name: 'one-thing', tasks: [{ id: 'do-it', title: 'Do it' }] }],
   })
   .transform((document, context): PlanDefinition => {

@@ -171,13 +171,13 @@ const nodes = z
 /** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */
 const anyPlan = wire(z.union([part.map, z.array(part.json)]), 'NewPlan')
 
-/** The forms that are told apart, as each is read; those that only `planfold formats` lists stand last. */
+/** The forms that are told apart, as each is read; the others that are known stand last. */
 export const planBody: typeof anyPlan = {
   ...anyPlan,
   describe: side =>
     anyOf({
       description:
-        'A document of Planfold, a plan of the PlanStore, a plan of nodes, or any other format that `planfold formats` lists.',
+        'A document of Planfold, a plan of the PlanStore, a plan of nodes, or any other format that is known: docs/formats/dialects.md.',
       examples: [{ planfold: 1, name: 'hello', tasks: [{ id: 'greet', run: 'echo hello' }] }],
       named: {
         PlanDocument: planJsonSchema(),

@@ -2,6 +2,7 @@
 // JSON Schema for the OpenAPI document, so that the three cannot part ways. The only way from a route to the schema library.
 
 import { z } from 'zod'
+import type { Hint } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { printPath } from '../text/diagnostic.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
@@ -22,7 +23,7 @@ export interface Fault {
   /** e.g. `tasks[2].needs`; empty for the whole. */
   readonly path: string
   readonly message: string
-  readonly hint?: string
+  readonly hint?: Hint
 }
 
 /** What a schema reads. */
@@ -84,6 +85,7 @@ export function anyOf({ named, others, ...about }: Forms): JsonObject {
 /** Complaints are written for plans in YAML. */
 function inJson({ message, hint }: Pick<Fault, 'message' | 'hint'>): Pick<Fault, 'message' | 'hint'> {
   if (hint === undefined) return { message }
+  if (typeof hint !== 'string') return { message, hint }
   if (hint === "add '- id: …' to tasks") return { message: "'tasks' names none", hint: 'name at least one' }
   return { message, hint: hint.replace(/^add '(\w+):'$/, `add "$1"`) }
 }

@@ -1,6 +1,7 @@
 // Carries out edits of files. All of them are worked out in memory first, so one that does not fit changes nothing; then
 // each file takes its new content in one step, only where the content still is the one that was read.
 
+import { plainHint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Edit } from '../../domain/plan.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -82,7 +83,9 @@ export function editRunner(): Runner {
     action: 'edit',
     async preview(attempt, tools) {
       const drafted = await drafting(attempt, tools, async changes => await shownChanges(changes))
-      return { text: drafted.ok ? drafted.value : `${drafted.failure.message} ${drafted.failure.hint ?? ''}` }
+      return {
+        text: drafted.ok ? drafted.value : `${drafted.failure.message} ${plainHint(drafted.failure.hint ?? '')}`,
+      }
     },
     async attempt(attempt, tools, stop) {
       if (stop.aborted) return { type: 'interrupted' }

@@ -224,7 +224,7 @@ function* makeOpenApi(routes: readonly AnyRoute[], { version }: About): Generato
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token of `planfold serve`, or one made for somebody.',
+          description: 'The token the service made for its owner, or one made for somebody.',
         },
         cookie: cookie(
           'planfold_session_8011',

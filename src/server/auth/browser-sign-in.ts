@@ -13,7 +13,7 @@ import type { From } from './origins.ts'
 import { serverFolder } from './token-file.ts'
 import type { Tries } from './token-guard.ts'
 
-// What browsers come in by, as files: codes that were made outside the service, by `planfold token link`, and sessions, so that they
+// What browsers come in by, as files: codes that were made outside the service, on the command line, and sessions, so that they
 // outlive a restart. One file each, readable by its owner alone, named by the hash of the secret: the secret itself is nowhere.
 // Whoever removes the file of a code has used it, so it works once, however many services look.
 
@@ -150,7 +150,7 @@ export function openBrowsers({ now, random, tries, take, sessions: files }: Brow
         return (
           tries.wrong(from.source) ??
           problem(401, 'bad-code', 'this code is not known, was used, or is too old', {
-            hint: 'a code works once, within ten minutes; ask for a new link: planfold token link',
+            hint: 'a code works once, within ten minutes; ask whoever runs the service for a new link',
           })
         )
       const value = newCode(random)

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { advise, type Hint, next } from '../../domain/hint.ts'
 import { type Actor, isActor, isPlanId, isSha256, nameKey, type PlanId } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { RIGHTS, type Role, type Scope } from '../../engine/permissions.ts'
@@ -31,7 +32,7 @@ export interface BookTrouble {
   /** The name is taken. */
   readonly exists?: true
   readonly message: string
-  readonly hint: string
+  readonly hint: Hint
 }
 
 export const TOKENS_MAX = 1_000
@@ -94,7 +95,7 @@ export async function makeToken(
   await makeSecretFolder(serverFolder(stateDir))
   await makeSecretFolder(booksFolder(stateDir))
   if (readdirSync(booksFolder(stateDir)).length >= TOKENS_MAX)
-    return trouble(`there are ${TOKENS_MAX} tokens already`, 'revoke one: planfold token list')
+    return trouble(`there are ${TOKENS_MAX} tokens already`, advise`revoke one: ${next('list-tokens')}`)
   const secret = newSecret(random)
   const token: Token = { name, ...rest, sha256: sha256Of(secret) }
   const text = `${JSON.stringify({ planfold: 1, ...token })}\n`
@@ -103,7 +104,7 @@ export async function makeToken(
     : {
         ...trouble(
           `there is a token '${name}' already`,
-          `choose another name, or first: planfold token revoke ${name}`,
+          advise`choose another name, or first: ${next('revoke-token', { name })}`,
         ),
         exists: true,
       }
@@ -213,4 +214,4 @@ function scopeOf(value: Json): Scope | null | undefined {
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every(item => typeof item === 'string')
 
-const trouble = (message: string, hint: string): BookTrouble => ({ ok: false, message, hint })
+const trouble = (message: string, hint: Hint): BookTrouble => ({ ok: false, message, hint })

@@ -143,11 +143,11 @@ const NO_TOKEN = problem(401, 'no-token', 'this needs a token', {
   headers: ASK,
 })
 const UNKNOWN = problem(401, 'unknown-token', 'this token is not known, or was revoked', {
-  hint: 'ask whoever runs the service for another: planfold token create NAME',
+  hint: 'ask whoever runs the service for another',
   headers: BAD,
 })
 const SESSION_OVER = problem(401, 'unknown-token', 'the token this browser came in by was revoked', {
-  hint: 'ask for a new link: planfold token link',
+  hint: 'ask whoever runs the service for a new link',
   headers: BAD,
 })
 const NOT_OUR_PAGE = problem(403, 'cross-site', 'a browser must say that a page of ours asks for this', {
@@ -156,7 +156,7 @@ const NOT_OUR_PAGE = problem(403, 'cross-site', 'a browser must say that a page 
 
 const expired = ({ name, expiresAt }: Token): Problem =>
   problem(401, 'expired-token', `the token '${name}' expired at ${new Date(expiresAt!).toISOString()}`, {
-    hint: 'ask whoever runs the service for another: planfold token create NAME --expires 30d',
+    hint: 'ask whoever runs the service for another',
     headers: BAD,
   })
 

@@ -46,7 +46,7 @@ export function readPlanDocument(text: string, { name, from, ...options }: ReadO
 }
 
 const TOO_SLOW = problem(413, 'too-large', `a document of more than ${SLOW_MAX / 1_000} KB must be plain JSON`, {
-  hint: 'send it as JSON (no key twice, numbers and text that JSON can hold), or read it on the server: planfold run FILE',
+  hint: 'send it as JSON (no key twice, numbers and text that JSON can hold), or run it where the service runs',
 })
 
 /** Everything that is wrong with a document, as one problem. */

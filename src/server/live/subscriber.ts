@@ -248,5 +248,5 @@ export class Subscriber {
 const HINTS: { readonly [reason in Gap]: string } = {
   pruned: 'what you missed was pruned: read again what you show',
   unknown: 'this journal knows no such id: read again what you show',
-  damaged: 'an entry cannot be read: run `planfold check`, and read again what you show',
+  damaged: 'an entry cannot be read: check the store where the service runs, and read again what you show',
 }

@@ -6,7 +6,7 @@ import type { PlanId } from '../../domain/id.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
 import { goOnWithPlan, onwardWords, type WentOn } from '../../operations/run-plan.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
-import { type Accepted, type Asking, gone, inOurWords, movedOf, submit } from '../submit-order.ts'
+import { type Accepted, type Asking, gone, movedOf, submit } from '../submit-order.ts'
 import { given, stale } from './patch.ts'
 import { startPlan } from './set-plan-status.ts'
 
@@ -31,7 +31,7 @@ export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = '
   // The key of a start is not that of a resume.
   const resumed = await submit(call, plan, { type: 'resume' }, keyed(call, 'resume'))
   if (resumed.ok) return await told(call, resumed, resumed.events.length === 0)
-  if (resumed.refusal.code !== 'illegal-transition') return refused(inOurWords(resumed.refusal, plan))
+  if (resumed.refusal.code !== 'illegal-transition') return refused(resumed.refusal, { plan })
   const ended = await engine.ask({ type: 'summary', plan })
   if (ended === null) return gone()
   if (ended.status !== 'failed' || ended.archived) return over(ended)
@@ -45,7 +45,7 @@ export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = '
       ...given({ once: call.once === undefined ? undefined : `${call.once}/go-on` }),
     },
   )
-  if (!went.ok) return refused(inOurWords(went.refusal, plan))
+  if (!went.ok) return refused(went.refusal, { plan })
   return { ...(await told(call, went.submitted, false)), ...wentOn(ended.name, went) }
 }
 
@@ -60,7 +60,7 @@ async function startedBefore(call: Asking, plan: PlanId): Promise<Accepted | Pro
   // What has left the draft cannot be started: this is the first answer again, or nothing happens.
   const started = await submit(call, plan, { type: 'start' }, keyed(call, 'start'))
   if (started.ok) return started
-  return started.refusal.code === 'conflict' ? refused(inOurWords(started.refusal, plan)) : null
+  return started.refusal.code === 'conflict' ? refused(started.refusal, { plan }) : null
 }
 
 const keyed = ({ once }: Asking, verb: 'start' | 'resume') => (once === undefined ? {} : { once: `${once}/${verb}` })

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type Problem, problem, refused, unfit } from '../problem.ts'
-import { type Asking, inOurWords } from '../submit-order.ts'
+import type { Asking } from '../submit-order.ts'
 
 // What was given of what may be left out: a key that holds nothing is no key.
 
@@ -128,5 +128,5 @@ export function stale(
 
 /** A refusal whose `allowed` are words of the command line, which mean nothing to a client. */
 export function unsaid({ allowed: _, ...refusal }: Refusal): Problem {
-  return refused(inOurWords(refusal, null))
+  return refused(refusal)
 }

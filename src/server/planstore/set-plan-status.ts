@@ -11,7 +11,7 @@ import { isEmptyPlan, makeOutlineTasks } from '../../operations/outline-tasks.ts
 
 import { faulty } from '../documents/read-document.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
-import { type Accepted, type Asking, gone, inOurWords, submit } from '../submit-order.ts'
+import { type Accepted, type Asking, gone, submit } from '../submit-order.ts'
 import { given } from './patch.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
@@ -134,7 +134,7 @@ async function withTasks(call: Asking, plan: string): Promise<Accepted | null | 
     case 'faulty':
       return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
     case 'refused':
-      return refused(inOurWords(made.refusal, plan))
+      return refused(made.refusal, { plan })
     case 'gone':
       return gone()
     default:
@@ -151,12 +151,12 @@ async function inWords(call: Asking, plan: string, what: Order): Promise<Accepte
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
   const submitted = await submit(call, plan, what, given({ expectedVersion, once }))
   if (submitted.ok) return submitted
-  const done = refused(inOurWords(submitted.refusal, plan))
+  const done = refused(submitted.refusal, { plan })
   if (done.problem.allowed === undefined) return done
   const summary = await rooms.engine.ask({ type: 'summary', plan })
   const current = await rooms.engine.ask({ type: 'definition', plan })
   // While its tasks are undone there is only the end of that, or its being cut short.
-  const isUndoing = submitted.refusal.allowed?.includes('cancel --force') === true
+  const isUndoing = submitted.refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)
   const allowed = ways.map(planWord).filter(word => word !== wordOf(what))
   const hint = isUndoing

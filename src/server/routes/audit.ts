@@ -5,6 +5,7 @@ import type { Digest } from '../../domain/views/digest.ts'
 import * as wire from '../../format/wire/audit.ts'
 import type { Schema } from '../../format/wire/wire.ts'
 import { findTask } from '../find-plan.ts'
+import { hintText } from '../hint-text.ts'
 import { isProblem } from '../problem.ts'
 import { replayWithoutTokens } from '../remote/remote-orders.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
@@ -146,9 +147,15 @@ async function told(call: Asking, ask: (plan: string) => Promise<View>) {
   })
 }
 
-/** Keys are for programs inside. */
+/** Keys and steps are for programs inside. */
 function withoutKeys(digest: Digest | null): View {
   if (digest === null) return null
-  const shown = { ...digest, waiting: digest.waiting.map(({ key: _, ...item }) => item) }
+  const shown = {
+    ...digest,
+    waiting: digest.waiting.map(({ key: _, answers, ...item }) => ({
+      ...item,
+      answers: answers.map(({ answer, means }) => ({ answer, means: hintText(means) })),
+    })),
+  }
   return shown
 }

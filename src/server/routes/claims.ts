@@ -10,6 +10,7 @@ import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
 import type { FoundTask } from '../find-plan.ts'
+import { hintText } from '../hint-text.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
@@ -147,7 +148,14 @@ export const claimRoutes: readonly AnyRoute[] = [
         const shown = await showTasks(call, plan, names)
         return shown === null
           ? gone()
-          : ok({ items: shown.bodies, explained: ready.explained, held: ready.held.map(heldOnWire) }, shown.version)
+          : ok(
+              {
+                items: shown.bodies,
+                explained: ready.explained.map(({ task, why }) => ({ task, why: hintText(why, { plan }) })),
+                held: ready.held.map(heldOnWire),
+              },
+              shown.version,
+            )
       }),
   }),
 ]

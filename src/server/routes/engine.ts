@@ -20,7 +20,7 @@ import { streamEntries } from '../remote/remote-entries.ts'
 import { answerWithoutTokens, lowered } from '../remote/remote-orders.ts'
 import { answerStream } from '../remote/remote-streams.ts'
 import { ok, route } from '../route.ts'
-import { inOurWords, submit } from '../submit-order.ts'
+import { submit } from '../submit-order.ts'
 
 const noun = 'engine'
 
@@ -50,7 +50,7 @@ export const engineDoorRoutes = [
         ...(once === undefined ? {} : { once }),
         ...(expectedVersion === undefined ? {} : { expectedVersion }),
       })
-      if (!submitted.ok) return refused(inOurWords(submitted.refusal, plan))
+      if (!submitted.ok) return refused(submitted.refusal, { plan })
       const { ok: _, ...told } = submitted
       return ok(told)
     },

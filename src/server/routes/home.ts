@@ -25,7 +25,7 @@ const main = async () => {
     if (!entered.ok) return show('state', 'Not signed in: ' + await said(entered))
   }
   const asked = await fetch('/auth')
-  if (!asked.ok) return show('state', 'Not signed in. Open the link the service printed, or ask for a new one: planfold token link')
+  if (!asked.ok) return show('state', 'Not signed in. Open the link the service printed, or ask whoever runs the service for a new one')
   const { actor, role } = await asked.json()
   show('state', 'Signed in as ' + actor + ' (' + role + ').')
   show('links')

@@ -13,10 +13,11 @@ import { raisePlan } from '../../format/plan/raise.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
 import { findPlan, findTask, isInScope } from '../find-plan.ts'
+import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, gone, inOurWords, movedOf, order, submit, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, gone, movedOf, order, submit, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -49,7 +50,7 @@ async function answerInbox(
     // Somebody moved the plan between the look and the answer: is the question still the same?
     const summary = await engine.ask({ type: 'summary', plan: item.plan })
     const hasMoved = submitted.refusal.code === 'conflict' && summary?.version !== item.version
-    if (!hasMoved || tries >= TRIES_MAX) return refused(inOurWords(submitted.refusal, item.plan))
+    if (!hasMoved || tries >= TRIES_MAX) return refused(submitted.refusal, { plan: item.plan })
   }
 }
 
@@ -345,7 +346,10 @@ function showItem(item: InboxEntry | (InboxItem & { readonly id: string })) {
     asks: type,
     asked: onWire(asked),
     hash: hashOf(item),
-    answers: answers.map(({ answer, means }) => ({ answer, means })),
+    answers: answers.map(({ answer, means }) => ({
+      answer,
+      means: hintText(means, { plan: name, task: task ?? undefined }),
+    })),
     ...(onWire(more) as object),
   }
 }

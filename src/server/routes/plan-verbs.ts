@@ -33,7 +33,7 @@ import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } f
 import { planWord } from '../sessions/session-words.ts'
 import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
-import { type Asking, gone, inOurWords, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
+import { type Asking, gone, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
@@ -73,7 +73,7 @@ async function foretell({ rooms }: Asking, plan: PlanId, ask: RollbackAsk, undo:
     ...ask,
   })
   if (preview === null) return gone()
-  return preview.ok ? preview : refused(inOurWords(preview.refusal, plan))
+  return preview.ok ? preview : refused(preview.refusal, { plan })
 }
 
 /** Somebody has worked there since, and nobody chose. */

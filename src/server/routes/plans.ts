@@ -255,7 +255,7 @@ function refusePurge({ who: { role } }: Asking, { name }: FoundPlan): Problem {
       hint: 'ask somebody with the role admin; DELETE without purge archives it',
     })
   return problem(501, 'not-supported', `the history of '${name}' alone cannot be taken away yet`, {
-    hint: 'archive it, then run `planfold prune` on the server: it takes away what was archived long ago',
+    hint: 'archive it, then prune the state folder where the service runs: that takes away what was archived long ago',
   })
 }
 

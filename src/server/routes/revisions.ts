@@ -19,10 +19,10 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, gone, inOurWords, movedOf, submit, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, gone, movedOf, submit, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
-// A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands, as `planfold revise` does.
+// A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
 
 interface Rewritten extends Pick<ReadDocument, 'source'> {
   readonly definition: PlanDefinition
@@ -89,7 +89,7 @@ export async function orderRevised(
     if (submitted.ok) return { done: submitted, made }
     const now = (await engine.ask({ type: 'summary', plan }))?.version
     const hasMoved = call.expectedVersion === undefined && submitted.refusal.code === 'conflict' && now !== made.version
-    if (!hasMoved || tries >= TRIES_MAX) return refused(inOurWords(submitted.refusal, plan))
+    if (!hasMoved || tries >= TRIES_MAX) return refused(submitted.refusal, { plan })
   }
 }
 

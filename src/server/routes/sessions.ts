@@ -25,7 +25,7 @@ import {
   onceFor,
   sessionIdFault,
 } from '../sessions/session-history.ts'
-import { type Asking, inOurWords, submit } from '../submit-order.ts'
+import { type Asking, submit } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
 /** Both are meant: the plural is ours, the singular is that of clients that were there before. */
@@ -205,7 +205,7 @@ async function moveSession(
     status,
     plans: moved.map(({ plan, name, version }) => ({ plan_id: plan, name, version })),
     refused: left.map(({ plan, name, refusal }) => {
-      const { detail, hint } = refused(inOurWords(refusal, plan)).problem
+      const { detail, hint } = refused(refusal, { plan }).problem
       return { plan_id: plan, name, detail, hint: hint ?? null }
     }),
   })

@@ -62,7 +62,7 @@ export const tokenRoutes: readonly AnyRoute[] = [
 
 const isGuarded = ({ rooms }: Pick<Call, 'rooms'>): boolean => rooms.guard.browsers != null
 const UNGUARDED = problem(403, 'not-allowed', 'this service asks nobody for a token, and makes none', {
-  hint: 'use the command line: planfold token create NAME',
+  hint: 'make it on the command line, where the service runs',
 })
 
 async function scopeOf(

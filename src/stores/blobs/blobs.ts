@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { advise, quoted } from '../../domain/hint.ts'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 import type { Batch, SnapshotBlobs } from '../../workspace/workspace.ts'
@@ -274,7 +275,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
       refuse(
         'resource',
         `The content store has no room for this snapshot: ${used} of ${quota} bytes are used.`,
-        'Run `planfold prune`, or raise the quota.',
+        advise`Run ${quoted('prune')}, or raise the quota.`,
       )
     }
     this.#used = used + bytes

@@ -2,6 +2,7 @@
 // reopened file does not remember all of them. What cannot be had is refused, with a hint.
 
 import { statfsSync } from 'node:fs'
+import { advise, quoted } from '../../domain/hint.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection, Value } from './driver.ts'
 
@@ -76,7 +77,7 @@ function demand(connection: Connection, name: string, value: Value): void {
 function refuseSetting(name: string, found: Value | undefined, wanted: Value): never {
   throw new StoreRefused(
     `SQLite runs with ${name} = ${found} instead of ${wanted}`,
-    'the store would not be durable; report this with the output of `planfold check`',
+    advise`the store would not be durable; report this with the output of ${quoted('check')}`,
   )
 }
 

@@ -2,6 +2,7 @@
 // texts, stores what stands there now as a snapshot of its own, and sees that all it will need is in the store.
 
 import * as fs from 'node:fs'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { failure, refuse } from '../../safety/safety-refusal.ts'
 import { parentOf } from '../files/current-file.ts'
@@ -191,7 +192,11 @@ async function readContents(
   for (const id of needed) {
     const bytes = await blobs.get(id)
     if (bytes === null)
-      refuse('logic', `The stored content ${id} is missing; nothing was changed.`, 'Run `planfold check --read-data`.')
+      refuse(
+        'logic',
+        `The stored content ${id} is missing; nothing was changed.`,
+        advise`Run ${quoted('check', { readData: true })}.`,
+      )
     room -= bytes.length
     if (room >= 0) contents.set(id, bytes)
   }

@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Millis, Sha256 } from '../../domain/id.ts'
 import { Directory } from '../../safety/files/directory.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
@@ -236,7 +237,11 @@ class WorkspaceOfFolder {
       if (rows !== undefined) return rows
       const bytes = await blobs.get(tree)
       if (bytes === null)
-        refuse('logic', `The manifest ${tree} of ${id} is missing.`, 'Run `planfold check --read-data`.')
+        refuse(
+          'logic',
+          `The manifest ${tree} of ${id} is missing.`,
+          advise`Run ${quoted('check', { readData: true })}.`,
+        )
       const read = readTree(bytes)
       known.set(tree, read)
       return read
@@ -386,7 +391,7 @@ async function expectBlobs({ changes }: Difference, blobs: Pick<Blobs, 'get'>): 
 }
 
 function missing(sha256: Sha256): never {
-  refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, 'Run `planfold check`.')
+  refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, advise`Run ${quoted('check')}.`)
 }
 
 function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient' = 'logic'): never {

@@ -1,6 +1,7 @@
 // Answers for work that stores and reads blobs: besides the refusals of the file system, those of the content store become
 // values too. They are known by their names, because rooms on one level see only each other's types.
 
+import { advise, quoted } from '../../domain/hint.ts'
 import { fullCode } from '../../domain/shortage.ts'
 import { type Answer, answering, codeOf, failure } from '../../safety/safety-refusal.ts'
 
@@ -21,7 +22,7 @@ export async function storing<T>(doing: string, work: () => Promise<T>): Promise
     if (error.name === 'StoreDamaged')
       return {
         ok: false,
-        failure: failure('logic', `${doing}: ${error.message}.`, 'Run `planfold check --read-data`.'),
+        failure: failure('logic', `${doing}: ${error.message}.`, advise`Run ${quoted('check', { readData: true })}.`),
       }
     throw error
   }

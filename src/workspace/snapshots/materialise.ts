@@ -5,6 +5,7 @@
 import * as fs from 'node:fs'
 import { open, symlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { attempt, changeMode, synced } from '../files/file-calls.ts'
@@ -158,7 +159,11 @@ class Writing {
     if (entry.type === 'link') return await symlink(bytesOf(pathBytes(entry.target)), held.at(name))
     const bytes = await this.#room.blobs.get(entry.sha256)
     if (bytes === null)
-      refuse('logic', `The stored content ${entry.sha256} is missing.`, 'Run `planfold check --read-data`.')
+      refuse(
+        'logic',
+        `The stored content ${entry.sha256} is missing.`,
+        advise`Run ${quoted('check', { readData: true })}.`,
+      )
     const file = await open(held.at(name), 'wx', 0o600)
     try {
       await file.writeFile(bytes)

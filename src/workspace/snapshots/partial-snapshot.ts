@@ -2,6 +2,7 @@
 // recorded entries. A path among them that is not in its tree was absent. Folders nobody named are there to lead to those
 // that were named.
 
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 import { parentOf } from '../files/current-file.ts'
@@ -102,7 +103,7 @@ export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, 
   const needed = new Set([...parts.values()].flatMap(entry => (entry?.type === 'file' ? [entry.sha256] : [])))
   const [missing] = blobs.touch(needed)
   if (missing !== undefined)
-    refuse('logic', `The content ${missing} is not stored.`, 'Run `planfold check --read-data`.')
+    refuse('logic', `The content ${missing} is not stored.`, advise`Run ${quoted('check', { readData: true })}.`)
 }
 
 /** A path below the top, without tricks; whatever else somebody names is not ours to touch. */

@@ -1,6 +1,7 @@
 // Reads stored snapshots: what stands at a path, and what is different between two. Directories with the same manifest are
 // equal with all they hold and are not entered.
 
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
@@ -34,7 +35,11 @@ export async function openSnapshot(
     if (known !== undefined) return known
     const stored = await blobs.get(tree)
     if (stored === null)
-      refuse('logic', `The manifest ${tree} of snapshot ${id} is missing.`, 'Run `planfold check --read-data`.')
+      refuse(
+        'logic',
+        `The manifest ${tree} of snapshot ${id} is missing.`,
+        advise`Run ${quoted('check', { readData: true })}.`,
+      )
     const rows = readTree(stored)
     kept.set(tree, rows)
     return rows

@@ -10,7 +10,7 @@ import type { Engine } from '../../../engine/engine.ts'
 import type { Printed } from '../../../format/dialects/dialect.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, envelope, remark } from '../../answer.ts'
+import { answer, entryEnvelope, envelope, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { type MeantPlan, meantPlan } from '../../order.ts'
@@ -207,7 +207,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
 async function journal(context: Context, { engine }: Composed, plan: PlanId): Promise<number> {
   for await (const entries of readJournal(engine, plan, 0)) {
     for (const entry of entries)
-      context.stdout.write(context.settings.json ? envelope({ data: entry }) : `${JSON.stringify(entry)}\n`)
+      context.stdout.write(context.settings.json ? entryEnvelope(entry) : `${JSON.stringify(entry)}\n`)
     if (context.hangup.aborted) break
   }
   return EXIT.done

@@ -11,6 +11,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../../exit.ts'
 import { parsePlanText, readText, refuseSketch } from '../../plan-file.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { type ImportOptions, type Made, make, tasks } from './import.ts'
 
 /** The tables a file holds; null when it holds none. */
@@ -111,7 +112,7 @@ async function importRow(
   for (const warning of file.warnings)
     remark(
       context,
-      `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${warning.hint}`}`,
+      `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${hintText(warning.hint)}`}`,
     )
   const made = await make(composed, file, options)
   const names = stepNames(file.definition.tasks)

@@ -6,6 +6,7 @@ import type { Template } from '../../../format/templates/document.ts'
 import type { Shelved } from '../../../format/templates/shelf.ts'
 import type { Context } from '../../context.ts'
 import { Complaint, EXIT, type FileDiagnostic, notFound, usage } from '../../exit.ts'
+import { hintText } from '../../text/hint-text.ts'
 
 export type { Shelved } from '../../../format/templates/shelf.ts'
 
@@ -71,7 +72,7 @@ export async function keepTemplate(
   const { shelve } = await import('../../../format/templates/shelf.ts')
   const kept = await shelve(folder, name, text, options)
   if (kept.ok) return kept.path
-  throw new Complaint(EXIT.refused, 'exists', kept.message, `${kept.hint}, or say --replace`)
+  throw new Complaint(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)
 }
 
 export async function ownFolder(context: Context): Promise<string> {

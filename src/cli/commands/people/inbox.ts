@@ -15,6 +15,7 @@ import { Complaint, EXIT, notFound, refused, usage } from '../../exit.ts'
 import { remarkHowToGoOn } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { setBackLines } from '../../text/edited-paths.ts'
+import { commandText, wordsFor } from '../../text/hint-text.ts'
 import { inboxLines } from '../../text/inbox-text.ts'
 import { type ChoiceOptions, goBack } from '../undo/go-back.ts'
 import { type DoneOptions, outputsOf } from './claim.ts'
@@ -88,7 +89,7 @@ export async function answerInbox(
       if (submitted.ok) {
         const { plan, name, version, events } = submitted
         answer(context, { id, answer: said.word, plan, name, version, events }, () =>
-          toldOf(events).map(event => escapeForTerminal(sentence(event, name))),
+          toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
         )
         await remarkHowToGoOn(context, composed, plan)
         return order.type === 'report' && said.word === 'done' && unacceptedIn(events) !== null
@@ -116,7 +117,7 @@ async function waitingItem(context: Context, { engine }: Composed, id: string): 
       EXIT.refused,
       'conflict',
       `two questions have the id '${id}'`,
-      `use: ${found[0]!.answers[0]!.command}`,
+      `use: ${commandText(found[0]!.answers[0]!.step)}`,
     )
   if (found[0] !== undefined) return found[0]
   const fate = await engine.ask({ type: 'inboxFate', id })
@@ -279,7 +280,7 @@ async function again(context: Context, composed: Composed, item: InboxEntry, wor
         : word === 'merge'
           ? { merge: ['all'] }
           : {}
-  const command = item.answers[0]!.command.split(' ').slice(1)
+  const command = commandText(item.answers[0]!.step).split(' ').slice(1)
   const bounds = {
     ...(paths === undefined ? {} : { files: paths }),
     ...(tasks === undefined ? {} : { tasks }),

@@ -16,6 +16,7 @@ import { Follower } from '../../live/follower.ts'
 import { meantPlanAndTask } from '../../order.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { stopping } from '../../terminal/interrupt.ts'
+import { wordsFor } from '../../text/hint-text.ts'
 
 // Since when: a while ago (`24h`), or a time that is written out (`2026-11-15`, `2026-11-15T08:30:00Z`).
 
@@ -143,7 +144,7 @@ function tell(context: Context, entries: readonly Entry[], told: Told): void {
 }
 
 const momentsOf = (entry: Entry, { name, task, wants }: Told) =>
-  timeline(entry, name).filter((moment, at) => {
+  timeline(entry, wordsFor(name)).filter((moment, at) => {
     const event = entry.events[at]!
     return (task === null || moment.task === task || tasksOf(event).includes(task)) && wants(moment, event)
   })

@@ -3,7 +3,6 @@
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Briefing, Card } from '../../../domain/views/board.ts'
-
 import type { AnswerOf, Engine } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
@@ -12,6 +11,7 @@ import { EXIT } from '../../exit.ts'
 import { meantPlanAndTask, openPlans } from '../../order.ts'
 import { symbol } from '../../terminal/paint.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { scopeWaitLines } from '../../text/scope-wait-text.ts'
 
 /** Of how many external tasks it tells what is to be done; `show` and `claim` tell it of each. */
@@ -84,7 +84,10 @@ function lines(context: Context, { name, task, explain, ready, explained, held, 
   const briefed = (of: TaskName): readonly string[] =>
     briefings.filter(each => each.task === of).flatMap(each => briefingLines(each, context.paint))
   if (explain)
-    return explained.flatMap(each => [escapeForTerminal(each.why), ...(task === null ? [] : briefed(each.task))])
+    return explained.flatMap(each => [
+      escapeForTerminal(hintText(each.why)),
+      ...(task === null ? [] : briefed(each.task)),
+    ])
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
   if (ready.length === 0) return [`nothing is ready; planfold next ${name} --explain says why`]
   return ready.flatMap(card => {

@@ -30,6 +30,7 @@ import { meantPlan, submit } from '../../order.ts'
 import { createOrder, isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { gateWords } from '../../text/inbox-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
 import { thrownShort } from '../../text/shortage-text.ts'
@@ -219,7 +220,7 @@ async function refuseFaulty({ engine }: Composed, plan: string, name: string): P
     EXIT.usage,
     'invalid-plan',
     `plan '${name}' cannot work: ${first.message}${more}`,
-    `${first.hint === undefined ? '' : `${first.hint}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
+    `${first.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
   )
 }
 

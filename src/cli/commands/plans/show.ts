@@ -7,7 +7,6 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
-
 import type { Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
@@ -22,6 +21,7 @@ import { brief } from '../../terminal/one-line.ts'
 import { type Paint, planSymbol, planWords, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { asked, optionWords, showQuestion, verdictLines } from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 
@@ -221,7 +221,7 @@ function taskLines(
     ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.reason],
-    ['hint', card.hint],
+    ['hint', card.hint === null ? null : hintText(card.hint)],
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],

@@ -12,6 +12,7 @@ import { EXIT } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { askedWords, forWhom } from '../../text/inbox-text.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 
@@ -123,8 +124,8 @@ function digestLines(context: Context, told: Digest): readonly string[] {
       const who = whose.length === 0 ? '' : ` ${whose.join(', ')}`
       return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
     }),
-    ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(because))),
-    ...told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(because))),
+    ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(hintText(because)))),
+    ...told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(hintText(because)))),
   ]
 }
 

@@ -12,6 +12,7 @@ import { type Context, withState } from '../../context.ts'
 import { carryOut } from '../../drive.ts'
 import { Complaint, EXIT, refused } from '../../exit.ts'
 import { meantPlan } from '../../order.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
 import { type ChoiceOptions, choicesOf, sayer } from './go-back.ts'
@@ -110,7 +111,7 @@ function adoptedLines(
     return [
       `${paint.red('✖')} ${paint.bold(fork)} was not adopted: ${escapeForTerminal(failure.message)}`,
       ...conflicts.map(path => line('changed', shownPath(path), paint.yellow)),
-      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(failure.hint)}`}`,
+      `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
   }
   const { end, folder, why } = adopted

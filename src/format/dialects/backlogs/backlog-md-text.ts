@@ -1,6 +1,7 @@
 // One file of Backlog.md taken apart: its front matter and its sections. What has no word here stays in the text, which is
 // kept as a whole.
 
+import type { Hint } from '../../../domain/hint.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { readDocument } from '../../text/document.ts'
@@ -42,7 +43,7 @@ interface Fault {
   readonly line: number
   readonly column: number
   readonly message: string
-  readonly hint: string
+  readonly hint: Hint
 }
 
 export type ReadTask =

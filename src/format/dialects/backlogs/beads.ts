@@ -1,6 +1,7 @@
 // Beads: one issue on a line of JSON. An issue needs what blocks it; an epic needs its children, and they wait for whatever it
 // waits for. Links that only tell where an issue came from are kept and followed by nobody.
 
+import type { Hint } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
@@ -227,7 +228,7 @@ function read(source: Source): Reading {
   const issues: Issue[] = []
   const others: JsonObject[] = []
   let wrong = 0
-  const refuse = (line: number, column: number, message: string, hint = SHAPE): void => {
+  const refuse = (line: number, column: number, message: string, hint: Hint = SHAPE): void => {
     wrong++
     draft.refuseAt(line, column, message, hint)
   }

@@ -2,6 +2,7 @@
 // neighbours marked [P] go side by side; a phase begins when the one before is done. `(depends on T012)` in the text counts,
 // too. Everything between the tasks is kept as it stands.
 
+import { advise, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -148,7 +149,7 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const lost = [...told.lost, ...made.map(({ id, written }) => `task '${id}': its id, it is written as ${written}`)]
   if (faithful(text)) return { text, lost }
   const message = 'as spec-kit, this plan would be read again with other tasks than its own'
-  return { text, lost, refused: { message, hint: 'choose another dialect: see `planfold formats`' } }
+  return { text, lost, refused: { message, hint: advise`choose another dialect: see ${quoted('formats')}` } }
 }
 
 interface Numbered {

@@ -2,6 +2,7 @@
 // `file_snapshots`, as one JSON value. A row of `task_plans` is a plan and is read as a step list. How a step ended is what its
 // last execution says; durations, errors and logs become notes. Read only: there is no way back into tables.
 
+import { advise, type Hint, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { readDocument } from '../../text/document.ts'
@@ -62,7 +63,7 @@ export const LOGS_MAX = 500
 function read(source: Source): Reading {
   if (!source.read.ok) return source.read
   const draft = new Draft(source)
-  const refused = (path: readonly (string | number)[], message: string, hint: string): Reading => {
+  const refused = (path: readonly (string | number)[], message: string, hint: Hint): Reading => {
     draft.refuse({ path, message, hint })
     return draft.reading({})
   }
@@ -74,7 +75,7 @@ function read(source: Source): Reading {
     return refused(
       ['task_plans', 1],
       `these tables hold ${plans.length} plans`,
-      '`planfold import` makes a plan of each',
+      advise`${quoted('import')} makes a plan of each`,
     )
   const at = ['task_plans', 0]
   const columns: { [key: string]: Json } = {}

@@ -1,0 +1,151 @@
+// What to do next, as commands that can be typed.
+
+import {
+  type Allowed,
+  type Hint,
+  isHintList,
+  type Step,
+  type StepName,
+  type StepOf,
+  stepsIn,
+  wordHint,
+} from '../../domain/hint.ts'
+import type { PlanWording } from '../../domain/views/timeline.ts'
+import { shellWord } from '../../safety/text/terminal.ts'
+
+export const hintText = (hint: Hint): string => wordHint(hint, partText)
+
+/** For sentences about a plan: its steps, ready to be typed. */
+export const wordsFor = (plan = 'PLAN'): PlanWording => ({ plan, word: partText })
+
+/** A step alone: the command. */
+export function commandText(step: Step): string {
+  if (step.next === 'unsafe-work') return step.choice === 'keep' ? '--keep-done' : '--repeat'
+  // The table has the words for each step by its name; which one this is only the compiler cannot follow.
+  const words = (COMMANDS[step.next] as (step: Step) => readonly (string | undefined)[])(step)
+  return ['planfold', ...words.filter(word => word !== undefined)].join(' ')
+}
+
+export function partText(part: Step | Allowed): string {
+  if ('may' in part) return allowedText(part.may)
+  const command = commandText(part)
+  return part.quoted === true ? `\`${command}\`` : command
+}
+
+/** What a refusal lists as allowed, as it is typed. */
+const allowedText = (word: string): string => ALLOWED[word] ?? word
+
+const ALLOWED: { readonly [word: string]: string } = { archive: 'prune --archive', 'force-cancel': 'cancel --force' }
+
+type Words = readonly (string | undefined)[]
+type OfPlan = { readonly plan?: string }
+type OfTask = OfPlan & { readonly task?: string }
+
+const ofPlan =
+  (command: string) =>
+  ({ plan }: OfPlan): Words => [command, plan]
+const ofTask =
+  (command: string) =>
+  ({ plan, task, reason }: OfTask & { readonly reason?: string }): Words => [command, plan, task, ...because(reason)]
+const because = (reason: string | undefined): Words => (reason === undefined ? [] : ['-m', `'${reason}'`])
+const flag = (name: string, isSet: true | undefined): Words => (isSet === true ? [`--${name}`] : [])
+const listed = (name: string, items: readonly string[] = []): Words =>
+  items.length === 0 ? [] : [`--${name}`, ...items]
+
+const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepOf<N>) => Words } = {
+  list: () => ['list'],
+  inbox: () => ['inbox'],
+  formats: () => ['formats'],
+  validate: () => ['validate'],
+  prune: () => ['prune'],
+  check: ({ readData }) => ['check', ...flag('read-data', readData)],
+  import: ({ start }) => ['import', ...flag('start', start)],
+  'new-from-template': () => ['template new NAME'],
+  'lift-halt': () => ['halt --lift'],
+  'list-tokens': () => ['token list'],
+  'revoke-token': ({ name }) => ['token revoke', name],
+
+  show: ofPlan('show'),
+  status: ofPlan('status'),
+  proposals: ofPlan('proposals'),
+  checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
+  handoff: ofPlan('handoff'),
+  digest: ofPlan('digest'),
+  audit: ofPlan('audit'),
+  log: ({ plan, task, output }) => ['log', plan, task, ...flag('output', output)],
+  next: ({ plan, explain }) => ['next', plan, ...flag('explain', explain)],
+
+  run: ({ plan, file, again }) => ['run', file ?? plan, ...flag('again', again)],
+  resume: ofPlan('resume'),
+  pause: ofPlan('pause'),
+  cancel: ofPlan('cancel'),
+  revise: ofPlan('revise'),
+  converge: ofPlan('converge'),
+  adopt: ofPlan('adopt'),
+  restore: ({ plan, file }) => ['restore', plan, file === undefined ? undefined : shellWord(file)],
+  note: ofTask('note'),
+  review: ({ plan, verdict, reason }) => [
+    'review',
+    plan,
+    verdict === undefined ? undefined : `--${verdict}`,
+    ...because(reason),
+  ],
+  rollback: ({ plan, to, dryRun, ...bounds }) => [
+    'rollback',
+    plan,
+    ...(to === undefined ? [] : ['--to', String(to)]),
+    ...rollbackWords(bounds),
+    ...flag('dry-run', dryRun),
+  ],
+  undo: ({ plan, ...bounds }) => ['undo', plan, ...rollbackWords(bounds)],
+
+  claim: ofTask('claim'),
+  done: ofTask('done'),
+  fail: ofTask('fail'),
+  retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
+  skip: ofTask('skip'),
+  approve: ofTask('approve'),
+  reject: ofTask('reject'),
+  'push-back': ofTask('push-back'),
+  choose: ({ plan, task, option, reason }) => ['choose', plan, task, option, ...because(reason)],
+  answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields],
+  accept: ({ plan, proposal, reason }) => ['accept', plan, proposal, ...because(reason)],
+  decline: ({ plan, proposal, reason }) => ['decline', plan, proposal, ...because(reason)],
+}
+
+const CONFLICTS = { mine: 'keep-mine', theirs: 'take-theirs', merge: 'merge' } as const
+
+function rollbackWords({ paths, tasks, filesOnly, keepGit, conflicts }: Omit<StepOf<'undo'>, 'next' | 'plan'>): Words {
+  return [
+    ...listed('files', paths?.map(shellWord)),
+    ...listed('tasks', tasks),
+    ...flag('files-only', filesOnly),
+    ...flag('keep-git', keepGit),
+    ...(conflicts === undefined ? [] : [`--${CONFLICTS[conflicts]} all`]),
+  ]
+}
+
+// What travels as JSON for scripts: hints are the text that a person would read, and answers have their command.
+
+/** For `JSON.stringify`. What tasks put out is not looked into, unless it has the very shape of a hint. */
+export function wordHints(key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    if (HINTS.has(key) && isHint(value)) return hintText(value)
+    return key === 'next' && value.some(isHint) ? value.map(one => (isHint(one) ? hintText(one) : one)) : value
+  }
+  if (!('answer' in value && 'step' in value && isStep(value.step))) return value
+  const { step, ...answer } = value
+  return { ...answer, command: commandText(step) }
+}
+
+const HINTS: ReadonlySet<string> = new Set(['hint', 'means', 'why'])
+
+const isHint = (value: unknown): value is Hint => isHintList(value) && stepsIn(value).every(isStep)
+
+const isStep = (value: unknown): value is Step =>
+  typeof value === 'object' &&
+  value !== null &&
+  'next' in value &&
+  typeof value.next === 'string' &&
+  (Object.hasOwn(COMMANDS, value.next) || value.next === 'unsafe-work')

@@ -1,0 +1,179 @@
+// What to do next, as a value: words, with steps between them. A step names what can be done and to what; how that is said is up to
+// each face: a command, a request, a button. A hint without a step is plain text.
+
+export type Hint = string | readonly HintPart[]
+export type HintPart = string | Step | Allowed
+
+/** `quoted`: it stands in a sentence, and a face that prints commands sets it off. */
+export type Step = { [N in StepName]: { readonly next: N; readonly quoted?: true } & StepFields[N] }[StepName]
+export type StepName = keyof StepFields
+export type StepOf<N extends StepName> = Extract<Step, { readonly next: N }>
+
+/** One word of what a refusal lists as allowed, said as the face says it in the list. */
+export interface Allowed {
+  readonly may: string
+}
+
+/** How a step is said: each face has its own way. */
+export type Wording = (part: Step | Allowed) => string
+
+type Nothing = Readonly<Record<never, never>>
+/** The plan is left out where it is plain which one is meant. */
+interface OfPlan {
+  readonly plan?: string
+}
+interface OfTask extends OfPlan {
+  readonly task?: string
+}
+/** A reason must be given: these words stand for it. */
+interface Because {
+  readonly reason?: string
+}
+
+/** All steps there are, with what each says more. */
+export interface StepFields {
+  readonly list: Nothing
+  readonly inbox: Nothing
+  readonly formats: Nothing
+  readonly validate: Nothing
+  readonly prune: Nothing
+  readonly check: { readonly readData?: true }
+  readonly import: { readonly start?: true }
+  readonly 'new-from-template': Nothing
+  readonly 'lift-halt': Nothing
+  readonly 'list-tokens': Nothing
+  readonly 'revoke-token': { readonly name: string }
+
+  readonly show: OfPlan
+  readonly status: OfPlan
+  readonly proposals: OfPlan
+  readonly checkpoints: OfPlan
+  readonly handoff: OfPlan
+  readonly digest: OfPlan
+  readonly audit: OfPlan
+  readonly log: OfTask & { readonly output?: true }
+  readonly next: OfPlan & { readonly explain?: true }
+
+  /** `file`: its document is run, not a plan that is there. */
+  readonly run: OfPlan & { readonly file?: string; readonly again?: true }
+  readonly resume: OfPlan
+  readonly pause: OfPlan
+  readonly cancel: OfPlan
+  readonly revise: OfPlan
+  readonly converge: OfPlan
+  readonly adopt: OfPlan
+  readonly restore: OfPlan & { readonly file?: string }
+  readonly note: OfPlan & Because
+  readonly review: OfPlan & Because & { readonly verdict?: 'approve' | 'reject' }
+  readonly rollback: OfPlan & RollbackFields & { readonly to?: number; readonly dryRun?: true }
+  readonly undo: OfPlan & RollbackFields
+
+  readonly claim: OfTask
+  readonly done: OfTask
+  readonly fail: OfTask & Because
+  readonly retry: OfTask & { readonly repeat?: true }
+  readonly skip: OfTask & Because
+  readonly approve: OfTask
+  readonly reject: OfTask & Because
+  readonly 'push-back': OfTask & Because
+  readonly choose: OfTask & Because & { readonly option: string }
+  /** `fields`: as they are filled in, `name=value`. */
+  readonly answer: OfTask & { readonly fields: readonly string[] }
+  readonly accept: OfPlan & Because & { readonly proposal: string }
+  readonly decline: OfPlan & Because & { readonly proposal: string }
+  /** What becomes of work that is done and unsafe to repeat; said with the order. */
+  readonly 'unsafe-work': { readonly choice: 'keep' | 'repeat' }
+}
+
+interface RollbackFields {
+  readonly paths?: readonly string[]
+  readonly tasks?: readonly string[]
+  readonly filesOnly?: true
+  readonly keepGit?: true
+  /** For every path where somebody worked since. */
+  readonly conflicts?: 'mine' | 'theirs' | 'merge'
+}
+
+export function next<N extends StepName>(name: N, ...[fields]: FieldsFor<N>): StepOf<N> {
+  return { next: name, ...fields } as unknown as StepOf<N>
+}
+
+/** The same inside a sentence, set off from it. */
+export function quoted<N extends StepName>(name: N, ...[fields]: FieldsFor<N>): StepOf<N> {
+  return { next: name, ...fields, quoted: true } as unknown as StepOf<N>
+}
+
+type FieldsFor<N extends StepName> = Nothing extends StepFields[N] ? [fields?: StepFields[N]] : [fields: StepFields[N]]
+
+/** advise`look at what happened: ${next('log', { plan })}` */
+export function advise(texts: TemplateStringsArray, ...values: readonly (Hint | HintPart | number)[]): Hint {
+  const parts = texts.flatMap((text, at): readonly HintPart[] => {
+    const value = values[at]
+    if (value === undefined) return [text]
+    return isList(value) ? [text, ...value] : [text, typeof value === 'number' ? String(value) : value]
+  })
+  return tidy(parts)
+}
+
+/** One hint of several. */
+export function joinHints(hints: readonly Hint[], separator: string): Hint {
+  return tidy(hints.flatMap((hint, at) => [...(at === 0 ? [] : [separator]), ...partsOf(hint)]))
+}
+
+/** With at most so many characters of text; steps are not cut. */
+export function clipHint(hint: Hint, max: number): Hint {
+  const kept: HintPart[] = []
+  let room = max
+  for (const part of partsOf(hint)) {
+    if (typeof part === 'string' && part.length > room) return tidy([...kept, `${part.slice(0, room)}…`])
+    if (typeof part === 'string') room -= part.length
+    kept.push(part)
+  }
+  return tidy(kept)
+}
+
+/** As text, each step in the words of whoever tells it. */
+export function wordHint(hint: Hint, word: Wording): string {
+  return partsOf(hint)
+    .map(part => (typeof part === 'string' ? part : word(part)))
+    .join('')
+}
+
+/** For programs without a face of their own: a step is its name and what it is about. */
+export const plainHint = (hint: Hint): string =>
+  wordHint(hint, part => ('may' in part || part.quoted !== true ? plainStep(part) : `\`${plainStep(part)}\``))
+
+export function plainStep(part: Step | Allowed): string {
+  if ('may' in part) return part.may
+  const { next: name, plan, task } = part as Step & { readonly plan?: string; readonly task?: string }
+  return [name, plan, task].filter(word => word !== undefined).join(' ')
+}
+
+/** Something that was read as JSON: is it a hint with steps? */
+export const isHintList = (value: unknown): value is readonly HintPart[] =>
+  Array.isArray(value) && value.some(isHintPart) && value.every(part => typeof part === 'string' || isHintPart(part))
+
+const isHintPart = (part: unknown): part is Step | Allowed =>
+  typeof part === 'object' &&
+  part !== null &&
+  (('next' in part && typeof part.next === 'string') || ('may' in part && typeof part.may === 'string'))
+
+/** The steps a hint leads to. */
+export const stepsIn = (hint: Hint): readonly Step[] =>
+  partsOf(hint).filter((part): part is Step => typeof part !== 'string' && 'next' in part)
+
+export const partsOf = (hint: Hint): readonly HintPart[] => (typeof hint === 'string' ? [hint] : hint)
+
+const isList = (value: Hint | HintPart | number): value is readonly HintPart[] => Array.isArray(value)
+
+/** Neighbouring texts are one; what has no step is a text. */
+function tidy(parts: readonly HintPart[]): Hint {
+  const joined: HintPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (typeof part === 'string' && typeof last === 'string') joined[joined.length - 1] = last + part
+    else if (part !== '') joined.push(part)
+  }
+  if (joined.length === 0) return ''
+  return joined.length === 1 && typeof joined[0] === 'string' ? joined[0] : joined
+}

@@ -1,0 +1,128 @@
+// What to do next, as requests to this service. What can only be done where the service runs is said in plain words.
+
+import { type Allowed, type Hint, type Step, type StepName, type StepOf, stepsIn, wordHint } from '../domain/hint.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { RIGHTS } from '../engine/permissions.ts'
+import type { Who } from './auth/caller.ts'
+
+/** What is asked about, for steps that do not name it. */
+export interface About {
+  readonly plan?: string | null | undefined
+  readonly task?: string | undefined
+}
+
+export function hintText(hint: Hint, about: About = {}): string {
+  return wordHint(hint, part => partText(part, about))
+}
+
+/** What a refusal lists as allowed, in the verbs of the service. */
+export const allowedText = (word: string): string => ALLOWED[word] ?? word
+
+const ALLOWED: { readonly [word: string]: string } = {
+  run: 'execute',
+  'keep-done': 'keep',
+  archive: 'delete',
+  'force-cancel': 'cancel',
+}
+
+/** What whoever asks for work is told while everything is halted: to lift that is for people, and for those who may. */
+export const STOP_AND_WAIT = 'stop working; somebody who may will lift it, and then you can go on'
+
+/** A hint that only helps somebody who may lift a halt is not for anybody else. */
+export function forTheirRole({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
+  const isForThem = RIGHTS[role].has('administer') || !stepsIn(refusal.hint ?? '').some(isAdministering)
+  return isForThem ? refusal : { ...refusal, hint: STOP_AND_WAIT }
+}
+
+const isAdministering = (step: Step): boolean => step.next === 'lift-halt'
+
+function partText(part: Step | Allowed, about: About): string {
+  if ('may' in part) return allowedText(part.may)
+  // The table has a wording for each step by its name; which one this is only the compiler cannot follow.
+  const text = (STEPS[part.next] as (step: Step, at: Paths) => string)(part, pathsOf(part, about))
+  return part.quoted === true && REQUEST.test(text) ? `\`${text}\`` : text
+}
+
+const REQUEST = /^(GET|POST|DELETE) \//
+
+/** Where the plan and the task of a step are found. */
+interface Paths {
+  readonly plan: string
+  readonly task: string
+  readonly gate: string
+}
+
+function pathsOf(step: Step & { readonly plan?: string; readonly task?: string }, about: About): Paths {
+  const plan = `/plans/${step.plan ?? about.plan ?? '…'}`
+  const task = step.task ?? about.task
+  const name = task === undefined ? '…' : encodeURIComponent(task)
+  return { plan, task: `${plan}/tasks/${name}`, gate: `${plan}/gates/${name}` }
+}
+
+const get =
+  (what: string) =>
+  (_: unknown, { plan }: Paths): string =>
+    `GET ${plan}/${what}`
+const post =
+  (what: string) =>
+  (_: unknown, { plan }: Paths): string =>
+    `POST ${plan}/${what}`
+const toTask =
+  (what: string) =>
+  (_: unknown, { task }: Paths): string =>
+    `POST ${task}/${what}`
+const toGate =
+  (what: string) =>
+  (_: unknown, { gate }: Paths): string =>
+    `POST ${gate}/${what}`
+
+const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string } = {
+  list: () => 'GET /plans',
+  inbox: () => 'GET /inbox',
+  formats: () => 'docs/formats/dialects.md',
+  validate: get('analyze'),
+  prune: () => 'a prune where the service runs',
+  check: ({ readData }) => `a check of ${readData === true ? 'all stored data' : 'the store'} where the service runs`,
+  import: ({ start }) => (start === true ? 'POST /tasks/claim' : 'an import where the service runs'),
+  'new-from-template': () => 'POST /templates/NAME/plans',
+  'lift-halt': () => 'DELETE /halt',
+  'list-tokens': () => 'GET /tokens',
+  'revoke-token': ({ name }) => `DELETE /tokens/${encodeURIComponent(name)}`,
+
+  show: get('board'),
+  status: get('status'),
+  proposals: get('proposals'),
+  checkpoints: get('checkpoints'),
+  handoff: get('handoff'),
+  digest: get('digest'),
+  audit: get('audit'),
+  log: ({ output }, { plan }) => `GET ${plan}/${output === true ? 'logs' : 'entries'}`,
+  next: ({ explain }, { plan }) => `GET ${plan}/next${explain === true ? '?explain=true' : ''}`,
+
+  run: post('execute'),
+  resume: post('resume'),
+  pause: post('pause'),
+  cancel: post('cancel'),
+  revise: post('revisions'),
+  converge: () => 'converge it where the service runs',
+  adopt: () => 'adopting it where the service runs',
+  restore: () => 'restore them where the service runs',
+  note: post('notes'),
+  review: post('review'),
+  rollback: post('rollback'),
+  undo: post('rollback with {"undo": true}'),
+
+  claim: ({ task }, at) => (task === undefined ? 'POST /tasks/claim' : `POST ${at.task}/claim`),
+  done: toTask('report'),
+  fail: toTask('report'),
+  retry: ({ repeat }, { task }) => `POST ${task}/retry${repeat === true ? ' with {"repeat": true}' : ''}`,
+  skip: toTask('skip'),
+  approve: toGate('approve'),
+  reject: toGate('reject'),
+  'push-back': toGate('push-back'),
+  choose: toGate('choose'),
+  answer: toGate('answer'),
+  accept: ({ proposal }, { plan }) => `POST ${plan}/proposals/${proposal}/accept`,
+  decline: ({ proposal }, { plan }) => `POST ${plan}/proposals/${proposal}/decline`,
+  'unsafe-work': ({ choice }) => `{"unsafe": "${choice}"}`,
+}
