@@ -7,13 +7,13 @@ import { dirname, join, resolve } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Wording } from './domain/hint.ts'
 import type { ActionType } from './domain/plan.ts'
+import type { Caller } from './engine/caller.ts'
 import { systemClock } from './engine/clock.ts'
 import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
-import type { Caller } from './engine/permissions.ts'
 import type { Feed } from './engine/query-types.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
@@ -161,7 +161,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     async close() {
       await worker.close()
       await tracer?.flush()
-      await engine.close()
+      await store.close()
     },
   }
 }

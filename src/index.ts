@@ -14,6 +14,7 @@ export type { PlanStatus, TaskStatus } from './domain/status.ts'
 export { board } from './domain/views/board.ts'
 export { progress, summary } from './domain/views/summary.ts'
 export { timeline } from './domain/views/timeline.ts'
+export { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from './engine/caller.ts'
 export type {
   Driven,
   DriveOptions,
@@ -24,7 +25,6 @@ export type {
   Submitted,
   Worker,
 } from './engine/engine.ts'
-export { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from './engine/permissions.ts'
 export { definitionHash } from './format/plan/hash.ts'
 export { parsePlan } from './format/plan/parse.ts'
 export { printJson, printYaml } from './format/plan/print.ts'

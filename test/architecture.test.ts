@@ -42,7 +42,7 @@ const DOORS: Readonly<Record<string, string>> = {
   client: 'client/client.ts',
 }
 /** A room inside a room has a door of its own. */
-const INNER_DOORS = ['workspace/git/git.ts', 'engine/permissions.ts']
+const INNER_DOORS = ['workspace/git/git.ts', 'engine/caller.ts', 'engine/permissions/rights.ts']
 /** Stand outside the rooms: they choose, publish or help tests. */
 const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/

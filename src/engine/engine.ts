@@ -11,7 +11,6 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
-import type { PlanState } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
@@ -43,6 +42,7 @@ import type {
   TaskRow,
 } from '../stores/store.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
+import type { Caller } from './caller.ts'
 import type {
   AdoptAsk,
   Adopted,
@@ -53,12 +53,12 @@ import type {
   RestoreAsk,
   RollbackAsk,
 } from './order-types.ts'
-import type { Caller } from './permissions.ts'
 import type {
   AdoptionPreview,
   AskedQuestion,
   AuditTrail,
   Chain,
+  ChangedFile,
   EditingQueries,
   Halt,
   Halted,
@@ -75,13 +75,14 @@ import type {
 } from './query-types.ts'
 
 export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+export type { Caller, Right, Role, Scope } from './caller.ts'
 export type { AdoptAsk, Adopted, ForkAsk, Forked, RestoreAsk, RollbackAsk } from './order-types.ts'
-export type { Caller, Right, Role, Scope } from './permissions.ts'
 export type {
   AdoptionPreview,
   AskedQuestion,
   AuditTrail,
   Chain,
+  ChangedFile,
   Feed,
   FilePreview,
   Halt,
@@ -100,7 +101,7 @@ export type {
   TaskRecord,
 } from './query-types.ts'
 
-/** Bound to a caller: everything is done in their name, as far as they may. */
+/** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
   submit(plan: string | null, order: Order, options?: SubmitOptions): Promise<Submitted>
@@ -137,9 +138,6 @@ export interface SubmitOptions {
   readonly once?: string
 }
 
-/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
-export type Objection = (state: PlanState) => Refusal | null
-
 /** The door as whoever lives in the same process sees it. */
 export interface EngineInProcess extends Engine {
   readonly caller: Caller
@@ -148,12 +146,6 @@ export interface EngineInProcess extends Engine {
    * administer, and nobody gets out of their scope: throws NotAllowed.
    */
   as(caller: Caller | Actor): EngineInProcess
-  /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
-  submit(
-    plan: string | null,
-    order: Order,
-    options?: SubmitOptions & { readonly objection?: Objection },
-  ): Promise<Submitted>
 }
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
@@ -295,6 +287,10 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
   /** Paths that differ between two checkpoints, or one and now. */
   checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
+  /** Files that the plan left different, by path. */
+  changedFiles: { ask: { plan: string }; answer: readonly ChangedFile[] | null }
+  /** The bytes of an artifact that a task of the plan left; null when none did. */
+  artifact: { ask: { plan: string; sha256: Sha256 }; answer: Uint8Array | null }
   /** Stored bytes by their hash; null where there are none. */
   blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
   rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
@@ -351,6 +347,8 @@ export type CheckpointDiff =
 export type QueryType = keyof Queries
 export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
 export type AnswerOf<T extends QueryType> = Queries[T]['answer']
+/** Told apart by its type. */
+export type AnyQuery = { [T in QueryType]: QueryOf<T> }[QueryType]
 
 /** Drives plans: claims the lease, runs the loop until the plan rests. */
 export interface Worker {

@@ -13,12 +13,11 @@ export interface FoundTask extends FoundPlan {
   readonly task: TaskName
 }
 
-type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who'>
+type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who'>
 
 export async function findPlan(call: Asking, reference: string): Promise<FoundPlan | Problem> {
-  const found = await call.rooms.engine.ask({ type: 'find', reference })
-  const isSeen = found?.task === null && (call.who.scope === null || (await isInScope(call, found.plan)))
-  if (found === null || !isSeen) return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
+  const found = await call.engine.ask({ type: 'find', reference })
+  if (found?.task !== null) return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
   return { plan: found.plan, name: found.name }
 }
 
@@ -26,26 +25,19 @@ export async function findPlan(call: Asking, reference: string): Promise<FoundPl
 export async function findTask(call: Asking, reference: string, within?: string): Promise<FoundTask | Problem> {
   const inside = within ?? (reference.includes(':') ? reference.slice(0, reference.indexOf(':')) : undefined)
   const unknown = notFound(`there is no task ${quoted(reference)}`, 'list them: GET /tasks?plan_id=…')
-  const found = await call.rooms.engine.ask({ type: 'find', reference })
+  const found = await call.engine.ask({ type: 'find', reference })
   if (found !== null && found.task !== null) {
     const plan = within === undefined ? null : await findPlan(call, within)
     const isElsewhere = plan !== null && (isProblem(plan) || plan.plan !== found.plan)
-    if (isElsewhere || !(await isInScope(call, found.plan))) return unknown
+    if (isElsewhere) return unknown
     return { plan: found.plan, name: found.name, task: found.task }
   }
   if (inside === undefined) return unknown
   const plan = await findPlan(call, inside)
   if (isProblem(plan)) return within === undefined ? unknown : plan
   const name = within === undefined ? reference.slice(inside.length + 1) : reference
-  const card = await call.rooms.engine.ask({ type: 'task', plan: plan.plan, task: name })
+  const card = await call.engine.ask({ type: 'task', plan: plan.plan, task: name })
   return card === null ? unknown : { ...plan, task: name as TaskName }
-}
-
-export async function isInScope({ rooms, who: { scope } }: Asking, plan: PlanId): Promise<boolean> {
-  if (scope === null || scope.plans?.includes(plan) === true) return true
-  if (scope.sessions === undefined) return false
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
-  return summary?.session != null && scope.sessions.includes(summary.session)
 }
 
 const quoted = (text: string): string => `'${text.slice(0, 100)}'`

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
-import { trusted } from '../engine/permissions.ts'
+import { trusted } from '../engine/caller.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -81,7 +81,6 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   const documents = new DocumentPool(options.documents)
   const rooms: ServerRooms = {
     engine: composed.engine,
-    worker: composed.worker,
     guard: options.guard ?? openGuard(),
     log: options.log ?? log,
     meter,

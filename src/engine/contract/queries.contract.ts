@@ -32,6 +32,8 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     checkpoints: { type: 'checkpoints', plan },
     checkpoint: { type: 'checkpoint', plan, checkpoint: 'here' },
     checkpointDiff: { type: 'checkpointDiff', plan, from: 'here' },
+    changedFiles: { type: 'changedFiles', plan },
+    artifact: { type: 'artifact', plan, sha256: '0'.repeat(64) as Sha256 },
     blob: { type: 'blob', sha256: '0'.repeat(64) as Sha256 },
     keptFiles: { type: 'keptFiles', plan },
     rollbackPreview: { type: 'rollbackPreview', plan },

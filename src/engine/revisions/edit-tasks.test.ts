@@ -6,7 +6,8 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { external } from '../../testing/index.ts'
 import type { Order, Submitted } from '../engine.ts'
-import { name, setup } from '../rooms.fixture.ts'
+import { ME, name, setup } from '../rooms.fixture.ts'
+import { edit } from './edit-tasks.ts'
 
 /** A plan that has begun, in a workspace whose looks are counted and answered when the test says so. */
 async function begun(...tasks: readonly string[]) {
@@ -160,7 +161,7 @@ describe('changes of a plan that has begun', () => {
       seen.push(order.length)
       return refuse('not-allowed', 'no')
     }
-    const second = room.engine.submit(room.id, add('c'), { objection })
+    const second = edit(room.rooms, room.id, add('c') as never, { actor: ME }, objection)
     await settled()
     room.looks[0]!()
     await first

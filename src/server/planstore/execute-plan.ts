@@ -14,7 +14,7 @@ type Summary = NonNullable<AnswerOf<'summary'>>
 
 /** `unsafe`: of a plan that failed, what becomes of completed work that is unsafe to repeat and would run again. */
 export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = 'refuse') {
-  const { engine } = call.rooms
+  const { engine } = call
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
   const again = summary.status === 'draft' ? null : await startedBefore(call, plan)

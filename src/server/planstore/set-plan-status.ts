@@ -88,8 +88,8 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
   if (wrong !== null) return wrong
   const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
   if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
-  const now = await call.rooms.engine.ask({ type: 'summary', plan })
-  const current = await call.rooms.engine.ask({ type: 'definition', plan })
+  const now = await call.engine.ask({ type: 'summary', plan })
+  const current = await call.engine.ask({ type: 'definition', plan })
   if (now === null || current === null) return gone()
   if (now.status === 'draft' && isEmptyPlan(current.definition))
     return illegal(`'${now.name}' has no tasks and cannot be started`, allowedFrom(now, current.definition), true)
@@ -98,7 +98,7 @@ export async function startPlan(call: Asking, plan: string): Promise<Accepted | 
 }
 
 /** A draft that cannot work is not started; what has left the draft is not looked at again. */
-async function refuseFaulty({ rooms: { engine, documents } }: Asking, plan: string): Promise<Problem | null> {
+async function refuseFaulty({ engine, rooms: { documents } }: Asking, plan: string): Promise<Problem | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const current = summary?.status === 'draft' ? await engine.ask({ type: 'definition', plan }) : null
   if (current === null || current.definition.tasks.length === 0) return null
@@ -122,7 +122,7 @@ const FAULTS_MAX = 100
 /** Null when it has tasks, or no steps to make some of. */
 async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
   const room = {
-    engine: call.rooms.engine,
+    engine: call.engine,
     submit: async (what: Order, expectedVersion: number) => await submit(call, plan, what, { expectedVersion }),
   }
   const made = await makeOutlineTasks(room, plan)
@@ -147,14 +147,14 @@ export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expecte
 
 /** What is allowed is told in the words of whoever asked. */
 async function inWords(call: Asking, plan: string, what: Order): Promise<Accepted | Problem> {
-  const { rooms, expectedVersion } = call
+  const { engine, expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
   const submitted = await submit(call, plan, what, given({ expectedVersion, once }))
   if (submitted.ok) return submitted
   const done = refused(submitted.refusal, { plan })
   if (done.problem.allowed === undefined) return done
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
-  const current = await rooms.engine.ask({ type: 'definition', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = await engine.ask({ type: 'definition', plan })
   // While its tasks are undone there is only the end of that, or its being cut short.
   const isUndoing = submitted.refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)

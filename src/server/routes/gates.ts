@@ -57,7 +57,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the gates that are open', body: gates, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const [summary, board] = [
           await engine.ask({ type: 'summary', plan }),
           await engine.ask({ type: 'board', plan }),
@@ -166,9 +166,9 @@ function answering<B>(
 }
 
 /** Yes to "did it happen?" says that it did. */
-async function asUnderstood({ rooms }: Asking, { plan, task }: Gate, said: Said): Promise<Said> {
+async function asUnderstood({ engine }: Asking, { plan, task }: Gate, said: Said): Promise<Said> {
   if (said.verdict !== 'approved') return said
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
   const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks.type
   return asks === 'unknown-outcome' ? { ...said, verdict: 'done' } : said
 }
@@ -193,7 +193,7 @@ async function decide(
     ...more,
   })
   if (isProblem(done)) return done
-  const { engine } = call.rooms
+  const { engine } = call
   const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
   const moved = await movedOf(call, done)
   const body = {

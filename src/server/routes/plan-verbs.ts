@@ -25,13 +25,12 @@ import {
   planStatus,
   sessionPlan,
 } from '../../format/wire/sessions.ts'
-import { refuseMaking } from '../auth/token-scope.ts'
 import { execute } from '../planstore/execute-plan.ts'
 import { stale } from '../planstore/patch.ts'
 import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
 import { planWord } from '../sessions/session-words.ts'
-import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../sessions/show-executions.ts'
+import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
 import { type Asking, gone, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
@@ -65,8 +64,13 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
   }
 }
 
-async function foretell({ rooms }: Asking, plan: PlanId, ask: RollbackAsk, undo: boolean): Promise<Foretold | Problem> {
-  const preview = await rooms.engine.ask({
+async function foretell(
+  { engine }: Asking,
+  plan: PlanId,
+  ask: RollbackAsk,
+  undo: boolean,
+): Promise<Foretold | Problem> {
+  const preview = await engine.ask({
     type: 'rollbackPreview',
     plan,
     ...(undo ? { undo: true as const } : {}),
@@ -121,7 +125,7 @@ async function goBack(
   const done = await order(call, plan, undo ? { type: 'undo', ...how } : { type: 'rollback', ...ask })
   if (isProblem(done)) return done
   const ended = await waitFor(
-    call.rooms,
+    call,
     done,
     event => (event.type === 'rollback.finished' || event.type === 'rollback.stopped' ? event : null),
     { ms: seconds * 1_000, signal: call.signal() },
@@ -129,7 +133,7 @@ async function goBack(
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
   // Once it has ended, the plan is at least that far.
-  const now = ended === null ? null : await call.rooms.engine.ask({ type: 'summary', plan })
+  const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan })
   return {
     status,
     checkpoint_id: preview.checkpoint?.name ?? null,
@@ -211,7 +215,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 201: { about: 'the new plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const { name, description, session_id } = call.body
         const [current, summary] = [
           await engine.ask({ type: 'definition', plan }),
@@ -221,8 +225,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
         if (name !== undefined && !isPlanName(name))
           return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' }])
         const session = session_id ?? summary.session ?? undefined
-        const refusal = refuseMaking(call, session)
-        if (refusal !== null) return refusal
         const made = await order(call, null, {
           type: 'create',
           definition: {
@@ -250,7 +252,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const shown = await showSessionPlan(call.rooms.engine, plan)
+        const shown = await showSessionPlan(call.engine, plan)
         return shown === null ? gone() : ok(shown, shown.version)
       }),
   }),
@@ -292,7 +294,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'its status', body: planStatus, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const summary = await engine.ask({ type: 'summary', plan })
         if (summary === null) return gone()
         const { name, status, reason, version, progress, running, waiting } = summary
@@ -327,7 +329,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the analysis', body: analysis } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const current = await call.rooms.engine.ask({ type: 'definition', plan })
+        const current = await call.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
         const { documents, now } = call.rooms
         const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
@@ -346,7 +348,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
       },
       handle: async call =>
         await withPlan(call, async ({ plan }) => {
-          const { git } = await tracesOf(call.rooms.engine, plan)
+          const git = await gitTracesOf(call.engine, plan)
           return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
         }),
     }),
@@ -359,13 +361,17 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine, now } = call.rooms
+        const {
+          engine,
+          rooms: { now },
+        } = call
         const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
         if (summary === null || shown === null) return gone()
         const { startedAt, endedAt } = summary
         const executions = await executionsOf(engine, plan)
         const metrics = await metricsOf(engine, plan, summary)
-        const { git, modified } = await tracesOf(engine, plan)
+        const git = await gitTracesOf(engine, plan)
+        const modified = (await engine.ask({ type: 'changedFiles', plan })) ?? []
         return ok(
           {
             plan: shown,
@@ -405,7 +411,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
         const ask = askOf(call.body)
         if (isProblem(ask)) return ask
-        const summary = await call.rooms.engine.ask({ type: 'summary', plan: found.plan })
+        const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
         const old = summary === null ? gone() : stale(call, summary, undefined)
         if (old !== null) return old
         const preview = await foretell(call, found.plan, ask, undo)
@@ -432,7 +438,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the checkpoints', body: checkpointList } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const all = await checkpointsOf(call.rooms.engine, plan)
+        const all = await checkpointsOf(call.engine, plan)
         return all === null ? gone() : ok(all)
       }),
   }),
@@ -445,7 +451,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the checkpoints', body: checkpointPage } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const items = await checkpointsOf(call.rooms.engine, plan)
+        const items = await checkpointsOf(call.engine, plan)
         return items === null ? gone() : ok({ items, next: null })
       }),
   }),
@@ -463,8 +469,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         if (isProblem(done)) return done
         const taken = done.events.find(event => event.type === 'checkpoint.taken')
         if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
-        const [entry] =
-          (await call.rooms.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
+        const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
         const at = iso(entry?.now ?? call.rooms.now())
         const moved = await movedOf(call, done)
         return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)

@@ -8,6 +8,7 @@ import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { successRate } from '../../domain/views/summary.ts'
+import { isSessionInScope } from '../../engine/caller.ts'
 import { slug } from '../../format/dialects/names.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
@@ -15,8 +16,7 @@ import * as wire from '../../format/wire/plans.ts'
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import { activePlan } from '../../operations/session-plans.ts'
-import type { MetricRow, PlanRow } from '../../stores/store.ts'
-import { pageInScope, refuseMaking } from '../auth/token-scope.ts'
+import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { type FoundPlan, findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
@@ -27,7 +27,6 @@ import { markOf } from '../planstore/show-task.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { isSessionInScope } from '../sessions/session-history.ts'
 import { type Asking, gone, order, orderAlso, submit, waitFor } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
@@ -46,8 +45,6 @@ interface Wanted {
 export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   const { definition, document, warnings = [], goal, agent, start } = wanted
   const session = wanted.session ?? definition.session
-  const refusal = refuseMaking(call, session)
-  if (refusal !== null) return refusal
   const made = await order(call, null, {
     type: 'create',
     definition,
@@ -57,7 +54,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   if (isProblem(made)) return made
   const isNew = made.replayed !== true
   // Whoever asks again may find it started, and further; or not started yet, when the first answer never came.
-  const isDraft = isNew || (await call.rooms.engine.ask({ type: 'summary', plan: made.plan }))?.status === 'draft'
+  const isDraft = isNew || (await call.engine.ask({ type: 'summary', plan: made.plan }))?.status === 'draft'
   const started = start && isDraft ? await startPlan({ ...call, expectedVersion: undefined }, made.plan) : null
   if (started !== null && isProblem(started)) return started
   const shown = await showPlan(call, made.plan)
@@ -80,8 +77,8 @@ export async function archivePlan(
   call: Asking & { readonly signal: () => AbortSignal },
   plan: PlanId,
 ): Promise<Problem | null> {
-  const { rooms, signal } = call
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  const { engine, signal } = call
+  const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
   const old = stale(call, summary, undefined)
   if (summary.archived || old !== null) return old
@@ -90,7 +87,7 @@ export async function archivePlan(
     if (isProblem(cancelled)) return cancelled
     const isOver = cancelled.events.some(({ type }) => type === 'plan.finished')
     const isEnd = ({ type }: { readonly type: string }) => (type === 'plan.finished' ? true : null)
-    if (!isOver && (await waitFor(rooms, cancelled, isEnd, { ms: WAIT_MS, signal: signal() })) === null)
+    if (!isOver && (await waitFor(call, cancelled, isEnd, { ms: WAIT_MS, signal: signal() })) === null)
       return problem(409, 'not-ready', `'${summary.name}' is being cancelled, and has not ended yet`, {
         hint: `delete it again when it has, or end it at once: POST /plans/${summary.name}/cancel {"force": true}`,
       })
@@ -198,7 +195,7 @@ const KNOWN = {
 
 /** Whatever can be refused is looked at before anything is written. */
 async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
-  const { engine } = call.rooms
+  const { engine } = call
   const [summary, current] = [
     await engine.ask({ type: 'summary', plan }),
     await engine.ask({ type: 'definition', plan }),
@@ -265,7 +262,7 @@ type ReorderCall = Call<
 >
 
 async function reorder(call: ReorderCall, plan: PlanId): Promise<Answer> {
-  const { engine } = call.rooms
+  const { engine } = call
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   if (summary === null || board === null) return gone()
   const old = stale(call, summary, call.body.expected_revision)
@@ -332,12 +329,7 @@ export const planRoutes = [
       const { goal_id: goal, agent_id: agent, q: text, status, limit, cursor } = call.query
       const session = call.query.session_id ?? call.query.conversation_id
       const query = given({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
-      const page = await pageInScope(
-        call,
-        cursor,
-        (row: PlanRow) => row.id,
-        from => call.rooms.engine.ask({ type: 'plans', ...query, ...given({ cursor: from }) }),
-      )
+      const page = await call.engine.ask({ type: 'plans', ...query, ...given({ cursor }) })
       return ok({ items: page.items.map(planItem), next: page.next })
     },
   }),
@@ -376,7 +368,10 @@ export const planRoutes = [
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       if (isProblem(found)) return found
-      const { engine, now } = call.rooms
+      const {
+        engine,
+        rooms: { now },
+      } = call
       const summary = await engine.ask({ type: 'summary', plan: found.plan })
       const rows = await engine.ask({ type: 'metrics', plan: found.plan })
       const board = await engine.ask({ type: 'board', plan: found.plan })
@@ -397,8 +392,8 @@ export const planRoutes = [
 /** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
 async function planOrActive(call: Call<unknown>, reference: string): Promise<FoundPlan | FoundBySession | Problem> {
   const found = await findPlan(call, reference)
-  if (!isProblem(found) || !isSessionInScope(call, reference)) return found
-  const active = await activePlan(call.rooms.engine, reference)
+  if (!isProblem(found) || !isSessionInScope(call.who.scope, reference)) return found
+  const active = await activePlan(call.engine, reference)
   return active === null ? found : { plan: active.id, name: active.name, session: reference }
 }
 
@@ -490,7 +485,7 @@ async function make(call: MakeCall): Promise<Answer> {
 async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise<Answer> {
   const dialect = formatCalled(as)
   if (isProblem(dialect)) return dialect
-  const { engine } = call.rooms
+  const { engine } = call
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return notFound('the plan has gone')
   const printed = await call.rooms.documents.runOn('print', {

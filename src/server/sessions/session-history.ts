@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanStatus } from '../../domain/status.ts'
+import { isSessionInScope } from '../../engine/caller.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
@@ -80,20 +81,16 @@ function lookAt(engine: Engine, { session, statuses, text }: HistoryAsk, limit: 
 
 // Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
 
-type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'once'>
-
-export const isSessionInScope = ({ who: { scope } }: Pick<Asking, 'who'>, id: string): boolean =>
-  scope === null || scope.sessions?.includes(id) === true
+type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'once'>
 
 export async function findSession(call: Asking, id: string): Promise<SessionRow | Problem> {
-  const row = isSessionInScope(call, id) ? await call.rooms.engine.sessions.get(id) : null
-  return row ?? noSession(id)
+  return (await call.engine.sessions.get(id)) ?? noSession(id)
 }
 
 /** A plan may name a session that nobody opened. */
 export async function isSessionKnown(call: Asking, id: string): Promise<boolean> {
-  if (!isSessionInScope(call, id)) return false
-  const { engine } = call.rooms
+  if (!isSessionInScope(call.engine.caller.scope, id)) return false
+  const { engine } = call
   if ((await engine.sessions.get(id)) !== null) return true
   return (await engine.ask({ type: 'plans', session: id, limit: 1 })).items.length > 0
 }

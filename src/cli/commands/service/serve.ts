@@ -93,12 +93,11 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 }
 
 function roomsOf(
-  { engine, worker, feed, now, root, stateDir }: Composed,
+  { engine, feed, now, root, stateDir }: Composed,
   { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
 ): ServerRooms {
   return {
     engine,
-    worker,
     guard,
     log,
     meter: openMeter(VERSION),
