@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { buildProgram } from '../src/cli/program.ts'
 
 const src = resolve(import.meta.dirname, '../src')
 
@@ -48,6 +49,8 @@ const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 600
 const FILES_MAX = 25
+/** What looks like a command and is none: the first line of a handoff, which makes known whose file it is. */
+const MARKS = ["'<!-- planfold handoff -->'"]
 /** Files that know each other by types, all around. */
 const TYPE_CIRCLE_MAX = 5
 /** Nouns of the field that end like verbs. */
@@ -235,6 +238,22 @@ describe('the house', () => {
     const folders = new Set(sources.map(dirname).filter(folder => folder !== '.'))
     for (const folder of [...folders]) for (let up = dirname(folder); up !== '.'; up = dirname(up)) folders.add(up)
     expect([...named].sort()).toEqual([...folders].sort())
+  })
+
+  test('only faces speak of commands: everywhere else what to do next is a value', () => {
+    const names = buildProgram('0', async () => {}).commands.flatMap(command => [command.name(), ...command.aliases()])
+    const command = new RegExp(`\\bplanfold (${names.join('|')})(?![\\w-])`)
+    const isComment = (line: string) => /^\s*(\/\/|\/?\*)/.test(line)
+    const faults = sources
+      .filter(file => !['cli', 'mcp', 'tui', 'web'].includes(room(file)))
+      .flatMap(file =>
+        text
+          .get(file)!
+          .split('\n')
+          .map(line => ({ file, line })),
+      )
+      .filter(({ line }) => !isComment(line) && command.test(line) && !MARKS.some(mark => line.includes(mark)))
+    expect(faults.map(({ file, line }) => `${file}: ${line.trim()}`)).toEqual([])
   })
 
   test('every file opens with a sentence that says what it is', () => {

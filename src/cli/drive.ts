@@ -5,6 +5,7 @@ import type { Composed } from '../compose.ts'
 import type { Millis, PlanId, TaskName } from '../domain/id.ts'
 import { ENDED } from '../domain/status.ts'
 import type { Driven } from '../engine/engine.ts'
+import { isRollbackEnd, type RollbackEnd } from '../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import type { Entry, Holder, StoredLog } from '../stores/store.ts'
 import { envelope, print, remark } from './answer.ts'
@@ -17,7 +18,6 @@ import { PlainReporter } from './live/plain-lines.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './plan-mirror.ts'
 import { stopping } from './terminal/interrupt.ts'
-import { type Ended, isRollbackEnd } from './text/rollback-result.ts'
 import { tellEnd } from './text/run-summary.ts'
 import { scopeWaitLine } from './text/scope-wait-text.ts'
 import { DrivingShort, shortEnd, thrownShort } from './text/shortage-text.ts'
@@ -108,7 +108,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
-  let rolledBack: Ended | null = null
+  let rolledBack: RollbackEnd | null = null
   const isStaying = task.wait || reporter.asks
   const notices = new NoticeWait(composed.engine, plan, text => reporter.say(text))
   const follower = new Follower(composed.engine, plan, task.since, entry => {
@@ -219,8 +219,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
 const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])
 
 /** Asked apart: it is set where the compiler does not look. */
-const isStopped = (ended: Ended | null): boolean => ended?.type === 'rollback.stopped'
-const whyStopped = (ended: Ended | null): string | null =>
+const isStopped = (ended: RollbackEnd | null): boolean => ended?.type === 'rollback.stopped'
+const whyStopped = (ended: RollbackEnd | null): string | null =>
   ended?.type === 'rollback.stopped' ? ended.failure.message : null
 
 async function reporterFor(
@@ -360,7 +360,7 @@ function writer(context: Context, only: TaskName | null, grep: string | undefine
 
 export interface CarriedOut {
   /** Null when we were interrupted before. */
-  readonly ended: Ended | null
+  readonly ended: RollbackEnd | null
   /** Compensations that ended without success; only `force` goes on then. */
   readonly failed: readonly { readonly task: string; readonly why: string }[]
   readonly interrupted: StopSignal | null
@@ -379,7 +379,7 @@ export async function carryOut(
   const [stop, force] = [new AbortController(), new AbortController()]
   const reporter = context.settings.json ? null : new PlainReporter(context)
   const failed: { task: string; why: string }[] = []
-  let ended: Ended | null = null
+  let ended: RollbackEnd | null = null
   let interrupted: StopSignal | null = null
   let by: Holder | null = null
   let wake = (): void => {}

@@ -3,14 +3,14 @@
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { PlanSource } from '../domain/event.ts'
 import type { TaskName } from '../domain/id.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
-import type { Order } from '../engine/engine.ts'
-import type { DefinitionFault, ParseOptions, Told } from '../format/plan/parse.ts'
+import type { DefinitionFault } from '../format/plan/parse.ts'
+import type { Diagnostic } from '../format/text/diagnostic.ts'
+import type { DocumentOptions, PlanDocument } from '../operations/read-document.ts'
 import type { Context } from './context.ts'
 import { Complaint, EXIT, type FileDiagnostic, usage } from './exit.ts'
 
@@ -66,21 +66,13 @@ function templatesIn({ recover = [] }: TaskDefinition): readonly Pick<Named, 'te
 
 // A plan document on disk (or on stdin, as `-`): read within bounds, parsed, and every fault shown at its place.
 
-export interface PlanFile {
+export interface PlanFile extends PlanDocument {
   readonly path: string
-  /** The document as it was read, verbatim. */
-  readonly text: string
-  readonly definition: PlanDefinition
   readonly warnings: readonly FileDiagnostic[]
-  readonly told: Told
-  /** What is said about the definition, at its place in the file. */
   readonly locate: (fault: DefinitionFault) => FileDiagnostic
 }
 
-export interface ReadOptions extends Pick<ParseOptions, 'dialect' | 'fallbackName'> {
-  /** What must hold for the plan. Everything that can be known when it is not said; with null, a plan that cannot work is read too. */
-  readonly check?: ParseOptions['check'] | null
-}
+export type ReadOptions = Pick<DocumentOptions, 'dialect' | 'fallbackName' | 'check'>
 
 /** Throws a Complaint with diagnostics when the document is wrong; nothing is written either way. */
 export async function readPlanFile(
@@ -99,54 +91,35 @@ export async function readPlanFile(
 export async function parsePlanText(
   path: string,
   text: string,
-  { check, ...options }: ReadOptions = {},
-  place: (line: number) => { readonly file: string; readonly line: number } = line => ({ file: path, line }),
+  options: ReadOptions = {},
+  place: LinePlace = line => ({ file: path, line }),
 ): Promise<PlanFile> {
   // The parser comes late: it brings the schema library, and most commands never need it.
-  const { parsePlan } = await import('../format/plan/parse.ts')
-  const { checkPlan } = await import('../operations/check-plan.ts')
-  const checked = check === null ? {} : { check: check ?? checkPlan }
-  const parsed = parsePlan(text, {
-    ...checked,
-    ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }),
-    ...options,
-  })
+  const { readDocument } = await import('../operations/read-document.ts')
+  const read = readDocument(text, { ...(path === '-' ? { fallbackName: 'plan' } : { fileName: path }), ...options })
+  if (!read.ok) throw faultyDocument(path, text, read.diagnostics, place)
+  const { document } = read
   const located = locator(text, place)
-  if (parsed.ok) {
-    const { definition, warnings, locate, dialect, sketch, ended, underWay } = parsed
-    return {
-      path,
-      text,
-      definition,
-      warnings: warnings.map(located),
-      told: { dialect, sketch, ended, underWay },
-      locate: fault => located(locate(fault)),
-    }
-  }
-  const diagnostics = parsed.diagnostics.map(located)
-  const first = diagnostics[0]
-  throw new Complaint(
-    EXIT.usage,
-    'invalid-plan',
-    first === undefined ? `${path} is not a plan` : `${first.file}:${first.line}:${first.column}: ${first.message}`,
-    first?.hint,
-    diagnostics,
-  )
-}
-
-/** The order that makes a plan of a document: with its text, and with what had ended when it was written. */
-export function createOrder(file: Pick<PlanFile, 'definition' | 'text' | 'told'>): Extract<Order, { type: 'create' }> {
-  const imported = [...file.told.ended].map(([task, status]) => ({ task, status }))
   return {
-    type: 'create',
-    definition: file.definition,
-    source: sourceOf(file),
-    ...(imported.length === 0 ? {} : { imported }),
+    ...document,
+    path,
+    warnings: document.warnings.map(located),
+    locate: fault => located(document.locate(fault)),
   }
 }
 
-export function sourceOf({ text, told }: Pick<PlanFile, 'text' | 'told'>): PlanSource {
-  return { dialect: told.dialect ?? 'planfold', text }
+/** Everything that is wrong with a document, each fault with its line. */
+export function faultyDocument(
+  path: string,
+  text: string,
+  diagnostics: readonly Diagnostic[],
+  place: LinePlace = line => ({ file: path, line }),
+): Complaint {
+  const located = diagnostics.map(locator(text, place))
+  const [first] = located
+  const message =
+    first === undefined ? `${path} is not a plan` : `${first.file}:${first.line}:${first.column}: ${first.message}`
+  return new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint, located)
 }
 
 /** A sketch shows what a plan may look like; nobody can carry it out. */
@@ -223,9 +196,11 @@ function pointing(path: string, message: string, hint: string): Complaint {
   return new Complaint(EXIT.usage, 'invalid-plan', `${path}:1:1: ${message}`, hint, [diagnostic])
 }
 
-function locator(text: string, place: (line: number) => { readonly file: string; readonly line: number }) {
+type LinePlace = (line: number) => { readonly file: string; readonly line: number }
+
+export function locator(text: string, place: LinePlace) {
   const lines = text.replace(/^\uFEFF/, '').split('\n')
-  return (diagnostic: Omit<FileDiagnostic, 'file' | 'source'>): FileDiagnostic => ({
+  return (diagnostic: Diagnostic): FileDiagnostic => ({
     ...diagnostic,
     ...place(diagnostic.line),
     source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',

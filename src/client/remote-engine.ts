@@ -3,7 +3,6 @@
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
-import { type Refusal, refuse } from '../domain/refusal.ts'
 import type {
   AnswerOf,
   Engine,
@@ -82,7 +81,7 @@ const json = (value: object): JsonObject => value as { readonly [key: string]: J
 
 // An order as the text of a request. What cannot be written as a document is refused here as it would be there: nothing throws.
 
-type Packed = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: Refusal }
+type Packed = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: RemoteRefusal }
 
 function pack(plan: string | null, order: Order, beside: object): Packed {
   try {
@@ -92,7 +91,7 @@ function pack(plan: string | null, order: Order, beside: object): Packed {
     const why = error instanceof Error ? error.message : String(error)
     const type = (order as { readonly type?: unknown } | null)?.type
     const what = typeof type === 'string' ? `the order '${type}'` : 'this'
-    return { ok: false, refusal: refuse('invalid', `${what} cannot be sent as it is: ${why}`, HINT) }
+    return { ok: false, refusal: { code: 'invalid', message: `${what} cannot be sent as it is: ${why}`, hint: HINT } }
   }
 }
 

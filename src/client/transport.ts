@@ -7,6 +7,8 @@ import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone
 
 /** A refusal, and everything that was wrong with what was sent: the message tells of the first. */
 export interface RemoteRefusal extends Refusal {
+  /** In the words of the service. */
+  readonly hint?: string
   readonly faults?: readonly RemoteFault[]
 }
 

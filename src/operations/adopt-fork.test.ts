@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { quoted, stepsIn } from '../domain/hint.ts'
+import { next, plainHint, quoted, stepsIn } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { trusted } from '../engine/caller.ts'
@@ -85,7 +85,7 @@ const carryOut = async ({ plan, since }: { readonly plan: PlanId; readonly since
 
 async function adopted(fork: PlanId, ask: AdoptAsk = {}) {
   const done = await adoptFork({ engine: place.engine, carryOut }, fork, ask)
-  if (done.status === 'refused') throw new Error(`${done.refusal.message} (${done.refusal.hint})`)
+  if (done.status === 'refused') throw new Error(`${done.refusal.message} (${plainHint(done.refusal.hint ?? '')})`)
   return done
 }
 
@@ -376,7 +376,10 @@ it('a fork that works, a plan that works, and a plan that is no fork are refused
   writeFileSync(forkFolder('shared'), 'by hand\n')
   expect(await place.submit({ type: 'claim', task: 'wait' as TaskName })).toMatchObject({ ok: true })
   const refused = await place.submit({ type: 'adopt' }, 'plan-fork')
-  expect(refused).toMatchObject({ ok: false, refusal: { code: 'not-ready', hint: expect.stringContaining('pause') } })
+  expect(refused).toMatchObject({
+    ok: false,
+    refusal: { code: 'not-ready', hint: expect.arrayContaining([next('pause', { plan: 'plan' })]) },
+  })
   expect(text('shared')).toBe('1\n2\n3\n4\n5\n6\n7\n')
 })
 

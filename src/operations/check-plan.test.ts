@@ -1,12 +1,15 @@
 // One check for every face: what each kind of plan that cannot work is refused with, and where in its document.
 
 import { describe, expect, test } from 'vitest'
+import { plainHint } from '../domain/hint.ts'
 import { parsePlan } from '../format/plan/parse.ts'
 import { checkPlan } from './check-plan.ts'
 
 const faults = (tasks: string, rest = ''): readonly string[] => {
   const parsed = parsePlan(`planfold: 1\nname: p\n${rest}tasks:\n${tasks}`, { check: checkPlan })
-  return parsed.ok ? [] : parsed.diagnostics.map(({ line, message, hint }) => `${line} ${message} (${hint ?? ''})`)
+  return parsed.ok
+    ? []
+    : parsed.diagnostics.map(({ line, message, hint }) => `${line} ${message} (${plainHint(hint ?? '')})`)
 }
 
 describe('refused before it runs', () => {

@@ -5,7 +5,7 @@
 //   failed ──► goes on, with the document as a revision when it differs: what is done stays done
 
 import type { UnsafeWork } from '../domain/command.ts'
-import type { PlanSource } from '../domain/event.ts'
+import type { ImportedTask, PlanSource } from '../domain/event.ts'
 import { advise, next } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -16,13 +16,12 @@ import { allTasks } from '../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import { keepFixes } from '../domain/views/convergence.ts'
-import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
+import type { PlanDocument } from './read-document.ts'
 
-export interface RunRoom {
-  readonly ask: Engine['ask']
-  readonly submit: (plan: string | null, order: Order, options?: SubmitOptions) => Promise<Submitted>
-}
+/** The engine of one caller, as much of it as most use cases need. */
+export type CallerEngine = Pick<Engine, 'ask' | 'submit'>
 
 export interface RunAsk {
   readonly create: Extract<Order, { readonly type: 'create' }>
@@ -69,9 +68,29 @@ export interface OnwardCounts {
   readonly open: number
 }
 
+/** The order that makes a plan of a document: with its text, and with what had ended when it was written. */
+export function createOrder(document: Pick<PlanDocument, 'definition' | 'text' | 'told'>): RunAsk['create'] {
+  const imported = importedTasks(document)
+  return {
+    type: 'create',
+    definition: document.definition,
+    source: sourceOf(document),
+    ...(imported.length === 0 ? {} : { imported }),
+  }
+}
+
+/** What a plan keeps of the document it was made of. */
+export const sourceOf = ({ text, told }: Pick<PlanDocument, 'text' | 'told'>): PlanSource => ({
+  dialect: told.dialect ?? 'planfold',
+  text,
+})
+
+export const importedTasks = ({ told }: Pick<PlanDocument, 'told'>): readonly ImportedTask[] =>
+  [...told.ended].map(([task, status]) => ({ task, status }))
+
 const TRIES_MAX = 5
 
-export async function runPlan(room: RunRoom, ask: RunAsk): Promise<PlanRun> {
+export async function runPlan(room: CallerEngine, ask: RunAsk): Promise<PlanRun> {
   const { create } = ask
   for (let tries = 1; ; tries++) {
     const latest = await latestOf(room, create.definition.name)
@@ -82,7 +101,7 @@ export async function runPlan(room: RunRoom, ask: RunAsk): Promise<PlanRun> {
   }
 }
 
-async function takeUp(room: RunRoom, ask: RunAsk, latest: Omit<Found, 'since'>): Promise<PlanRun> {
+async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'since'>): Promise<PlanRun> {
   const { create, rationale } = ask
   const { plan, name } = latest
   const summary = await room.ask({ type: 'summary', plan })
@@ -136,7 +155,7 @@ export interface GoOnAsk {
 
 /** Of a plan that failed: what is done stays done; what failed, was undone or does something else now runs again. */
 export async function goOnWithPlan(
-  room: RunRoom,
+  room: CallerEngine,
   plan: PlanId,
   ask: GoOnAsk,
 ): Promise<({ readonly ok: true } & WentOn) | { readonly ok: false; readonly refusal: Refusal }> {
@@ -196,7 +215,7 @@ const said = (source: PlanSource | undefined): { readonly source?: PlanSource } 
 const unsafeOf = ({ unsafe }: RunAsk): { readonly unsafe?: UnsafeWork } => (unsafe === undefined ? {} : { unsafe })
 
 async function runAfresh(
-  room: RunRoom,
+  room: CallerEngine,
   ask: RunAsk,
   latest: Omit<Found, 'since'>,
   status: PlanStatus | null,
@@ -220,7 +239,7 @@ async function runAfresh(
 
 /** Under another id the same work would be taken for new, and what may not happen twice would happen again. */
 async function refuseRenamed(
-  room: RunRoom,
+  room: CallerEngine,
   plan: PlanId,
   before: PlanDefinition,
   after: PlanDefinition,
@@ -246,7 +265,7 @@ async function refuseRenamed(
 
 /** What may not happen twice and has happened is not run afresh because something after it was given up. */
 async function refuseTwice(
-  room: RunRoom,
+  room: CallerEngine,
   { plan, name }: Omit<Found, 'since'>,
   status: PlanStatus,
 ): Promise<Refusal | null> {
@@ -260,7 +279,7 @@ async function refuseTwice(
   )
 }
 
-async function make(room: RunRoom, create: RunAsk['create'], origin: PlanId | null): Promise<PlanRun> {
+async function make(room: CallerEngine, create: RunAsk['create'], origin: PlanId | null): Promise<PlanRun> {
   const made = await room.submit(null, { ...create, ...(origin === null ? {} : { origin, taken: 'number' }) })
   return made.ok
     ? { how: 'made', plan: made.plan, name: made.name, since: 0 }
@@ -268,7 +287,7 @@ async function make(room: RunRoom, create: RunAsk['create'], origin: PlanId | nu
 }
 
 /** The plan of this name, or the last of the clones made from it. */
-async function latestOf(room: RunRoom, name: string): Promise<Omit<Found, 'since'> | null> {
+async function latestOf(room: CallerEngine, name: string): Promise<Omit<Found, 'since'> | null> {
   let latest = await room.ask({ type: 'find', reference: name })
   for (let number = 2; latest !== null; number++) {
     const next = await room.ask({ type: 'find', reference: `${name}-${number}` })
@@ -278,7 +297,7 @@ async function latestOf(room: RunRoom, name: string): Promise<Omit<Found, 'since
   return latest
 }
 
-async function isClone(room: RunRoom, plan: PlanId): Promise<boolean> {
+async function isClone(room: CallerEngine, plan: PlanId): Promise<boolean> {
   const entries = await room.ask({ type: 'entries', plan, after: 0, limit: 1 })
   const created = entries?.[0]?.events.find(event => event.type === 'plan.created')
   return created?.origin !== undefined

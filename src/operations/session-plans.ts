@@ -34,6 +34,12 @@ export async function sessionPlans(
   return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1))
 }
 
+/** Somebody opened it, or a plan names it. */
+export async function isSessionKnown(engine: Pick<Engine, 'ask' | 'sessions'>, session: string): Promise<boolean> {
+  if ((await engine.sessions.get(session)) !== null) return true
+  return (await engine.ask({ type: 'plans', session, limit: 1 })).items.length > 0
+}
+
 /** Null when the session has no plan that is under way or could be started. */
 export async function activePlan(engine: Pick<Engine, 'ask'>, session: string): Promise<PlanRow | null> {
   const [underWay] = await sessionPlans(engine, session)

@@ -4,8 +4,10 @@
 import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { PlanTarget } from '../operations/find-target.ts'
+import type { CallerEngine } from '../operations/run-plan.ts'
 import { inTokenWords } from './auth/denial-text.ts'
-import { type FoundPlan, findPlan, findTask } from './find-plan.ts'
+import { findPlan, findTask } from './find-plan.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
 import type { Answer } from './route.ts'
@@ -38,6 +40,12 @@ export async function waitFor<T>(
 
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'params' | 'once' | 'expectedVersion'>
+
+/** The engine of the request, whose refusals are worded for the token. */
+export const engineOf = (call: Pick<Call<unknown, unknown>, 'engine' | 'who'>): CallerEngine => ({
+  ask: query => call.engine.ask(query),
+  submit: (plan, what, asked) => submit(call, plan, what, asked),
+})
 
 /** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
 export async function submit(
@@ -82,7 +90,7 @@ export async function movedOf(
 /** The plan of the path; goes on with it, or answers that there is none. */
 export async function withPlan<C extends Asking>(
   call: C,
-  goOn: (found: FoundPlan) => Promise<Answer>,
+  goOn: (found: PlanTarget) => Promise<Answer>,
 ): Promise<Answer> {
   const found = await findPlan(call, call.params.plan!)
   return isProblem(found) ? found : await goOn(found)

@@ -9,7 +9,7 @@ import { type Ended, endAll, Ground, inParallel, Real } from './harness.ts'
 import { counted, killing, tracing, whyNoStrace } from './strace.ts'
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
-const SPREAD = 12
+const SPREAD = 8
 const KILLS_MAX = 500
 const DRIVER = join(import.meta.dirname, 'rollback-driver.mjs')
 const CALLS = [

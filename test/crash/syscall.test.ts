@@ -9,9 +9,9 @@ import { Scene } from './scene.ts'
 import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
-const SPREAD = 12
-/** The ordinary run takes every fourth call; `npm run crash` takes all. */
-const STEP = ALL ? 1 : 4
+const SPREAD = 8
+/** The ordinary run takes every fifth call; `npm run crash` takes all. */
+const STEP = ALL ? 1 : 5
 const missing = whyNoStrace()
 if (missing !== null) console.warn(`SKIPPED: kills at system calls need strace, and ${missing}`)
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 describe.skipIf(missing !== null)(
   `a process killed at system calls${missing === null ? '' : ` (skipped: ${missing})`}`,
   () => {
-    test(`at ${ALL ? 'every' : 'every fourth'} fsync and fdatasync of SQLite it comes to the same end, and the file is whole`, async () => {
+    test(`at ${ALL ? 'every' : 'every fifth'} fsync and fdatasync of SQLite it comes to the same end, and the file is whole`, async () => {
       const { kills } = await scene.playEach(
         'fsync in the main thread',
         (ground, k) => ground.drive({}, killing('fsync,fdatasync', k)).end(),
@@ -41,9 +41,9 @@ describe.skipIf(missing !== null)(
       expect(kills).toBeGreaterThan(15 / STEP)
     })
 
-    test(`at ${ALL ? 'every' : 'every fourth'} fsync and fdatasync of files and blobs it comes to the same end`, async () => {
+    test(`at ${ALL ? 'every' : 'every fifth'} fsync and fdatasync of files and blobs it comes to the same end`, async () => {
       const { kills } = await scene.playEach('fsync in the thread pool', killInPool, STEP)
-      expect(kills).toBeGreaterThan(5)
+      expect(kills).toBeGreaterThan(20 / STEP)
     })
 
     test(`at ${ALL ? 'every pwrite64' : `${SPREAD} pwrite64s, evenly spread`} it comes to the same end, and the file is whole`, {

@@ -3,9 +3,12 @@
 import type { Criterion } from '../../domain/plan.ts'
 import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
+import type { DryRunTask } from '../../operations/dry-run.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
-import type { Would } from '../commands/plans/run.ts'
 import type { Paint } from '../terminal/paint.ts'
+
+/** With what a gate does in words. */
+export type Would = Omit<DryRunTask, 'gate' | 'decides'> & { readonly gate: string | null }
 
 const CRITERION_MAX = 200
 

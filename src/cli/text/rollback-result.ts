@@ -1,6 +1,5 @@
 // Sentences about rollbacks and checkpoints: what changed, how it ended, what stopped it.
 
-import type { Event, EventOf } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
@@ -8,6 +7,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import type { Checkpoint, Standing } from '../../domain/views/checkpoints.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { RollbackEnd } from '../../operations/rollback-plan.ts'
 import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { brief } from '../terminal/one-line.ts'
@@ -61,7 +61,7 @@ export interface Told {
   readonly name: string
   /** `rolled back to cp-…`, `the last rollback was undone`. */
   readonly what: string
-  readonly ended: Ended
+  readonly ended: RollbackEnd
   /** What was changed besides what had been foretold. */
   readonly also?: readonly Change[]
   /** All that was changed, when nothing had been foretold. */
@@ -75,7 +75,7 @@ export interface Told {
 const FILES_MAX = 50
 
 /** What it changed, as the content store holds it. */
-export async function changedBy(engine: Engine, { changes }: Ended): Promise<readonly Change[]> {
+export async function changedBy(engine: Engine, { changes }: RollbackEnd): Promise<readonly Change[]> {
   const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
   return stored === null ? [] : (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[])
 }
@@ -208,12 +208,7 @@ export function standingShort({ snapshot, files, left = 0, lacks, git }: Standin
     .join(', ')
 }
 
-// A rollback as other views tell it: the one under way in one line, and the event that ends one.
-
-export type Ended = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
-
-export const isRollbackEnd = (event: Event): event is Ended =>
-  event.type === 'rollback.finished' || event.type === 'rollback.stopped'
+// A rollback under way, in one line, as other views tell it.
 
 export function rollbackLine({ rollback }: Summary, paint: Paint): string | null {
   if (rollback === undefined) return null

@@ -15,6 +15,7 @@ import {
   succeeded,
   task,
 } from '../../testing/index.ts'
+import { advise } from '../hint.ts'
 import { nextActions } from '../next-actions.ts'
 import { type Action, LATER_ACTIONS } from '../plan.ts'
 
@@ -57,7 +58,7 @@ describe('a plan', () => {
     expect(refusal).toEqual({
       code: 'illegal-transition',
       message: 'cannot start: only a draft can be started (it is active)',
-      hint: 'from here you can: pause, cancel, revise',
+      hint: advise`from here you can: ${[{ may: 'pause' }, ', ', { may: 'cancel' }, ', ', { may: 'revise' }]}`,
       allowed: ['pause', 'cancel', 'revise'],
     })
   })

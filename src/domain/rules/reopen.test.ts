@@ -15,7 +15,7 @@ import {
   task,
 } from '../../testing/index.ts'
 import type { UnsafeWork } from '../command.ts'
-import { quoted } from '../hint.ts'
+import { advise, quoted } from '../hint.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { LostOutput, Result } from '../result.ts'
 
@@ -181,7 +181,7 @@ describe('work that may not happen twice', () => {
       code: 'not-ready',
       message:
         "'mail' is completed and would be done a second time, because it or what it needs changed, failed or was undone; its effect is unsafe to repeat",
-      hint: 'say which: `--keep-done` leaves it done and goes on behind it, `--repeat` does it once more',
+      hint: advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} leaves it done and goes on behind it, ${quoted('unsafe-work', { choice: 'repeat' })} does it once more`,
       allowed: ['keep-done', 'repeat'],
     })
     expect(journal.state).toMatchObject({ status: 'failed', revision: 1 })

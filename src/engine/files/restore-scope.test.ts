@@ -86,6 +86,31 @@ it('a choice holds for what was shown: whoever edits again is asked again', asyn
   expect(read('src/a')).toBe('a')
 })
 
+it('who edits something else after a choice is asked about that alone, and what was chosen before holds', async () => {
+  const one = journal.state.tasks.get(name('build'))!
+  one.prepared = { preimage, ended: { how: 'lost', at: Date.now() - 60_000 } }
+  const answered = async (paths: readonly string[], every: 'keep' | 'take' | 'merge') => {
+    const asked = await restore()
+    if (asked.status !== 'asked') throw new Error('it must ask')
+    expect(asked.edits.paths).toEqual(paths)
+    one.prepared = { ...one.prepared, chosen: { shown: asked.edits.shown, every } }
+  }
+  write('src/a', 'mine')
+  await answered(['src/a'], 'keep')
+  write('src/b', 'not wanted')
+  await answered(['src/b'], 'take')
+  write('src/new', 'mine, too')
+  await answered(['src/new'], 'merge')
+  // What was decided about holds only as long as it stands as it was shown.
+  write('src/a', 'mine, better')
+  await answered(['src/a'], 'keep')
+  expect(await restore()).toMatchObject({
+    status: 'restored',
+    restored: { files: ['src/b'], kept: ['src/a', 'src/new'] },
+  })
+  expect([read('src/a'), read('src/b'), read('src/new')]).toEqual(['mine, better', 'b', 'mine, too'])
+})
+
 it('what is kept becomes part of what stood before, so that later attempts leave it alone', async () => {
   write('src/mine', 'mine')
   write('src/a', 'by the task')

@@ -6,7 +6,8 @@
 //   written by another plan or task since  stays
 //   anything else                          may be either's: set back, named in the journal, and kept for `restore`
 //
-// What a person decided holds for exactly what was shown: whatever they change afterwards is asked about again.
+// What a person decided holds for exactly what was shown: whatever they change afterwards is asked about again. What they decided
+// about the rest goes with that question, so it is not asked twice.
 
 import type { EditChoice } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
@@ -94,9 +95,9 @@ async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preim
   const waits = state.definition.recovery?.edits !== 'set-back'
   const decided = waits ? await decide(rooms, task, edits, judge) : NOTHING_KEPT
   if (decided.undecided.length > 0) {
-    const { undecided, unmerged } = decided
+    const { undecided } = decided
     const plans = [...new Set(undecided.flatMap(change => (mayBeOthers(change) ? [otherAt(change)!.name] : [])))]
-    return { status: 'asked', edits: await askedAbout(rooms, undecided, unmerged, plans) }
+    return { status: 'asked', edits: await askedAbout(rooms, decided, plans) }
   }
   const keep = new Set([...decided.keep, ...found.changes.filter(isOthers).map(({ path }) => path)])
   const restored = await rooms.workspace.restore(preimage, {
@@ -189,12 +190,17 @@ async function attemptJudge(
 interface Decided {
   readonly keep: ReadonlySet<string>
   readonly write: ReadonlyMap<string, TreeEntry>
+  /** What was decided already, as it was shown. */
+  readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
   /** Of these: what was to be merged and cannot be. */
   readonly unmerged: readonly string[]
 }
 
-const NOTHING_KEPT: Decided = { keep: new Set(), write: new Map(), undecided: [], unmerged: [] }
+/** An edit as a person was shown it, and what they had chosen about it before, where they had. */
+type Shown = Change & { readonly choice?: EditChoice }
+
+const NOTHING_KEPT: Decided = { keep: new Set(), write: new Map(), settled: [], undecided: [], unmerged: [] }
 
 /** What a person chose about exactly these edits. */
 async function decide(rooms: Rooms, task: TaskState, edits: readonly Change[], judge: AttemptJudge): Promise<Decided> {
@@ -202,26 +208,29 @@ async function decide(rooms: Rooms, task: TaskState, edits: readonly Change[], j
   const shown = chosen === undefined ? null : await readShown(rooms, chosen.shown)
   const keep = new Set<string>()
   const write = new Map<string, TreeEntry>()
+  const settled: Shown[] = []
   const undecided: Change[] = []
   const unmerged: string[] = []
   for (const edit of edits) {
     const { path, before } = edit
     const seen = shown?.get(path)
-    const choice: EditChoice | null = seen === undefined ? null : (ownChoice(chosen?.choices, path) ?? chosen!.every)
-    const merged = choice === 'merge' ? await mergeEdit(rooms, { ...edit, after: seen! }, judge) : null
+    const choice = seen === undefined ? null : (ownChoice(chosen?.choices, path) ?? seen.choice ?? chosen!.every)
+    const merged = choice === 'merge' ? await mergeEdit(rooms, { ...edit, after: seen!.after }, judge) : null
     const isMerged = merged !== null && merged !== 'as it is' && isSame(merged, edit.after)
-    if (seen === undefined || !(isSame(seen, edit.after) || isMerged)) undecided.push(edit)
-    else if (choice === 'keep' || isMerged || merged === 'as it is') keep.add(path)
-    else if (choice === 'take') continue
-    else if (merged !== null) {
-      if (isSame(merged, before)) continue
-      write.set(path, merged)
-    } else {
+    if (seen === undefined || choice === null || !(isSame(seen.after, edit.after) || isMerged)) {
+      undecided.push(edit)
+      continue
+    }
+    if (choice === 'merge' && merged === null) {
       undecided.push(edit)
       unmerged.push(path)
+      continue
     }
+    settled.push({ ...seen, choice })
+    if (choice === 'keep' || isMerged || merged === 'as it is') keep.add(path)
+    else if (merged !== null && !isSame(merged, before)) write.set(path, merged)
   }
-  return { keep, write, undecided, unmerged }
+  return { keep, write, settled, undecided, unmerged }
 }
 
 const ownChoice = (
@@ -242,23 +251,22 @@ async function mergeEdit(rooms: Rooms, edit: Change, judge: AttemptJudge): Promi
 
 async function askedAbout(
   rooms: Rooms,
-  edits: readonly Change[],
-  unmerged: readonly string[],
+  { undecided, settled, unmerged }: Decided,
   plans: readonly string[],
 ): Promise<NonNullable<Prepared['edits']>> {
-  const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify(edits)))
-  const more = edits.length - PATHS_TOLD_MAX
+  const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify([...undecided, ...settled])))
+  const more = undecided.length - PATHS_TOLD_MAX
   return {
     shown,
-    paths: edits.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
+    paths: undecided.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
     ...(more > 0 ? { more } : {}),
     ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_TOLD_MAX) }),
     ...(plans.length === 0 ? {} : { plans }),
   }
 }
 
-async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<string, TreeEntry | null>> {
-  return new Map((await readChanges(rooms, shown)).map(({ path, after }) => [path, after]))
+async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<string, Shown>> {
+  return new Map((await readChanges(rooms, shown)).map(edit => [edit.path, edit]))
 }
 
 // ── restores that were cut off ──────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@
 
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
+import { plainHint } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { GitAnswer, LoneFile } from '../../workspace/git/git.ts'
@@ -221,7 +222,7 @@ const UNCOMMITTED: Readonly<Record<LoneFile, string>> = {
 function endWords(answer: GitAnswer<unknown>, lone: readonly Lone[] | null): string | null {
   if (answer.ok) return null
   if (lone !== null) return loneWords(lone)
-  return [answer.failure.message, answer.failure.hint ?? ''].join(' ').trim()
+  return [answer.failure.message, plainHint(answer.failure.hint ?? '')].join(' ').trim()
 }
 
 /** The way on is named for what it helps with, and only for that. */

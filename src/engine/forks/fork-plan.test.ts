@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { PlanName, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { ForkAsk } from '../engine.ts'
@@ -71,7 +72,7 @@ const tried = (ask: ForkAsk, plan = 'plan') => place.submit({ type: 'fork', ...a
 
 async function fork(ask: ForkAsk, plan = 'plan') {
   const made = await tried(ask, plan)
-  if (!made.ok) throw new Error(`${made.refusal.message} (${made.refusal.hint})`)
+  if (!made.ok) throw new Error(`${made.refusal.message} (${plainHint(made.refusal.hint ?? '')})`)
   return made
 }
 
@@ -303,7 +304,7 @@ describe('a fork', () => {
       const made = await tried(ask)
       return made.ok
         ? 'ok'
-        : `${made.refusal.code}: ${made.refusal.message}${made.refusal.hint ? ` (${made.refusal.hint})` : ''}`
+        : `${made.refusal.code}: ${made.refusal.message}${made.refusal.hint ? ` (${plainHint(made.refusal.hint ?? '')})` : ''}`
     }
     expect(await code({ from: 'ones' })).toBe(
       `not-found: the plan has no task, checkpoint or entry 'ones' (did you mean 'one'?)`,

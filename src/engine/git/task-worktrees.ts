@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Interrupted } from '../../domain/command.ts'
-import { advise, next } from '../../domain/hint.ts'
+import { advise, type Hint, joinHints, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
@@ -294,8 +294,8 @@ async function oneByOne<T>({ store }: Rooms, plan: PlanId, work: () => Promise<T
 function pointingTo(failed: Failed, path: string | null): Failed {
   if (path === null) return failed
   const { failure } = failed
-  const hint = [failure.hint, `what it left is in ${path}`].filter(part => part !== undefined).join('; ')
-  return { ...failed, failure: { ...failure, hint } }
+  const hints: readonly Hint[] = [...(failure.hint === undefined ? [] : [failure.hint]), `what it left is in ${path}`]
+  return { ...failed, failure: { ...failure, hint: joinHints(hints, '; ') } }
 }
 
 const withGit = <T extends Result>(result: T, git: readonly GitOperation[]): T =>

@@ -54,7 +54,7 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
     return refuse(
       'not-ready',
       isBefore ? `the task '${task}' has not begun` : `the task '${task}' has not ended`,
-      `name a task that has ${isBefore ? 'begun' : 'ended'}, a checkpoint, or an entry: ${SEE}`,
+      advise`name a task that has ${isBefore ? 'begun' : 'ended'}, a checkpoint, or an entry: ${SEE}`,
     )
   }
   const begins = isBefore ? [] : [...new Set(all.map(({ name }) => name))].filter(name => name.startsWith(word))

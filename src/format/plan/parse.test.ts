@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
 import { printDiagnostic } from '../text/diagnostic.ts'
@@ -15,7 +16,7 @@ const complaints = (text: string, options: ParseOptions = { fallbackName: 'test'
   const result = parsePlan(text, options)
   if (result.ok) throw new Error('the plan was accepted')
   return result.diagnostics.map(
-    ({ line, column, message, hint }) => `${line}:${column} ${message} (${hint ?? 'no hint'})`,
+    ({ line, column, message, hint }) => `${line}:${column} ${message} (${plainHint(hint ?? 'no hint')})`,
   )
 }
 const task = (lines: string): string => `planfold: 1\ntasks:\n  - id: a\n${lines.replace(/^/gm, '    ')}\n`

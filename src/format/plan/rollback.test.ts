@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, PlanDefinition } from '../../domain/plan.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
@@ -44,7 +45,9 @@ function parsed(text: string) {
 
 function complaints(text: string): readonly string[] {
   const result = parsePlan(text, { fallbackName: 'x', check: checkGraph })
-  return result.ok ? [] : result.diagnostics.map(one => `${one.line}:${one.column} ${one.message} (${one.hint})`)
+  return result.ok
+    ? []
+    : result.diagnostics.map(one => `${one.line}:${one.column} ${one.message} (${plainHint(one.hint ?? '')})`)
 }
 
 const actionOf = (definition: PlanDefinition, id: string): Action =>

@@ -3,22 +3,19 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { type MergeMode, mergeDefinitions, type Standing } from '../../domain/revisions/merge.ts'
-import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import { allTasks } from '../../domain/state/task-index.ts'
-import type { TaskStatus } from '../../domain/status.ts'
+import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
+import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
 import { dot } from '../../format/pictures/dot.ts'
 import { markdown } from '../../format/pictures/markdown.ts'
 import { mermaid } from '../../format/pictures/mermaid.ts'
 import { tree } from '../../format/pictures/tree.ts'
-import { parsePlan } from '../../format/plan/parse.ts'
-import { printJson, printYaml } from '../../format/plan/print.ts'
-import { renameTasks } from '../../format/plan/rename-tasks.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
-import { isProblem, type Problem, problem } from '../problem.ts'
+import { printDocument, readDocument } from '../../operations/read-document.ts'
+import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
+import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
-import { faulty, formatCalled, readPlanDocument } from './read-document.ts'
+import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
 
 /** The status of each task, by name. */
 export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]
@@ -33,9 +30,8 @@ export interface ReadPlanInput {
 
 export interface ReviseInput {
   readonly text: string
-  /** The name of a text that does not say one. */
-  readonly name: string
   readonly current: PlanDefinition
+  readonly status: PlanStatus
   readonly standings: readonly (readonly [TaskName, Standing])[]
   readonly mode: MergeMode
 }
@@ -69,7 +65,7 @@ export interface Printed {
 }
 
 export const JOBS = {
-  'read-plan': ({ text, name, from }: ReadPlanInput) => readPlanDocument(text, { name, from }),
+  'read-plan': readPlan,
   revise,
   print,
   draw: ({ definition, statuses, as }: DrawInput): Printed | Problem => ({
@@ -100,49 +96,53 @@ function analyze({ plan, definition, now }: AnalyzeInput): Printed | Problem {
   return { type: JSON_TYPE, text: JSON.stringify(body) }
 }
 
+function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {
+  const format = from === undefined ? null : formatCalled(from)
+  if (format !== null && isProblem(format)) return format
+  const dialect = format === null ? {} : { dialect: format }
+  return documentFrom(text, () => readDocument(text, { fallbackName: name, ...dialect }))
+}
+
 export type JobName = keyof typeof JOBS
 export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
 export type JobOutput<N extends JobName> = ReturnType<(typeof JOBS)[N]>
 
 /** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */
-function revise({ text, name, current, standings, mode }: ReviseInput) {
-  const merging = mode === 'merge'
-  const known = new Map(standings)
-  const laid = (written: PlanDefinition, claimed?: ReadonlyMap<TaskName, TaskStatus>) =>
-    mergeDefinitions(
-      { current, written, mode, standings: known, ...(claimed === undefined ? {} : { claimed }) },
-      renameTasks,
-    )
-  const read = readPlanDocument(text, {
-    name,
-    ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
-    check: written => checkPlan(merging ? laid(written).definition : written),
-  })
+function revise({ text, current, status, standings, mode }: ReviseInput) {
+  const read = documentFrom(text, () => readRevision(text, current, mode))
   if (isProblem(read)) return read
-  const { definition, notes, fates } = laid(
-    read.definition,
-    new Map(read.imported?.map(({ task, status }) => [task, status])),
-  )
-  // The merged definition is checked like one that somebody wrote.
-  const checked = parsePlan(printJson(definition), { check: checkPlan, lenient: true })
-  if (!checked.ok) return faulty(checked.diagnostics)
-  const diff = semanticDiff(current, definition)
-  return { definition, source: read.source, notes, fates, diff, summary: summarise(diff) }
+  const ended = new Map(read.imported?.map(({ task, status }) => [task, status]))
+  const plan = { definition: current, status, standings: new Map(standings) }
+  const prepared = prepareRevision(plan, { written: { definition: read.definition, ended, mode } })
+  switch (prepared.status) {
+    case 'prepared':
+      return { ...prepared.revision, source: read.source }
+    case 'refused':
+      return refused(prepared.refusal)
+    case 'unsound':
+      return faulty(prepared.diagnostics)
+    default:
+      return prepared satisfies never
+  }
 }
 
 function print({ definition, statuses, as }: PrintInput): Printed | Problem {
-  const dialect = formatCalled(as)
-  if (isProblem(dialect)) return dialect
-  if (dialect.name === 'planfold') return { type: 'application/yaml', text: printYaml(definition) }
-  if (dialect.print === undefined)
-    return problem(422, 'not-supported', `'${as}' can be read here, but not written`, {
-      hint: 'ask for another format',
-    })
+  const format = formatCalled(as)
+  if (isProblem(format)) return format
   const known = new Map(statuses)
-  const printed = dialect.print(definition, task => known.get(task) ?? 'pending')
-  if (printed.refused !== undefined)
-    return problem(422, 'not-supported', printed.refused.message, { hint: printed.refused.hint })
-  return { type: 'text/plain; charset=utf-8', text: printed.text }
+  const printed = printDocument(definition, format, task => known.get(task) ?? 'pending')
+  switch (printed.status) {
+    case 'printed':
+      return { type: format.name === 'planfold' ? 'application/yaml' : 'text/plain; charset=utf-8', text: printed.text }
+    case 'read-only':
+      return problem(422, 'not-supported', `'${as}' can be read here, but not written`, {
+        hint: 'ask for another format',
+      })
+    case 'refused':
+      return problem(422, 'not-supported', printed.message, { hint: printed.hint })
+    default:
+      return printed satisfies never
+  }
 }
 
 const PICTURES = {

@@ -1,17 +1,14 @@
-// A plan document that came with a request: read by whichever format knows it, with every fault at its place. Nothing is written
-// when something is wrong with it.
+// A plan document that came with a request, as the service answers about it: every fault at its place, as one problem.
 
 import type { ImportedTask, PlanSource } from '../../domain/event.ts'
-import { suggest } from '../../domain/phrases.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { canonical } from '../../format/dialects/canonical.ts'
 import type { Dialect } from '../../format/dialects/dialect.ts'
-import { DIALECTS, dialectNamed } from '../../format/dialects/dialect-list.ts'
-import { type Parsed, type ParseOptions, parsePlan } from '../../format/plan/parse.ts'
+import type { Told } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readJson } from '../../format/text/json.ts'
-import { checkPlan } from '../../operations/check-plan.ts'
-import { isProblem, type Problem, problem } from '../problem.ts'
+import { type DocumentReading, findFormat } from '../../operations/read-document.ts'
+import { importedTasks, sourceOf } from '../../operations/run-plan.ts'
+import { type Problem, problem } from '../problem.ts'
 
 export interface ReadDocument {
   readonly definition: PlanDefinition
@@ -21,28 +18,24 @@ export interface ReadDocument {
   readonly warnings: readonly Diagnostic[]
 }
 
-interface ReadOptions extends Pick<ParseOptions, 'known' | 'check'> {
-  /** Of a plan that does not say one. */
-  readonly name: string
-  /** The format it is read as, whatever it looks like. */
-  readonly from?: string | undefined
-}
-
 /** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
 const SLOW_MAX = 400_000
 
-export function readPlanDocument(text: string, { name, from, ...options }: ReadOptions): ReadDocument | Problem {
+/** Read and checked by an operation; everything that is wrong becomes one problem. */
+export function documentFrom(text: string, read: () => DocumentReading): ReadDocument | Problem {
   if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
-  const dialect = from === undefined ? null : formatCalled(from)
-  if (dialect !== null && isProblem(dialect)) return dialect
-  const parsed = parsePlan(text, {
-    fallbackName: name,
-    check: checkPlan,
-    ...options,
-    ...(dialect === null ? {} : { dialect }),
-  })
-  if (!parsed.ok) return faulty(parsed.diagnostics)
-  return sketched(parsed) ?? documentOf(text, parsed)
+  const reading = read()
+  if (!reading.ok) return faulty(reading.diagnostics)
+  const { definition, warnings, told } = reading.document
+  const imported = importedTasks(reading.document)
+  return (
+    sketched(told) ?? {
+      definition,
+      source: sourceOf(reading.document),
+      imported: imported.length === 0 ? undefined : imported,
+      warnings,
+    }
+  )
 }
 
 const TOO_SLOW = problem(413, 'too-large', `a document of more than ${SLOW_MAX / 1_000} KB must be plain JSON`, {
@@ -66,30 +59,17 @@ export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem 
   })
 }
 
-/** The format a name means; `planfold` is the canonical one. */
+/** The format a name means. */
 export function formatCalled(name: string): Dialect | Problem {
-  const found = ['planfold', 'yaml', 'json'].includes(name) ? canonical : dialectNamed(name)
-  if (found !== null) return found
-  const names = ['planfold', ...DIALECTS.map(dialect => dialect.name)]
-  const near = suggest(name.slice(0, 60), names)
+  const found = findFormat(name)
+  if (found.ok) return found.format
+  const { near, names } = found
   return problem(422, 'invalid', `there is no format '${name.slice(0, 60)}'`, {
     hint: near === null ? `there are ${names.join(', ')}` : `did you mean '${near}'?`,
   })
 }
 
-type Read = Extract<Parsed, { readonly ok: true }>
-
-function documentOf(text: string, { definition, dialect, ended, warnings }: Read): ReadDocument {
-  const imported = [...ended].map(([task, status]) => ({ task, status }))
-  return {
-    definition,
-    source: { dialect: dialect ?? 'planfold', text },
-    imported: imported.length === 0 ? undefined : imported,
-    warnings,
-  }
-}
-
-function sketched({ sketch }: Read): Problem | null {
+function sketched({ sketch }: Told): Problem | null {
   if (sketch.length === 0) return null
   return problem(422, 'sketch', `this is a sketch, not a plan: ${sketch[0]}`, {
     hint: 'put values in the place of what is left open',

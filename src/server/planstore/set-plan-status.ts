@@ -3,18 +3,19 @@
 //
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
+import type { PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { AnswerOf, Order } from '../../engine/engine.ts'
+import type { Order } from '../../engine/engine.ts'
+import type { DefinitionFault } from '../../format/plan/parse.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
-import { isEmptyPlan, makeOutlineTasks } from '../../operations/outline-tasks.ts'
-
+import { isEmptyPlan } from '../../operations/outline-tasks.ts'
+import { fillOutline, type NotStarted, type Summary, startPlan as start } from '../../operations/start-plan.ts'
 import { faulty } from '../documents/read-document.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
-import { type Accepted, type Asking, gone, submit } from '../submit-order.ts'
+import { type Accepted, type Asking, engineOf, gone, submit } from '../submit-order.ts'
 import { given } from './patch.ts'
-
-type Summary = NonNullable<AnswerOf<'summary'>>
 
 const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
   draft: ['active', 'completed', 'failed', 'cancelled'],
@@ -70,9 +71,9 @@ export async function becomes(
       return await inWords(call, id, { type: 'cancel', ...said })
     case 'completed':
     case 'failed': {
-      const filled = status === 'draft' ? await withTasks(call, id) : null
-      if (filled !== null && isProblem(filled)) return filled
-      const left = filled === null ? call : unversioned(call)
+      const filled = status === 'draft' ? await fillOutline(engineOf(call), id) : NOTHING
+      if (filled.status !== 'made' && filled.status !== 'nothing') return await notStarted(call, id, filled)
+      const left = filled.status === 'made' ? unversioned(call) : call
       return await inWords(left, id, { type: 'finish', as: wanted, reason: reason ?? `said to be ${wanted}` })
     }
     default:
@@ -80,35 +81,60 @@ export async function becomes(
   }
 }
 
+const NOTHING = { status: 'nothing' } as const
+
 /** A plan that is only an outline becomes the tasks of its steps first. That somebody else was quicker is as good. */
-export async function startPlan(call: Asking, plan: string): Promise<Accepted | Problem> {
-  const filled = await withTasks(call, plan)
-  if (filled !== null && isProblem(filled)) return filled
-  const wrong = await refuseFaulty(call, plan)
-  if (wrong !== null) return wrong
-  const started = await inWords(filled === null ? call : unversioned(call), plan, { type: 'start' })
-  if (!isProblem(started) || (started.problem.status !== 409 && started.problem.status !== 422)) return started
-  const now = await call.engine.ask({ type: 'summary', plan })
-  const current = await call.engine.ask({ type: 'definition', plan })
-  if (now === null || current === null) return gone()
-  if (now.status === 'draft' && isEmptyPlan(current.definition))
-    return illegal(`'${now.name}' has no tasks and cannot be started`, allowedFrom(now, current.definition), true)
-  if (!isAlready(now.status, 'active')) return started
-  return { ok: true, plan: now.id, name: now.name, version: now.version, events: [] }
+export async function startPlan(call: Asking, plan: PlanId): Promise<Accepted | Problem> {
+  const { check, problem: found } = checker(call)
+  const { once, expectedVersion } = call
+  const done = await start(engineOf(call), plan, { check, once, expectedVersion })
+  if (done.status === 'started') return done.accepted
+  if (done.status !== 'under-way') return found() ?? (await notStarted(call, plan, done))
+  const { id, name, version } = done.plan
+  return { ok: true, plan: id, name, version, events: [] }
 }
 
-/** A draft that cannot work is not started; what has left the draft is not looked at again. */
-async function refuseFaulty({ engine, rooms: { documents } }: Asking, plan: string): Promise<Problem | null> {
-  const summary = await engine.ask({ type: 'summary', plan })
-  const current = summary?.status === 'draft' ? await engine.ask({ type: 'definition', plan }) : null
-  if (current === null || current.definition.tasks.length === 0) return null
-  const faults = await documents.runOn('check', { definition: current.definition })
-  if (isProblem(faults)) return faults
-  const [first] = faults
-  if (first === undefined) return null
-  const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
-  return problem(422, 'invalid-plan', `the plan cannot work: ${first.message}${more}`, {
-    hint: first.hint,
+/** Checks a plan beside the event loop; what keeps it from that is the problem. */
+export function checker({ rooms: { documents } }: Asking) {
+  let found: Problem | null = null
+  return {
+    check: async (definition: PlanDefinition) => {
+      const faults = await documents.runOn('check', { definition })
+      if (!isProblem(faults)) return faults
+      found = faults
+      return null
+    },
+    problem: (): Problem | null => found,
+  }
+}
+
+/** Why a plan was not started, in the words of whoever asked. */
+export async function notStarted(call: Asking, plan: PlanId, done: NotStarted): Promise<Problem> {
+  switch (done.status) {
+    case 'gone':
+      return gone()
+    case 'faulty-steps':
+      return faulty(done.diagnostics, 'its steps cannot be made into tasks: ')
+    case 'unsound':
+      return unsound(done.faults)
+    case 'unchecked':
+      throw new Error('bug: a plan was not checked, and nobody said why')
+    case 'empty': {
+      const allowed = allowedFrom(done.plan, done.definition)
+      return illegal(`'${done.plan.name}' has no tasks and cannot be started`, allowed, true)
+    }
+    case 'refused':
+      return done.order === 'start' ? await inTheirWords(call, plan, done.refusal) : refused(done.refusal, { plan })
+    default:
+      return done satisfies never
+  }
+}
+
+function unsound(faults: readonly DefinitionFault[]): Problem {
+  const [first, ...others] = faults
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+  return problem(422, 'invalid-plan', `the plan cannot work: ${first?.message}${more}`, {
+    hint: first?.hint,
     faults: faults.slice(0, FAULTS_MAX).map(({ task, key, at = [], message, hint }) => ({
       path: [...(task === undefined ? [] : ['tasks', task]), ...(key === undefined ? [] : [key, ...at])].join('.'),
       message,
@@ -119,46 +145,26 @@ async function refuseFaulty({ engine, rooms: { documents } }: Asking, plan: stri
 
 const FAULTS_MAX = 100
 
-/** Null when it has tasks, or no steps to make some of. */
-async function withTasks(call: Asking, plan: string): Promise<Accepted | null | Problem> {
-  const room = {
-    engine: call.engine,
-    submit: async (what: Order, expectedVersion: number) => await submit(call, plan, what, { expectedVersion }),
-  }
-  const made = await makeOutlineTasks(room, plan)
-  switch (made.status) {
-    case 'nothing':
-      return null
-    case 'made':
-      return made.accepted
-    case 'faulty':
-      return faulty(made.diagnostics, 'its steps cannot be made into tasks: ')
-    case 'refused':
-      return refused(made.refusal, { plan })
-    case 'gone':
-      return gone()
-    default:
-      return made satisfies never
-  }
-}
-
 /** What was seen has been changed by this very request. */
 export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })
 
 /** What is allowed is told in the words of whoever asked. */
-async function inWords(call: Asking, plan: string, what: Order): Promise<Accepted | Problem> {
-  const { engine, expectedVersion } = call
+async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {
+  const { expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
   const submitted = await submit(call, plan, what, given({ expectedVersion, once }))
-  if (submitted.ok) return submitted
-  const done = refused(submitted.refusal, { plan })
+  return submitted.ok ? submitted : await inTheirWords(call, plan, submitted.refusal, wordOf(what))
+}
+
+async function inTheirWords({ engine }: Asking, plan: PlanId, refusal: Refusal, asked?: string): Promise<Problem> {
+  const done = refused(refusal, { plan })
   if (done.problem.allowed === undefined) return done
   const summary = await engine.ask({ type: 'summary', plan })
   const current = await engine.ask({ type: 'definition', plan })
   // While its tasks are undone there is only the end of that, or its being cut short.
-  const isUndoing = submitted.refusal.allowed?.includes('force-cancel') === true
+  const isUndoing = refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)
-  const allowed = ways.map(planWord).filter(word => word !== wordOf(what))
+  const allowed = ways.map(planWord).filter(word => word !== asked)
   const hint = isUndoing
     ? `wait for it, or cut it short: POST /plans/${summary?.name ?? plan}/cancel with "force": true`
     : allowed.length === 0

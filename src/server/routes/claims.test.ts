@@ -67,12 +67,12 @@ describe('work that cannot be taken back', () => {
   const ship = { id: 'ship', kind: 'deploy', instruction: 'ship it' }
 
   test('is not claimed, run or reported before somebody has approved it', async () => {
-    const { id, session } = await make([ship])
+    const { id, name, session } = await make([ship])
     const refused = {
       status: 409,
       body: {
         detail: "somebody must approve 'ship' before it can be claimed: it deploys",
-        hint: `\`GET /inbox\` shows what it would do; \`POST /plans/${id}/gates/ship/approve\` approves it`,
+        hint: `\`GET /inbox\` shows what it would do; \`POST /plans/${name}/gates/ship/approve\` approves it`,
       },
     }
     expect(await service.ask('POST', `/plans/${id}/tasks/ship/claim`, {})).toMatchObject(refused)
@@ -86,13 +86,13 @@ describe('work that cannot be taken back', () => {
   })
 
   test('that is completed and unsafe is tried again only by whoever says so', async () => {
-    const { id } = await make([{ id: 'mail', run: ['true'] }])
+    const { id, name } = await make([{ id: 'mail', run: ['true'] }])
     await drive(id)
     expect(await service.ask('POST', `/plans/${id}/tasks/mail/retry`, {})).toMatchObject({
       status: 409,
       body: {
         detail: "'mail' is completed and would be done a second time; its effect is unsafe to repeat",
-        hint: `to do that on purpose: \`POST /plans/${id}/tasks/mail/retry with {"repeat": true}\``,
+        hint: `to do that on purpose: \`POST /plans/${name}/tasks/mail/retry with {"repeat": true}\``,
       },
     })
     expect((await service.ask('POST', `/plans/${id}/tasks/mail/retry`, { repeat: true })).status).toBe(200)

@@ -9,7 +9,7 @@ import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
-import type { FoundTask } from '../find-plan.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
 import { hintText } from '../hint-text.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
@@ -167,7 +167,7 @@ async function moving(call: Asking, what: (task: TaskName) => Order): Promise<An
   })
 }
 
-async function taskMoved(call: Asking, { plan, task }: FoundTask, done: Parameters<typeof movedOf>[1]) {
+async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof movedOf>[1]) {
   const shown = await showTask(call, plan, task)
   if (shown === null) return gone()
   const moved = await movedOf(call, done)
@@ -254,7 +254,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
 })
 
 /** Null when nothing stands in its way. Looked at before anything is ordered, so that a refusal changes nothing. */
-async function notReady(call: Asking, { plan, task }: FoundTask): Promise<Problem | null> {
+async function notReady(call: Asking, { plan, task }: TaskTarget): Promise<Problem | null> {
   const { engine } = call
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   const card = board?.find(({ name }) => name === task)
@@ -315,7 +315,7 @@ function firstStep(plan: string, missing: Missing, board: readonly Card[]): stri
     : `run what it needs first: POST /plans/${plan}/tasks/${encodeURIComponent(first.task)}/run`
 }
 
-async function startedIfDraft(call: Asking, { plan }: FoundTask): Promise<Accepted | Problem | null> {
+async function startedIfDraft(call: Asking, { plan }: TaskTarget): Promise<Accepted | Problem | null> {
   const summary = await call.engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
   return summary.status === 'draft' ? await startPlan(call, plan) : null
@@ -324,7 +324,7 @@ async function startedIfDraft(call: Asking, { plan }: FoundTask): Promise<Accept
 /** Null when it has them already. */
 async function withInputs(
   call: Asking,
-  { plan, task }: FoundTask,
+  { plan, task }: TaskTarget,
   inputs: JsonObject,
 ): Promise<Accepted | Problem | null> {
   // What is given to run a task is data, whatever it looks like.

@@ -1,6 +1,6 @@
 // What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
 
-import { isPlanName, type PlanId, type PlanName, type TaskName } from '../../domain/id.ts'
+import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
 import {
   cancelBody,
@@ -25,14 +25,22 @@ import {
   planStatus,
   sessionPlan,
 } from '../../format/wire/sessions.ts'
+import {
+  isRollbackEnd,
+  orderRollback,
+  previewRollback,
+  type RollbackWanted,
+  undecidedFiles,
+} from '../../operations/rollback-plan.ts'
 import { execute } from '../planstore/execute-plan.ts'
 import { stale } from '../planstore/patch.ts'
 import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
+import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
 import { planWord } from '../sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
-import { type Asking, gone, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
+import { type Asking, engineOf, gone, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
@@ -64,28 +72,11 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
   }
 }
 
-async function foretell(
-  { engine }: Asking,
-  plan: PlanId,
-  ask: RollbackAsk,
-  undo: boolean,
-): Promise<Foretold | Problem> {
-  const preview = await engine.ask({
-    type: 'rollbackPreview',
-    plan,
-    ...(undo ? { undo: true as const } : {}),
-    ...ask,
-  })
+async function foretell(call: Asking, wanted: RollbackWanted): Promise<Foretold | Problem> {
+  const preview = await previewRollback(call.engine, wanted)
   if (preview === null) return gone()
-  return preview.ok ? preview : refused(preview.refusal, { plan })
+  return preview.ok ? preview : refused(preview.refusal, { plan: wanted.plan })
 }
-
-/** Somebody has worked there since, and nobody chose. */
-const undecided = ({ files }: Foretold, { choices, every, force }: RollbackAsk): readonly FilePreview[] =>
-  files.filter(
-    ({ path, conflict }) =>
-      conflict !== undefined && choices?.[path] === undefined && every === undefined && force !== true,
-  )
 
 function showPreview({ plan, name }: { plan: string; name: string }, preview: Foretold, ask: RollbackAsk) {
   const { to, checkpoint, files, resets, compensate, stays, git, kept } = preview
@@ -96,7 +87,7 @@ function showPreview({ plan, name }: { plan: string; name: string }, preview: Fo
     checkpoint_id: checkpoint?.name ?? null,
     to,
     files: onWire(files),
-    conflicts: onWire(undecided(preview, ask)),
+    conflicts: onWire(undecidedFiles(files, ask)),
     choices: CHOICES,
     tasks: onWire(resets),
     compensate,
@@ -117,29 +108,29 @@ function conflicting(conflicts: readonly FilePreview[]): Problem {
 /** Ordered; carried out by whoever drives the plan. */
 async function goBack(
   call: Asking & { readonly signal: () => AbortSignal },
-  plan: PlanId,
-  ask: RollbackAsk,
-  { undo, preview, seconds }: { readonly undo: boolean; readonly preview: Foretold; readonly seconds: number },
+  wanted: RollbackWanted,
+  preview: Foretold,
+  seconds: number,
 ) {
-  const { to: _, ...how } = ask
-  const done = await order(call, plan, undo ? { type: 'undo', ...how } : { type: 'rollback', ...ask })
-  if (isProblem(done)) return done
-  const ended = await waitFor(
-    call,
-    done,
-    event => (event.type === 'rollback.finished' || event.type === 'rollback.stopped' ? event : null),
-    { ms: seconds * 1_000, signal: call.signal() },
+  const wait = { ms: seconds * 1_000, signal: call.signal() }
+  const done = await orderRollback(
+    engineOf(call),
+    wanted,
+    accepted => waitFor(call, accepted, event => (isRollbackEnd(event) ? event : null), wait),
+    { submit: options(call) },
   )
+  if (done.status === 'refused') return refused(done.refusal, { plan: wanted.plan })
+  const { accepted, carried: ended } = done
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
   // Once it has ended, the plan is at least that far.
-  const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan })
+  const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan: wanted.plan })
   return {
     status,
     checkpoint_id: preview.checkpoint?.name ?? null,
     to: preview.to,
     outcome: ended === null ? null : onWire({ ...ended, type: undefined }),
-    ...(await movedOf(call, now === null ? done : { ...done, version: now.version })),
+    ...(await movedOf(call, now === null ? accepted : { ...accepted, version: now.version })),
   } as const
 }
 
@@ -414,12 +405,13 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
         const old = summary === null ? gone() : stale(call, summary, undefined)
         if (old !== null) return old
-        const preview = await foretell(call, found.plan, ask, undo)
+        const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
+        const preview = await foretell(call, wanted)
         if (isProblem(preview)) return preview
         if (dry_run === true) return ok(showPreview(found, preview, ask))
-        const conflicts = undecided(preview, ask)
+        const conflicts = undecidedFiles(preview.files, ask)
         if (conflicts.length > 0) return conflicting(conflicts)
-        const done = await goBack(call, found.plan, ask, { undo, preview, seconds })
+        const done = await goBack(call, wanted, preview, seconds)
         if (isProblem(done)) return done
         if (done.status === 'rollback_stopped')
           return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {

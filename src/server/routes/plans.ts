@@ -15,10 +15,11 @@ import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
+import type { PlanTarget } from '../../operations/find-target.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
-import { type FoundPlan, findPlan } from '../find-plan.ts'
+import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
 import { clientSaid, given, type News, newsIn, stale, takenFrom, unsaid, withoutEcho } from '../planstore/patch.ts'
 import { becomes, refuseStatus, startPlan } from '../planstore/set-plan-status.ts'
@@ -246,7 +247,7 @@ function annotated(before: JsonObject, { fields, others }: News<wire.PlanPatch>)
   return { ...others, ...given({ current_step }), ...clientSaid(before, { started_at, completed_at }) } as JsonObject
 }
 
-function refusePurge({ who: { role } }: Asking, { name }: FoundPlan): Problem {
+function refusePurge({ who: { role } }: Asking, { name }: PlanTarget): Problem {
   if (role !== 'admin')
     return problem(403, 'not-allowed', `a ${role} may not take the history of a plan away`, {
       hint: 'ask somebody with the role admin; DELETE without purge archives it',
@@ -390,14 +391,14 @@ export const planRoutes = [
 ]
 
 /** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
-async function planOrActive(call: Call<unknown>, reference: string): Promise<FoundPlan | FoundBySession | Problem> {
+async function planOrActive(call: Call<unknown>, reference: string): Promise<PlanTarget | FoundBySession | Problem> {
   const found = await findPlan(call, reference)
   if (!isProblem(found) || !isSessionInScope(call.who.scope, reference)) return found
   const active = await activePlan(call.engine, reference)
   return active === null ? found : { plan: active.id, name: active.name, session: reference }
 }
 
-interface FoundBySession extends FoundPlan {
+interface FoundBySession extends PlanTarget {
   readonly session: string
 }
 

@@ -1,18 +1,16 @@
 // The revisions of a plan over HTTP: listed, shown, compared, and the next one made.
 
 import type { Event } from '../../domain/event.ts'
-import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import type { Fate, MergeMode, MergeNote, Standing } from '../../domain/revisions/merge.ts'
-import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import type { TaskStatus } from '../../domain/status.ts'
-import type { Card } from '../../domain/views/board.ts'
+import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
+import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import type { Engine, Order } from '../../engine/engine.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import { raisePlan } from '../../format/plan/raise.ts'
 import { type Revision, revisionsIn } from '../../format/plan/revisions.ts'
 import * as wire from '../../format/wire/revisions.ts'
+import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-plan.ts'
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
@@ -24,15 +22,10 @@ import { iso, onWire } from '../wire-names.ts'
 
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
 
-interface Rewritten extends Pick<ReadDocument, 'source'> {
-  readonly definition: PlanDefinition
+interface Rewritten extends Pick<ReadDocument, 'source'>, PreparedRevision {
   /** The revision it was made from, and how many entries the plan had then. */
   readonly from: number
   readonly version: number
-  readonly notes: readonly MergeNote[]
-  readonly fates: readonly Fate[]
-  readonly diff: SemanticDiff
-  readonly summary: string
 }
 
 /** With `merge`, what the document does not mention stays. */
@@ -45,21 +38,16 @@ export async function readRevision(
   const { engine } = call
   const found = await findPlan(call, reference)
   if (isProblem(found)) return found
-  const { plan } = found
-  const [summary, current, board] = [
-    await engine.ask({ type: 'summary', plan }),
-    await engine.ask({ type: 'definition', plan }),
-    await engine.ask({ type: 'board', plan }),
-  ]
-  if (summary === null || current === null || board === null) return gone()
+  const current = await readCurrentPlan(engine, found.plan)
+  if (current === null) return gone()
+  const { definition, revision: from, status, version, standings } = current
   const text = textOf(document)
   const revised = await call.rooms.documents.run(
     'revise',
-    // A text without a name of its own means this plan.
-    { text, name: found.name, current: current.definition, standings: standingsOf(board), mode },
-    Math.max(text.length, board.length * TASK_LENGTH),
+    { text, current: definition, status, standings: [...standings], mode },
+    Math.max(text.length, standings.size * TASK_LENGTH),
   )
-  return isProblem(revised) ? revised : { ...revised, from: current.revision, version: summary.version }
+  return isProblem(revised) ? revised : { ...revised, from, version }
 }
 
 /** About how long a task is, written down: a plan of many tasks is a long document, also when what is laid over it is short. */
@@ -92,14 +80,6 @@ export async function orderRevised(
     if (!hasMoved || tries >= TRIES_MAX) return refused(submitted.refusal, { plan })
   }
 }
-
-const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
-
-const standingsOf = (board: readonly Card[]): readonly (readonly [TaskName, Standing])[] =>
-  board.map(({ name, status, attempt, visit }) => [
-    name,
-    { status, ran: attempt > 0 || visit > 1 || BEGUN.has(status) },
-  ])
 
 const noun = 'revisions'
 const PAGE = 500

@@ -9,8 +9,9 @@ import { changedInputs, idFault, nameSaid, taskFromStore } from '../../format/wi
 import { taskWord } from '../../format/wire/planstore-fields.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
 import type { TaskRow } from '../../stores/store.ts'
-import { type FoundTask, findPlan, findTask } from '../find-plan.ts'
+import { findPlan, findTask } from '../find-plan.ts'
 import {
   clientSaid,
   given,
@@ -152,7 +153,7 @@ const KNOWN = {
 }
 
 /** Whatever can be refused is looked at before anything is written. Null when no status was asked for. */
-async function change(call: PatchCall, { plan, task }: FoundTask): Promise<Accepted | null | Problem> {
+async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Accepted | null | Problem> {
   const { engine } = call
   const standing = await standingOf(engine, plan, task)
   if (standing === null) return gone()

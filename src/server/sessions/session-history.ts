@@ -8,6 +8,7 @@ import { isSessionInScope } from '../../engine/caller.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
+import { isSessionKnown as isKnown } from '../../operations/session-plans.ts'
 import type { PlanRow, SessionRow } from '../../stores/store.ts'
 import { notFound, type Problem, unfit } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -88,12 +89,8 @@ export async function findSession(call: Asking, id: string): Promise<SessionRow 
 }
 
 /** A plan may name a session that nobody opened. */
-export async function isSessionKnown(call: Asking, id: string): Promise<boolean> {
-  if (!isSessionInScope(call.engine.caller.scope, id)) return false
-  const { engine } = call
-  if ((await engine.sessions.get(id)) !== null) return true
-  return (await engine.ask({ type: 'plans', session: id, limit: 1 })).items.length > 0
-}
+export const isSessionKnown = async ({ engine }: Asking, id: string): Promise<boolean> =>
+  isSessionInScope(engine.caller.scope, id) && (await isKnown(engine, id))
 
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')

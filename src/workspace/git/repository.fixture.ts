@@ -7,6 +7,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { CommitRequest, Git, GitAnswer, GitOperation, PathContent } from './git.ts'
 import { openGit } from './open-git.ts'
@@ -108,7 +109,7 @@ export function fingerprint(root: string): ReadonlyMap<string, string> {
 const OURS = /^\/\.git\/(?:objects|worktrees|(?:logs\/)?refs\/planfold|(?:logs\/)?refs\/heads\/plan)(?:\/|$)/
 
 export function value<T>(answer: GitAnswer<T>): T {
-  if (!answer.ok) throw new Error(`${answer.failure.message} ${answer.failure.hint ?? ''}`)
+  if (!answer.ok) throw new Error(`${answer.failure.message} ${plainHint(answer.failure.hint ?? '')}`)
   return answer.value
 }
 
@@ -117,7 +118,7 @@ export function no(answer: { readonly ok: boolean }): string {
   const found = answer as { ok: false; failure: { message: string; hint?: string } }
   expect(found.ok).toBe(false)
   expect(found.failure.hint).toBeTruthy()
-  return `${found.failure.message} ${found.failure.hint}`
+  return `${found.failure.message} ${plainHint(found.failure.hint ?? '')}`
 }
 
 export const text = (content: string): PathContent => ({

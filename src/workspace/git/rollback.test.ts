@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { GitOperation, RollbackRequest, RolledBack } from './git.ts'
 import {
   ACTOR,
@@ -28,7 +29,7 @@ const asked = (operations: readonly GitOperation[], more: Partial<RollbackReques
   return { ...owner, actor: ACTOR, operations, at: LATER, ...more }
 }
 function done(answer: RolledBack): readonly GitOperation[] {
-  if (!answer.ok) throw new Error(`${answer.failure.message} ${answer.failure.hint}`)
+  if (!answer.ok) throw new Error(`${answer.failure.message} ${plainHint(answer.failure.hint ?? '')}`)
   return answer.done
 }
 /** A commit by a person on top of the branch, made without a working tree. */

@@ -3,6 +3,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { plainHint } from '../../domain/hint.ts'
 import type { GitAnswer } from './git.ts'
 import { ACTOR, AT, busySetup, fingerprint, OTHER_PLAN, owner, type Setup, shell, task } from './repository.fixture.ts'
 
@@ -11,7 +12,7 @@ const BRANCH = 'plan/upgrade+build+one'
 
 function value<T>(answer: GitAnswer<T>): T {
   if (answer.ok) return answer.value
-  throw new Error(`${answer.failure.message} ${answer.failure.hint}`)
+  throw new Error(`${answer.failure.message} ${plainHint(answer.failure.hint ?? '')}`)
 }
 const folderOf = ({ base }: Setup) => join(base, 'trees')
 const pathOf = (made: Setup) => join(folderOf(made), 'build+one')

@@ -34,6 +34,8 @@ export interface Death {
 
 const ROUNDS_MAX = 60
 const RUN_MAX_MS = 60_000
+/** Whoever is asked so often about files is asked the same again and again. */
+const DECISIONS_MAX = 60
 /** A person's edit counts as late when it comes so long after the kill. */
 const LATE_MS = 3_050
 
@@ -133,7 +135,7 @@ class Stage {
     const { cli, scenario, base } = this.#setting
     const names = scenario.plans.map(({ name }) => name)
     const open = () => scenario.plans.filter(plan => !isEnded(this.#statusOf(plan)))
-    for (let round = 0; round < ROUNDS_MAX; round++) {
+    for (let round = 0; round < ROUNDS_MAX && this.#troubles.length === 0; round++) {
       if (open().length === 0 && (await this.people.answer(scenario.plans)) === 0) return
       const service = cli.start('serve', '--no-auth', '--port', '0', '--log-level', 'warn', '--json')
       const inside = this.#whileServed(service, base, open)
@@ -146,6 +148,7 @@ class Stage {
       service.terminate()
       await this.#endOf(service)
     }
+    if (this.#troubles.length > 0) return
     this.#troubles.push(`stuck: the service did not bring ${open().map(({ name }) => name)} to rest`)
   }
 
@@ -170,7 +173,10 @@ class Stage {
     // It rests when nothing was written for so long, however slow the machine is.
     const begunAt = Date.now()
     let [seen, movedAt] = [-1, begunAt]
-    const isInTime = () => Date.now() - movedAt < RUN_MAX_MS && Date.now() - begunAt < 10 * RUN_MAX_MS
+    const isInTime = () =>
+      Date.now() - movedAt < RUN_MAX_MS &&
+      Date.now() - begunAt < 10 * RUN_MAX_MS &&
+      this.people.decisions.length < DECISIONS_MAX
     while (!service.isOver() && open().length > 0 && isInTime()) {
       await pause(250)
       const entries = readJournal(this.#setting.workspace).length
@@ -179,7 +185,9 @@ class Stage {
       seen = entries
     }
     if (!service.isOver() && open().length > 0)
-      this.#troubles.push(`stuck: the service rests, but ${open().map(({ name }) => name)} is not at rest`)
+      this.#troubles.push(
+        `stuck: ${open().map(({ name }) => name)} is not at rest, after ${this.people.decisions.length} decisions about files`,
+      )
   }
 
   /** True when it was killed; false when it came to its end, or `rest` did. */

@@ -8,12 +8,13 @@ import { suggest } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import type { Printed } from '../../../format/dialects/dialect.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, entryEnvelope, envelope, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { clearStale, type MirrorOption, mirrorFolder, writeMirror } from '../../plan-mirror.ts'
 
 // `planfold export [PLAN] --mirror`: writes the mirror of one plan, or of all, anew from the journal.
@@ -23,7 +24,7 @@ const PAGE = 200
 export async function exportMirror(context: Context, word: string | undefined, option: MirrorOption): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const folder = mirrorFolder(context, composed, option) ?? composed.root
-    const plans = word === undefined ? await allPlans(composed) : [(await meantPlan(composed.engine, word)).plan]
+    const plans = word === undefined ? await allPlans(composed) : [(await findPlan(composed.engine, word)).plan]
     const files: string[] = []
     for (const plan of plans) {
       const file = await writeMirror(composed.engine, plan, folder)
@@ -95,7 +96,7 @@ export async function exportPlan(
       'send it where it belongs: planfold export --to journal > FILE',
     )
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlan(composed.engine, word, { looking: true })
+    const meant = await findPlan(composed.engine, word, { looking: true })
     if (options.original === true) return await original(context, composed.engine, meant, options.out)
     if (format === 'journal') return await journal(context, composed, meant.plan)
     const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
@@ -134,7 +135,7 @@ async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition,
 }
 
 /** The text the current revision was read from. */
-async function original(context: Context, engine: Engine, meant: MeantPlan, out: string | undefined): Promise<number> {
+async function original(context: Context, engine: Engine, meant: PlanTarget, out: string | undefined): Promise<number> {
   const { revisionsOf } = await import('../revisions/revisions.ts')
   const revisions = await revisionsOf(engine, meant.plan)
   const { revision, hash, source } = revisions.at(-1)!
@@ -150,7 +151,7 @@ async function original(context: Context, engine: Engine, meant: MeantPlan, out:
   return await give(context, { ...meant, revision, hash, format: source.dialect, text: source.text, lost: [] }, out)
 }
 
-interface Given extends MeantPlan {
+interface Given extends PlanTarget {
   readonly revision: number
   readonly hash: string
   readonly format: string

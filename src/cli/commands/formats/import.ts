@@ -3,23 +3,16 @@
 
 import type { Composed } from '../../../compose.ts'
 import { isPlanName, type PlanId, type PlanName } from '../../../domain/id.ts'
-import { numberOf, suggest } from '../../../domain/phrases.ts'
+import { numberOf } from '../../../domain/phrases.ts'
 
 import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Dialect } from '../../../format/dialects/dialect.ts'
+import { createOrder } from '../../../operations/run-plan.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, type FileDiagnostic, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
-import {
-  createOrder,
-  isFolder,
-  type PlanFile,
-  parsePlanText,
-  readPlanFolder,
-  readText,
-  refuseSketch,
-} from '../../plan-file.ts'
+import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
 
 export interface ImportOptions {
   /** The dialect, whatever it looks like. */
@@ -89,15 +82,12 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
   return await parsePlanText(word, text, { ...parse, fallbackName })
 }
 
-/** The dialect a name means; `planfold` is the canonical format, which is read when no dialect recognises the text. */
 async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
   if (name === undefined) return null
-  const { DIALECTS, dialectNamed } = await import('../../../format/dialects/dialect-list.ts')
-  const { canonical } = await import('../../../format/dialects/canonical.ts')
-  if (['planfold', 'yaml', 'json'].includes(name)) return canonical
-  const found = dialectNamed(name)
-  if (found !== null) return found
-  const near = suggest(name, ['planfold', ...DIALECTS.map(dialect => dialect.name)])
+  const { findFormat } = await import('../../../operations/read-document.ts')
+  const found = findFormat(name)
+  if (found.ok) return found.format
+  const { near } = found
   throw usage(`there is no dialect '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
 }
 

@@ -5,7 +5,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { isFile, readPlanFile } from '../../plan-file.ts'
 import { halves } from './template-new.ts'
 import { keepTemplate, ownFolder } from './template-shelf.ts'
@@ -47,7 +47,7 @@ async function definitionOf(
     return { definition, remarks: ['this plan was saved from a file; nobody knows whether it works'] }
   }
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const [current, summary] = [
       await engine.ask({ type: 'definition', plan }),
       await engine.ask({ type: 'summary', plan }),

@@ -9,7 +9,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, answerDocument, printDocument, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 
 export interface PrOptions {
   readonly write?: string
@@ -23,7 +23,7 @@ const SAID_MAX = 4_000
 
 export async function pr(context: Context, word: string | undefined, options: PrOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine, root }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const told = await engine.ask({ type: 'pullRequest', plan })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { branch, lacks } = told

@@ -9,15 +9,8 @@ import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
-import {
-  answerGate,
-  type GateOptions,
-  meantPlan,
-  meantTask,
-  orderAndTell,
-  remarkHowToGoOn,
-  toldAs,
-} from '../../order.ts'
+import { findPlan, findTask } from '../../find-target.ts'
+import { answerGate, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
@@ -61,7 +54,7 @@ export async function review(context: Context, word: string | undefined, options
   if (options.reject === true && (options.message ?? '').trim() === '')
     throw usage('to reject it, say why', "add -m 'why'")
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word)
     const [open, ...later] = (await composed.engine.ask({ type: 'reviews', plan })) ?? []
     if (options.approve !== true && options.reject !== true) {
       await show(context, composed, name, open, later.length)
@@ -161,8 +154,8 @@ export async function approve(
     if (options.edit === undefined) return { verdict }
     const current = await engine.ask({ type: 'definition', plan })
     if (current === null) throw new Error(`the plan ${plan} has gone`)
-    const { readRevision } = await import('../revisions/revise.ts')
-    const { definition, source } = await readRevision(context, options.edit, current.definition, 'replace')
+    const { readRevisionFile } = await import('../revisions/revise.ts')
+    const { definition, source } = await readRevisionFile(context, options.edit, current.definition, 'replace')
     if (definition.name !== current.definition.name)
       throw new Complaint(
         EXIT.refused,
@@ -222,7 +215,7 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
       const card = found === null ? null : await engine.ask({ type: 'task', plan: found.plan, task: second })
       if (card === null) return null
     }
-    const { plan, name, task } = await meantTask(engine, first, second)
+    const { plan, name, task } = await findTask(engine, first, second)
     const summary = await engine.ask({ type: 'summary', plan })
     const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks
     if (asks?.type !== 'decision' && asks?.type !== 'edits')
@@ -277,7 +270,7 @@ export async function answerQuestion(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
-    const { plan, name } = await meantPlan(engine, first)
+    const { plan, name } = await findPlan(engine, first)
     const [question] = (await engine.ask({ type: 'questions', plan, id: second })) ?? []
     if (question !== undefined) {
       const { id, form, answer } = question
@@ -307,7 +300,7 @@ async function gateOrder(
   words: readonly string[],
   { message = '', hash }: AnswerOptions,
 ): Promise<Order> {
-  const { task, name } = await meantTask(engine, first, second)
+  const { task, name } = await findTask(engine, first, second)
   const asks = (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.asks
   if (asks?.type !== 'question')
     throw new Complaint(

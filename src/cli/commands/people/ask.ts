@@ -12,8 +12,9 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
+import { findPlan, findPlanOrTask } from '../../find-target.ts'
 import { Follower } from '../../live/follower.ts'
-import { meantPlan, meantPlanAndTask, submit, tellPeople } from '../../order.ts'
+import { submit, tellPeople } from '../../order.ts'
 import { answerLines, endedUnanswered } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
@@ -149,7 +150,7 @@ async function askNow(composed: Composed, words: readonly string[], form: readon
   const text = words.at(-1)
   if (text === undefined || words.length > 3)
     throw usage('what is the question?', "planfold ask PLAN [TASK] 'which one?' --field one:text")
-  const { plan, name, task } = await meantPlanAndTask(
+  const { plan, name, task } = await findPlanOrTask(
     composed.engine,
     words[words.length - 3] ?? words[words.length - 2],
     words.length === 3 ? words[1] : undefined,
@@ -164,7 +165,7 @@ async function askNow(composed: Composed, words: readonly string[], form: readon
 
 async function askedBefore(composed: Composed, word: string | undefined, words: number, id: string): Promise<Asked> {
   if (words > 1) throw usage('with --id only the plan is named', `planfold ask PLAN --id ${id} --wait`)
-  const { plan, name } = await meantPlan(composed.engine, word)
+  const { plan, name } = await findPlan(composed.engine, word)
   const version = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
   const [question] = (await composed.engine.ask({ type: 'questions', plan, id })) ?? []
   if (question === undefined)

@@ -9,15 +9,8 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
-import {
-  type Accepted,
-  meantPlanAndTask,
-  meantTask,
-  orderAndTell,
-  remarkHowToGoOn,
-  submit,
-  toldAs,
-} from '../../order.ts'
+import { findPlanOrTask, findTask } from '../../find-target.ts'
+import { type Accepted, orderAndTell, remarkHowToGoOn, submit, toldAs } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -36,7 +29,7 @@ export async function heartbeat(
   options: HeartbeatOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const { claim } = await submit(composed, plan, {
       type: 'heartbeat',
       task,
@@ -69,7 +62,7 @@ export async function retry(
   { reason, repeat = false }: RetryOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const again = { type: 'retry', task, ...(reason === undefined ? {} : { reason }) } as const
     const order = async (isMeant: boolean) =>
       await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again)
@@ -103,7 +96,7 @@ export async function fail(
 ): Promise<number> {
   const retryable = options.retryable === true
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
@@ -136,7 +129,7 @@ export async function done(
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     const { name, events, claim } = await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
@@ -213,7 +206,7 @@ export async function skip(
   options: { readonly reason: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantTask(composed.engine, first, second)
+    const { plan, task } = await findTask(composed.engine, first, second)
     await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.reason })
     return EXIT.done
   })
@@ -237,7 +230,7 @@ export async function claim(
   options: ClaimOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = first === undefined ? null : await meantPlanAndTask(composed.engine, first, second)
+    const meant = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
     const claimed = await claimNow(context, composed, options, {
       ...(meant === null ? {} : { plan: meant.plan }),
       ...(meant === null || meant.task === null ? {} : { task: meant.task }),

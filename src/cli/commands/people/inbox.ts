@@ -1,13 +1,18 @@
 // `planfold inbox`: everything that waits for a person; `planfold inbox answer`: answers one of them by its id.
 
 import type { Composed } from '../../../compose.ts'
-import type { TaskName } from '../../../domain/id.ts'
-import type { JsonObject } from '../../../domain/json.ts'
-import { suggest } from '../../../domain/phrases.ts'
 import { unacceptedIn } from '../../../domain/views/board.ts'
-import { isFor, VERDICTS } from '../../../domain/views/inbox.ts'
+import { isFor } from '../../../domain/views/inbox.ts'
 import { sentence, toldOf } from '../../../domain/views/timeline.ts'
-import type { InboxEntry, Order } from '../../../engine/engine.ts'
+import type { InboxEntry } from '../../../engine/engine.ts'
+import {
+  answerMeant,
+  answerInbox as giveAnswer,
+  type InboxAnswer,
+  type InboxAnswered,
+  type LackingFor,
+  rollbackAgain,
+} from '../../../operations/answer-inbox.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -64,8 +69,6 @@ export interface InboxAnswerOptions extends Pick<DoneOptions, 'output' | 'output
   readonly to?: string
 }
 
-const TRIES_MAX = 20
-
 /** `word` is the answer; `more` is what it needs: the option that is chosen, the fields of a form. */
 export async function answerInbox(
   context: Context,
@@ -76,73 +79,115 @@ export async function answerInbox(
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   const found = await withState(context, { create: false }, async composed => {
-    for (let tries = 1; ; tries++) {
-      const item = await waitingItem(context, composed, id)
-      const said = saidTo(item, word, more)
-      demandSeen(item, options.hash)
-      if (item.asks.type === 'work' && said.word === 'claim') return item
-      if (item.asks.type === 'rollback' && said.word !== 'leave') return await again(context, composed, item, said.word)
-      const order = orderFor(item, said, options, outputs)
-      const submitted = await composed.engine.submit(item.plan, order, {
-        expectedVersion: item.version,
-      })
-      if (submitted.ok) {
-        const { plan, name, version, events } = submitted
-        answer(context, { id, answer: said.word, plan, name, version, events }, () =>
-          toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
-        )
-        await remarkHowToGoOn(context, composed, plan)
-        return order.type === 'report' && said.word === 'done' && unacceptedIn(events) !== null
-          ? EXIT.failed
-          : EXIT.done
-      }
-      // Somebody moved the plan between the look and the answer: is the question still the same?
-      const moved = submitted.refusal.code === 'conflict' && (await versionOf(composed, item)) !== item.version
-      if (!moved || tries >= TRIES_MAX) throw refused(submitted.refusal)
-    }
+    const said = (item: Pick<InboxEntry, 'asks' | 'answers'>): InboxAnswer => ({
+      ...answerIn(item, word, more),
+      rationale: options.message,
+      hash: options.hash,
+      outcome: options.outcome,
+      to: options.to,
+      outputs: outputs ?? undefined,
+    })
+    // A claim is told with its briefing, and a rollback is shown before it is ordered.
+    const passOn = ({ asks }: InboxEntry, answer: string): boolean =>
+      (asks.type === 'work' && answer === 'claim') || (asks.type === 'rollback' && answer !== 'leave')
+    const done = await giveAnswer(composed.engine, id, said, { passOn })
+    if (done.status === 'passed-on')
+      return done.item.asks.type === 'work' ? done.item : await again(context, composed, done.item, done.answer)
+    if (done.status !== 'answered') throw unanswered(context, id, options, done)
+    const { plan, name, version, events } = done.accepted
+    answer(context, { id, answer: done.answer, plan, name, version, events }, () =>
+      toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
+    )
+    await remarkHowToGoOn(context, composed, plan)
+    return done.item.asks.type === 'work' && done.answer === 'done' && unacceptedIn(events) !== null
+      ? EXIT.failed
+      : EXIT.done
   })
   if (typeof found === 'number') return found
   const { claim } = await import('./claim.ts')
   return await claim(context, found.plan, found.task ?? undefined, {})
 }
 
-const versionOf = async ({ engine }: Composed, { plan }: InboxEntry): Promise<number | null> =>
-  (await engine.ask({ type: 'summary', plan }))?.version ?? null
-
-async function waitingItem(context: Context, { engine }: Composed, id: string): Promise<InboxEntry> {
-  const { items } = await engine.ask({ type: 'inbox' })
-  const found = items.filter(item => item.id === id)
-  if (found.length > 1)
-    throw new Complaint(
-      EXIT.refused,
-      'conflict',
-      `two questions have the id '${id}'`,
-      `use: ${commandText(found[0]!.answers[0]!.step)}`,
-    )
-  if (found[0] !== undefined) return found[0]
-  const fate = await engine.ask({ type: 'inboxFate', id })
-  if (fate === null) {
-    const near = suggest(
-      id,
-      items.map(item => item.id),
-    )
-    throw notFound(
-      `nothing waits under the id '${id}', and nothing did`,
-      near === null ? 'planfold inbox lists what waits' : `did you mean '${near}'?`,
-    )
+/** A form may be filled in without a word before it. */
+function answerIn(
+  item: Pick<InboxEntry, 'asks' | 'answers'>,
+  word: string,
+  more: readonly string[],
+): Pick<InboxAnswer, 'answer' | 'option' | 'answers'> {
+  const { asks } = item
+  const words = item.answers.map(each => each.answer)
+  if ('form' in asks && words.includes('answer')) {
+    if (word === 'answer') return { answer: word, answers: valuesFor(asks.form, more) }
+    if (!words.includes(word)) return { answer: 'answer', answers: valuesFor(asks.form, [word, ...more]) }
   }
-  const { item, by } = fate
-  const what = whatOf(item)
-  const became =
-    by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${ago(by.at, context.now())})`
-  throw new Complaint(
-    EXIT.refused,
-    'not-ready',
-    `${what} does not ask that any more: ${became}`,
-    'planfold inbox lists what waits; nothing was changed',
-    [],
-    { became: { plan: item.plan, name: item.name, task: item.task, asks: item.asks.type, by } },
-  )
+  const meant = answerMeant(item, word)
+  if (meant === 'choose' && word !== 'choose') return { answer: word }
+  const wanted = word === 'choose' ? 1 : 0
+  if (words.includes(meant) && more.length !== wanted)
+    throw usage(
+      wanted === 1 ? 'which option is chosen?' : `'${more.join(' ')}' says nothing to this`,
+      asks.type === 'decision' ? `one of ${asks.options.map(option => option.id).join(', ')}` : "say why with -m 'why'",
+    )
+  return { answer: word, ...(wanted === 1 ? { option: more[0] } : {}) }
+}
+
+function unanswered(
+  context: Context,
+  id: string,
+  { hash = '' }: InboxAnswerOptions,
+  done: Exclude<InboxAnswered, { readonly status: 'answered' | 'passed-on' }>,
+): Complaint {
+  const { near } = 'near' in done ? done : { near: null }
+  const guess = near === null ? null : `did you mean '${near}'?`
+  switch (done.status) {
+    case 'unknown':
+      return notFound(`nothing waits under the id '${id}', and nothing did`, guess ?? 'planfold inbox lists what waits')
+    case 'ambiguous':
+      return new Complaint(
+        EXIT.refused,
+        'conflict',
+        `two questions have the id '${id}'`,
+        `use: ${commandText(done.items[0]!.answers[0]!.step)}`,
+      )
+    case 'over': {
+      const { item, by } = done
+      const became =
+        by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${ago(by.at, context.now())})`
+      return new Complaint(
+        EXIT.refused,
+        'not-ready',
+        `${whatOf(item)} does not ask that any more: ${became}`,
+        'planfold inbox lists what waits; nothing was changed',
+        [],
+        { became: { plan: item.plan, name: item.name, task: item.task, asks: item.asks.type, by } },
+      )
+    }
+    case 'no-answer':
+      return usage(`'${done.answer}' is no answer to this`, guess ?? `one of ${done.words.join(', ')}`)
+    case 'other-hash':
+      return new Complaint(
+        EXIT.refused,
+        'conflict',
+        done.on === null
+          ? `'${id}' has no hash`
+          : `'${id}' asks about ${done.on.slice(0, 12)}, not about ${hash.slice(0, 12)}`,
+        'look at it again with `planfold inbox`; nothing was changed',
+      )
+    case 'lacking':
+      return usage(...LACKING[done.to])
+    case 'refused':
+      return refused(done.refusal)
+    default:
+      return done satisfies never
+  }
+}
+
+const LACKING: { readonly [what in LackingFor]: readonly [message: string, hint: string] } = {
+  decline: ['to decline it, say why', "add -m 'why'"],
+  leave: ['to leave it, say why', "add -m 'why'"],
+  fail: ['a failure needs a reason', "add -m 'what went wrong'"],
+  'push-back': ['to send it back, say what is to be changed', "add -m 'what to change'"],
+  choose: ['which option is chosen?', 'name it'],
 }
 
 function whatOf({ asks, task, name }: Pick<InboxEntry, 'asks' | 'task' | 'name'>): string {
@@ -158,120 +203,9 @@ function whatOf({ asks, task, name }: Pick<InboxEntry, 'asks' | 'task' | 'name'>
   }
 }
 
-interface SaidTo {
-  readonly word: string
-  readonly more: readonly string[]
-}
-
-/** A form may be filled in without a word before it; a decision may name its option alone. */
-function saidTo(
-  { answers, asks }: Pick<InboxEntry, 'answers' | 'asks'>,
-  word: string,
-  more: readonly string[],
-): SaidTo {
-  const words = answers.map(each => each.answer)
-  const all = [word, ...more]
-  const same = asks.type === 'proposal' ? SYNONYMS[word] : undefined
-  if (same !== undefined) return saidTo({ answers, asks }, same, more)
-  if (words.includes('answer') && !words.includes(word) && 'form' in asks) return { word: 'answer', more: all }
-  if (asks.type === 'decision' && !words.includes(word) && asks.options.some(option => option.id === word))
-    return { word: 'choose', more: all }
-  if (!words.includes(word)) {
-    const near = suggest(word, words)
-    throw usage(
-      `'${word}' is no answer to this`,
-      near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`,
-    )
-  }
-  const wanted = word === 'choose' ? 1 : 0
-  if (word !== 'answer' && more.length !== wanted)
-    throw usage(
-      wanted === 1 ? 'which option is chosen?' : `'${more.join(' ')}' says nothing to this`,
-      asks.type === 'decision' ? `one of ${asks.options.map(option => option.id).join(', ')}` : "say why with -m 'why'",
-    )
-  return { word, more }
-}
-
-/** A proposal is accepted or declined; whoever says it as at a gate is understood. */
-const SYNONYMS: { readonly [word: string]: string } = { approve: 'accept', reject: 'decline' }
-
-/** Whoever names the hash of what was seen answers to nothing else. */
-function demandSeen({ asks, id }: InboxEntry, hash: string | undefined): void {
-  if (hash === undefined) return
-  const on = 'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
-  if (hash.length >= HASH_MIN && on?.startsWith(hash) === true) return
-  throw new Complaint(
-    EXIT.refused,
-    'conflict',
-    on === null ? `'${id}' has no hash` : `'${id}' asks about ${on.slice(0, 12)}, not about ${hash.slice(0, 12)}`,
-    'look at it again with `planfold inbox`; nothing was changed',
-  )
-}
-
-const HASH_MIN = 8
-
-function orderFor(
-  { asks, task }: InboxEntry,
-  { word, more }: SaidTo,
-  { message, outcome, to }: InboxAnswerOptions,
-  outputs: Awaited<ReturnType<typeof outputsOf>>,
-): Order {
-  switch (asks.type) {
-    case 'agent-question':
-      return { type: 'answer', id: asks.id, answers: valuesFor(asks.form, more) }
-    case 'proposal': {
-      const verdict = word === 'accept' ? 'accepted' : 'declined'
-      if (verdict === 'declined' && message === undefined) throw usage('to decline it, say why', "add -m 'why'")
-      return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: message ?? '' }
-    }
-    case 'rollback':
-      if (message === undefined) throw usage('to leave it, say why', "add -m 'why'")
-      return { type: 'note', text: message }
-    case 'work':
-      return report(task!, word, message, {
-        ...(outcome === undefined ? {} : { outcome }),
-        ...(outputs && { outputs }),
-      })
-    default: {
-      const verdict = VERDICTS[word]
-      if (verdict === undefined) throw new Error(`bug: no verdict is called '${word}'`)
-      if (verdict === 'pushed-back' && message === undefined)
-        throw usage('to send it back, say what is to be changed', "add -m 'what to change'")
-      return {
-        type: 'decide',
-        task: task!,
-        verdict,
-        rationale: message ?? '',
-        ...(asks.on === null ? {} : { hash: asks.on }),
-        ...(word === 'choose'
-          ? { option: more[0]! }
-          : asks.type === 'edits' && verdict === 'chosen'
-            ? { option: word }
-            : {}),
-        ...(asks.type === 'question' && word === 'answer' ? { answers: valuesFor(asks.form, more) } : {}),
-        ...(to === undefined ? {} : { to: to as TaskName }),
-      }
-    }
-  }
-}
-
-function report(
-  task: TaskName,
-  word: string,
-  message: string | undefined,
-  told: { readonly outcome?: string; readonly outputs?: JsonObject },
-): Order {
-  if (word === 'done') return { type: 'report', task, result: { status: 'succeeded', ...told } }
-  if (message === undefined) throw usage('a failure needs a reason', "add -m 'what went wrong'")
-  return { type: 'report', task, result: { status: 'failed', failure: { class: 'logic', message, retryable: false } } }
-}
-
 /** The same rollback once more, bound to the same files and tasks. */
 async function again(context: Context, composed: Composed, item: InboxEntry, word: string): Promise<number> {
-  if (item.asks.type !== 'rollback' || item.asks.kind === 'adopt')
-    throw new Error('bug: only a rollback can be tried again here')
-  const { kind, to, only } = item.asks
-  const { paths, tasks, filesOnly, keepGit } = only
+  if (item.asks.type !== 'rollback') throw new Error('bug: only a rollback can be tried again here')
   const choice: ChoiceOptions =
     word === 'mine'
       ? { keepMine: ['all'] }
@@ -280,19 +214,11 @@ async function again(context: Context, composed: Composed, item: InboxEntry, wor
         : word === 'merge'
           ? { merge: ['all'] }
           : {}
-  const command = commandText(item.answers[0]!.step).split(' ').slice(1)
-  const bounds = {
-    ...(paths === undefined ? {} : { files: paths }),
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(filesOnly === undefined ? {} : { filesOnly }),
-    ...(keepGit === undefined ? {} : { keepGit }),
-  }
   return await goBack(context, composed, {
     plan: item.plan,
     name: item.name,
-    kind,
-    ask: kind === 'undo' ? (keepGit === undefined ? {} : { keepGit }) : { to: String(to), ...bounds },
-    command,
+    ...rollbackAgain(item.asks),
+    command: commandText(item.answers[0]!.step).split(' ').slice(1),
     options: choice,
   })
 }

@@ -1,9 +1,9 @@
 // One truth about what waits, wherever it is looked at: inbox, review, show, status, handoff, audit and the end of a run.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PlanId } from '../../../domain/id.ts'
 import { fatesOf } from '../../../domain/revisions/merge.ts'
-import type { AskedQuestion, Engine, InboxEntry } from '../../../engine/engine.ts'
+import type { AskedQuestion, InboxEntry } from '../../../engine/engine.ts'
+import { standingsOf } from '../../../operations/revise-plan.ts'
 import { plan, task } from '../../../testing/index.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { cardOf } from '../../text/cards.fixture.ts'
@@ -14,7 +14,6 @@ import { status } from '../plans/status.ts'
 import { audit } from '../records/audit.ts'
 import { handoff } from '../records/handoff.ts'
 import { accept, decline, propose } from '../revisions/proposals.ts'
-import { standingsOf } from '../revisions/revise.ts'
 import { answerQuestion, review } from './approve.ts'
 import { ask } from './ask.ts'
 import { done } from './claim.ts'
@@ -135,9 +134,8 @@ it('a revision tells of a task whose process has ended that it is tried again as
     cardOf('unsafe', 'running', { effect: 'unsafe' }),
     cardOf('agent', 'running', { claimedBy: 'bo' }),
   ]
-  const engine = { ask: async () => cards } as unknown as Engine
   const told = async (holder: { alive: boolean } | null) => {
-    const standings = await standingsOf(engine, 'p' as PlanId, { waiting: [], holder })
+    const standings = standingsOf(cards, { waiting: [], holder })
     const [was, next] = ['old', 'new'].map(title =>
       plan('p', task('safe', { title }), task('unsafe', { title }), task('agent', { title })),
     )

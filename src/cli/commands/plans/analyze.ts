@@ -10,7 +10,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { isFile, type PlanFile, readPlanFile } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { cut, table, width } from '../../terminal/table.ts'
@@ -187,7 +187,7 @@ export async function lookAt(
     return { definition: file.definition, statuses: file.told.ended, file }
   }
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word, { looking: true })
+    const { plan } = await findPlan(engine, word, { looking: true })
     const current = await engine.ask({ type: 'definition', plan })
     const board = (await engine.ask({ type: 'board', plan })) ?? []
     if (current === null) throw new Error(`the plan ${plan} has gone`)

@@ -12,8 +12,8 @@ import type { Entry } from '../../../stores/store.ts'
 import { answer, envelope, remark, withDir } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
+import { findPlanOrTask } from '../../find-target.ts'
 import { Follower } from '../../live/follower.ts'
-import { meantPlanAndTask } from '../../order.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { stopping } from '../../terminal/interrupt.ts'
 import { wordsFor } from '../../text/hint-text.ts'
@@ -65,7 +65,7 @@ export async function log(
       'say one, or name the task that failed',
     )
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
+    const meant = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
     const { plan, task } = meant
     const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
     if (removed !== null)

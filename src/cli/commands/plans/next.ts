@@ -4,11 +4,12 @@
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Briefing, Card } from '../../../domain/views/board.ts'
 import type { AnswerOf, Engine } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlanAndTask, openPlans } from '../../order.ts'
+import { findPlanOrTask } from '../../find-target.ts'
 import { symbol } from '../../terminal/paint.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
@@ -28,7 +29,7 @@ export async function next(
     const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null
     // The oldest plan first, as whoever claims without naming one would get them.
     several?.sort((a, b) => (a.plan < b.plan ? -1 : 1))
-    const meant = several ?? [await meantPlanAndTask(engine, first, second, { looking: true })]
+    const meant = several ?? [await findPlanOrTask(engine, first, second, { looking: true })]
     const looks: Look[] = []
     for (const one of meant) looks.push(await look(engine, one, options))
     const all = <T>(of: (look: Look) => readonly T[]) =>

@@ -2,7 +2,8 @@
 
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlanAndTask, orderAndTell } from '../../order.ts'
+import { findPlanOrTask } from '../../find-target.ts'
+import { orderAndTell } from '../../order.ts'
 
 export async function note(
   context: Context,
@@ -11,7 +12,7 @@ export async function note(
   options: { readonly message: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second)
+    const { plan, task } = await findPlanOrTask(composed.engine, first, second)
     await orderAndTell(context, composed, plan, {
       type: 'note',
       text: options.message,

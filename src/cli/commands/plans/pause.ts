@@ -9,7 +9,8 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT, usage } from '../../exit.ts'
-import { meantPlan, meantSession, orderAndTell } from '../../order.ts'
+import { demandSession, findPlan } from '../../find-target.ts'
+import { orderAndTell } from '../../order.ts'
 
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
@@ -62,7 +63,7 @@ const PAGE = 500
 
 export async function cancel(context: Context, word: string | undefined, options: CancelOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word)
     await orderAndTell(context, composed, plan, { type: 'cancel', ...options })
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) return EXIT.done
@@ -111,10 +112,10 @@ export async function pause(context: Context, word: string | undefined, options:
   const { session, ...said } = options
   return await withState(context, { create: false }, async composed => {
     if (session !== undefined) {
-      await meantSession(composed.engine, session, word)
+      await demandSession(composed.engine, session, word)
       return await pauseAll(context, composed, session, said)
     }
-    const { plan } = await meantPlan(composed.engine, word)
+    const { plan } = await findPlan(composed.engine, word)
     await orderAndTell(context, composed, plan, { type: 'pause', ...said })
     return EXIT.done
   })

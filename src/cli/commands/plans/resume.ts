@@ -2,12 +2,13 @@
 // a document.
 
 import type { Composed } from '../../../compose.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { sessionPlans } from '../../../operations/session-plans.ts'
 import type { PlanRow } from '../../../stores/store.ts'
 import { remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, usage } from '../../exit.ts'
-import { meantPlan, meantSession, openPlans } from '../../order.ts'
+import { demandSession, findPlan } from '../../find-target.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { startAndDrive, tellWarnings, versionOf } from './run.ts'
 
@@ -29,14 +30,14 @@ export async function resume(context: Context, word: string | undefined, options
     if (options.watch === true) return await watchOver(context, composed)
     if (options.all === true) return await resumeAll(context, composed, await openPlans(composed.engine, 200), options)
     if (options.session !== undefined) {
-      await meantSession(composed.engine, options.session, word)
+      await demandSession(composed.engine, options.session, word)
       const rows = await sessionPlans(composed.engine, options.session)
       if (rows.length === 0) throw usage(`no plan of session '${options.session}' is under way`, HOW_TO_START)
       if (rows.length > 1) return await resumeAll(context, composed, rows, options)
       const [{ id: plan, name, version: since }] = rows as [PlanRow]
       return await startAndDrive(context, composed, { plan, name, since }, options)
     }
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word)
     return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
   })
 }

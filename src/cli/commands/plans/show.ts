@@ -15,7 +15,7 @@ import type { AttemptRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlanAndTask } from '../../order.ts'
+import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 import { type Paint, planSymbol, planWords, symbol, tint } from '../../terminal/paint.ts'
@@ -39,7 +39,7 @@ export async function show(
   return await withState(context, { create: false }, async composed => {
     if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
       return EXIT.done
-    const { plan, task } = await meantPlanAndTask(composed.engine, first, second, { removed: true, looking: true })
+    const { plan, task } = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
     if (task === null) await showPlan(context, composed, plan)
     else await showTask(context, composed, plan, task, options)
     return EXIT.done

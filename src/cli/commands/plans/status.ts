@@ -3,13 +3,14 @@
 import type { PlanStatus } from '../../../domain/status.ts'
 import type { Summary } from '../../../domain/views/summary.ts'
 import type { Engine, Halt } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { activePlan } from '../../../operations/session-plans.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import type { Holder } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound } from '../../exit.ts'
-import { meantPlan, meantSession, openPlans } from '../../order.ts'
+import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
@@ -45,7 +46,7 @@ export async function status(
       ])
       return EXIT.done
     }
-    const { plan } = word === undefined ? { plan: open[0]!.id } : await meantPlan(engine, word)
+    const { plan } = word === undefined ? { plan: open[0]!.id } : await findPlan(engine, word)
     const summary = await engine.ask({ type: 'summary', plan })
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
@@ -62,7 +63,7 @@ export async function status(
 
 /** The name of the session's active plan. */
 async function activeOf(engine: Engine, session: string, word: string | undefined): Promise<string> {
-  await meantSession(engine, session, word)
+  await demandSession(engine, session, word)
   const active = await activePlan(engine, session)
   if (active !== null) return active.name
   throw notFound(

@@ -14,7 +14,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, usage } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { cut } from '../../terminal/table.ts'
 import { momentOf, type Since } from '../plans/log.ts'
@@ -51,7 +51,7 @@ export async function verify(context: Context, word: string | undefined, options
     const meant =
       word === undefined && (options.all === true || seals.length > 0)
         ? null
-        : await meantPlan(engine, word, { looking: true })
+        : await findPlan(engine, word, { looking: true })
     const wanted = meant === null ? seals : seals.filter(({ plan }) => plan === meant.plan)
     if (meant !== null && seals.length > 0 && wanted.length === 0)
       throw usage(`there is no seal of '${meant.name}' in ${options.seal}`, 'leave the plan out to check every seal')
@@ -171,7 +171,7 @@ export interface SealOptions {
 export async function seal(context: Context, word: string | undefined, options: SealOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async composed => {
     const key = await keyOf(context, composed, options.keyFile)
-    const { plan, name } = await meantPlan(composed.engine, word, { looking: true })
+    const { plan, name } = await findPlan(composed.engine, word, { looking: true })
     const chain = await composed.engine.ask({ type: 'chain', plan })
     if (chain === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { entries: version, head, fault } = chain
@@ -219,7 +219,7 @@ const FACTS_MAX = 400
 
 export async function audit(context: Context, word: string | undefined, options: AuditOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word, { looking: true })
+    const { plan } = await findPlan(engine, word, { looking: true })
     const from = options.since === undefined ? {} : { since: momentOf(options.since, context.now()) }
     const trail = await engine.ask({ type: 'audit', plan, ...from })
     if (trail === null) throw new Error(`bug: the plan ${plan} was found and is gone`)

@@ -7,7 +7,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 
 type Contract = NonNullable<AnswerOf<'contract'>>
@@ -21,7 +21,7 @@ const CRITERION_MAX = 100
 
 export async function contract(context: Context, word: string | undefined, options: ContractOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word, { looking: true })
+    const { plan } = await findPlan(engine, word, { looking: true })
     const found = await engine.ask({ type: 'contract', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     const lines = options.open === true ? found.lines.filter(({ holds }) => holds !== true) : found.lines

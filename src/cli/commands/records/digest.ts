@@ -9,7 +9,7 @@ import type { Page, PlanRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
 import { hintText } from '../../text/hint-text.ts'
@@ -30,7 +30,7 @@ export async function digest(context: Context, words: readonly string[], options
     const plans =
       words.length === 0
         ? await moving(composed, since)
-        : await Promise.all(words.map(async word => await meantPlan(composed.engine, word)))
+        : await Promise.all(words.map(async word => await findPlan(composed.engine, word)))
     const items: Digest[] = []
     const unreadable: { plan: PlanId; name: string; why: string }[] = []
     for (const { plan, name } of plans) {

@@ -10,7 +10,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 
 export interface HandoffOptions {
   readonly out?: string
@@ -21,7 +21,7 @@ export interface HandoffOptions {
 
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
-    const { plan } = await meantPlan(engine, word, { looking: true })
+    const { plan } = await findPlan(engine, word, { looking: true })
     const out = options.out ?? options.write
     const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)

@@ -7,14 +7,14 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { cut } from '../../terminal/table.ts'
 
 const VALUE_MAX = 400
 
 export async function replay(context: Context, word: string): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const { plan } = await meantPlan(engine, word, { looking: true })
+    const { plan } = await findPlan(engine, word, { looking: true })
     const began = performance.now()
     const told = await engine.ask({ type: 'replay', plan })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)

@@ -16,10 +16,11 @@ import { envelope, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 
 import { isFile } from '../../plan-file.ts'
-import { setMoving, versionOf } from '../plans/run.ts'
+import { setMoving, unsafeOf, versionOf } from '../plans/run.ts'
 
 export interface ConvergeOptions {
   /** A script for each criterion that does not hold; without it, whoever claims the task makes it hold. */
@@ -40,7 +41,7 @@ type Plan = Parameters<typeof drive>[2]['plan']
 export async function converge(context: Context, word: string, options: ConvergeOptions): Promise<number> {
   if (!(await isFile(context, word)))
     return await withState(context, { create: false }, async composed => {
-      const { plan, name } = await meantPlan(composed.engine, word)
+      const { plan, name } = await findPlan(composed.engine, word)
       return await new Rounds(context, composed, plan, name, options).run()
     })
   const { readPlanFile, refuseSketch } = await import('../../plan-file.ts')
@@ -92,8 +93,8 @@ class Rounds {
     if ((await this.#status()) !== 'failed') return
     const board = (await this.#composed.engine.ask({ type: 'board', plan: this.#plan })) ?? []
     if (!board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))) return
-    const { goOn } = await import('../plans/run.ts')
-    await goOn(this.#context, this.#composed, { plan: this.#plan, name: this.#name }, this.#options)
+    const goOn = { rationale: `run ${this.#name}`, ...unsafeOf(this.#options) }
+    await setMoving(this.#context, this.#composed, { plan: this.#plan, name: this.#name, goOn })
   }
 
   async #rounds(): Promise<number> {
@@ -137,7 +138,7 @@ class Rounds {
     const status = await this.#status()
     if (PLAN_ENDED.has(status)) return status
     const since = await this.#version()
-    await setMoving(this.#composed, { plan: this.#plan, name: this.#name }, status)
+    await setMoving(this.#context, this.#composed, { plan: this.#plan, name: this.#name })
     const exit = await drive(this.#context, this.#composed, {
       plan: this.#plan,
       name: this.#name,

@@ -5,7 +5,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 
 type Drift = NonNullable<AnswerOf<'drift'>>
@@ -19,7 +19,7 @@ const FILES_SHOWN_MAX = 40
 
 export async function drift(context: Context, word: string | undefined, options: DriftOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const found = await engine.ask({ type: 'drift', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     answer(context, { plan, name, drifted: hasDrifted(found), ...found }, () => lines(context, name, found, options))

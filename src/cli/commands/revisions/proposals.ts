@@ -5,20 +5,23 @@ import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff
 import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
+import { readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan, meantTask, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { findPlan, findTask } from '../../find-target.ts'
+import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { currentOf, prepare, readRevision, standingsOf, told } from './revise.ts'
+import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
 
 // `planfold proposals [PLAN] [ID]`: the revisions that were proposed, what became of each, and what one of them would change.
 
 export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const plan = await meantPlan(engine, word, { looking: true })
+    const plan = await findPlan(engine, word, { looking: true })
     if (id !== undefined) return await showProposal(context, engine, plan, id)
     const cards = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
     const items = cards.map(({ definition: _, source: __, ...card }) => card)
@@ -34,14 +37,13 @@ export async function proposals(context: Context, word: string | undefined, id: 
   })
 }
 
-async function showProposal(context: Context, engine: Engine, plan: MeantPlan, id: string): Promise<number> {
+async function showProposal(context: Context, engine: Engine, plan: PlanTarget, id: string): Promise<number> {
   const card = await meantProposal(engine, plan, id)
   const base = await engine.ask({ type: 'definition', plan: plan.plan, revision: card.on })
   if (base === null) throw new Error(`revision ${card.on} of ${plan.plan} has gone`)
   const diff = semanticDiff(base.definition, card.definition)
-  const summary = await engine.ask({ type: 'summary', plan: plan.plan })
-  const standings = await standingsOf(engine, plan.plan, summary ?? { waiting: [], holder: null })
-  const fates = card.fate.status === 'waiting' ? fatesOf(base.definition, card.definition, standings) : []
+  const current = card.fate.status === 'waiting' ? await readCurrentPlan(engine, plan.plan) : null
+  const fates = current === null ? [] : fatesOf(base.definition, card.definition, current.standings)
   const { definition: _, source: __, ...told } = card
   answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
     `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
@@ -62,7 +64,7 @@ async function showProposal(context: Context, engine: Engine, plan: MeantPlan, i
 }
 
 /** By its id, or by the beginning of it when only one that waits begins so. */
-export async function meantProposal(engine: Engine, { plan, name }: MeantPlan, word: string): Promise<ProposalCard> {
+export async function meantProposal(engine: Engine, { plan, name }: PlanTarget, word: string): Promise<ProposalCard> {
   const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
   const exact = cards.findLast(({ id }) => id === word)
   const near = cards.filter(({ id, fate }) => id.startsWith(word) && fate.status === 'waiting')
@@ -127,7 +129,7 @@ async function decide(
 async function meant(engine: Engine, first: string, second: string | undefined) {
   const found = second === undefined ? await engine.ask({ type: 'find', reference: first }) : null
   if (found === null) {
-    const plan = await meantPlan(engine, second === undefined ? undefined : first)
+    const plan = await findPlan(engine, second === undefined ? undefined : first)
     return { plan, card: await meantProposal(engine, plan, second ?? first) }
   }
   const { plan, name } = found
@@ -162,11 +164,11 @@ export async function propose(context: Context, word: string, file: string, opti
   const mode: MergeMode = options.merge === true ? 'merge' : 'replace'
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
-    const plan = await meantPlan(engine, word)
+    const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
-    const written = await readRevision(context, file, current.definition, mode)
+    const written = await readRevisionFile(context, file, current.definition, mode)
     for (const line of printDiagnostics(context.paint, written.warnings)) remark(context, line)
-    const revision = await prepare(current, written, mode, {})
+    const revision = prepare(current, writtenAs(written, mode))
     const { definition, hash, diff, summary, fates } = revision
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
     if (options.dryRun === true) {
@@ -176,7 +178,7 @@ export async function propose(context: Context, word: string, file: string, opti
       ])
       return EXIT.done
     }
-    const task = options.task === undefined ? {} : { task: (await meantTask(engine, plan.name, options.task)).task }
+    const task = options.task === undefined ? {} : { task: (await findTask(engine, plan.name, options.task)).task }
     const { events } = await submit(composed, plan.plan, {
       type: 'propose',
       definition,

@@ -1,89 +1,57 @@
 // `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
 // becomes of every task, is told; with --dry-run nothing else happens.
 
-import type { TaskName } from '../../../domain/id.ts'
+import type { PlanSource } from '../../../domain/event.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { mayRunAgain } from '../../../domain/plan-rules/effect.ts'
-import {
-  type Edited,
-  type Fate,
-  fatesOf,
-  type MergeMode,
-  type MergeNote,
-  mergeDefinitions,
-  namesIn,
-  orderTasks,
-  removeTasks,
-  type Standing,
-  type Standings,
-} from '../../../domain/revisions/merge.ts'
-import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
-import { allTasks } from '../../../domain/state/task-index.ts'
-import { PLAN_ENDED, type TaskStatus } from '../../../domain/status.ts'
-import type { Card } from '../../../domain/views/board.ts'
+import type { MergeMode, MergeNote } from '../../../domain/revisions/merge.ts'
+import { PLAN_ENDED } from '../../../domain/status.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
-import { definitionHash } from '../../../format/plan/hash.ts'
-import { parsePlan } from '../../../format/plan/parse.ts'
-import { printJson } from '../../../format/plan/print.ts'
-import { generateTaskIds, renameTasks } from '../../../format/plan/rename-tasks.ts'
-import { checkPlan } from '../../../operations/check-plan.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
+import type { PlanDocument } from '../../../operations/read-document.ts'
+import {
+  type CurrentPlan,
+  type PreparedRevision,
+  prepareRevision,
+  type RevisionEdits,
+  readCurrentPlan,
+  readRevision,
+} from '../../../operations/revise-plan.ts'
+import { sourceOf } from '../../../operations/run-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan, submit } from '../../order.ts'
-import { readText } from '../../plan-file.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
+import { faultyDocument, locator, readText } from '../../plan-file.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 
-// The text a plan is revised with: read like any plan document, in any dialect, except that a text to be merged may name tasks
-// it does not hold, because the plan does.
+// The text a plan is revised with: read like any plan document, in any dialect.
 
-export interface Written {
-  readonly definition: PlanDefinition
+export interface Written extends Pick<PlanDocument, 'definition'> {
   /** What the text says has ended. */
-  readonly claimed: ReadonlyMap<TaskName, TaskStatus>
-  readonly source: { readonly dialect: string; readonly text: string }
+  readonly ended: PlanDocument['told']['ended']
+  readonly source: PlanSource
   readonly warnings: readonly FileDiagnostic[]
 }
 
-export async function readRevision(
+export async function readRevisionFile(
   context: Context,
   path: string,
   current: PlanDefinition,
   mode: MergeMode,
 ): Promise<Written> {
   const text = await readText(context, path)
-  const merging = mode === 'merge'
-  const parsed = parsePlan(text, {
-    ...(path === '-' ? {} : { fileName: path }),
-    // A text without a name of its own means this plan.
-    fallbackName: current.name,
-    ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
-    check: written =>
-      checkPlan(
-        merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
-      ),
-  })
-  const lines = text.split('\n')
-  const located = (diagnostic: Omit<FileDiagnostic, 'file' | 'source'>): FileDiagnostic => ({
-    ...diagnostic,
-    file: path,
-    source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
-  })
-  if (!parsed.ok) {
-    const [first] = parsed.diagnostics
-    const message =
-      first === undefined ? `${path} is not a plan` : `${path}:${first.line}:${first.column}: ${first.message}`
-    throw new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint, parsed.diagnostics.map(located))
-  }
-  if (parsed.sketch.length > 0) {
-    const message = `${path} is only a sketch: ${parsed.sketch[0]}`
+  const read = readRevision(text, current, mode, path === '-' ? {} : { fileName: path })
+  if (!read.ok) throw faultyDocument(path, text, read.diagnostics)
+  const { definition, told, warnings } = read.document
+  if (told.sketch.length > 0) {
+    const message = `${path} is only a sketch: ${told.sketch[0]}`
     throw new Complaint(EXIT.refused, 'not-allowed', message, 'fill in what is left open, then revise')
   }
-  const { definition, dialect, ended, warnings } = parsed
-  const source = { dialect: dialect ?? 'planfold', text }
-  return { definition, claimed: ended, source, warnings: warnings.map(located) }
+  const located = warnings.map(locator(text, line => ({ file: path, line })))
+  return { definition, ended: told.ended, source: sourceOf(read.document), warnings: located }
 }
 
 export interface ReviseOptions {
@@ -110,11 +78,11 @@ export async function revise(
   const mode: MergeMode = options.merge === true || file === undefined ? 'merge' : 'replace'
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
-    const plan = await meantPlan(engine, word)
+    const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
-    const written = file === undefined ? null : await readRevision(context, file, current.definition, mode)
+    const written = file === undefined ? null : await readRevisionFile(context, file, current.definition, mode)
     for (const line of printDiagnostics(context.paint, written?.warnings ?? [])) remark(context, line)
-    const revision = await prepare(current, written, mode, options)
+    const revision = prepare(current, { ...options, ...writtenAs(written, mode) })
     const { diff, definition, hash, notes, fates, summary } = revision
     const data = { plan: plan.plan, name: plan.name, mode, hash, summary, diff, notes, fates }
     if (options.dryRun === true) {
@@ -148,22 +116,17 @@ export async function revise(
   })
 }
 
-interface Current {
-  readonly definition: PlanDefinition
-  readonly revision: number
-  readonly hash: string
-  readonly status: string
-  readonly standings: Standings
-}
-
-export async function currentOf(engine: Engine, { plan, name }: MeantPlan, options: ReviseOptions): Promise<Current> {
-  const current = await engine.ask({ type: 'definition', plan })
-  const summary = await engine.ask({ type: 'summary', plan })
-  if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
-  if (PLAN_ENDED.has(summary.status)) {
-    const message = `plan '${name}' has ended: ${summary.status}`
+export async function currentOf(
+  engine: Engine,
+  { plan, name }: PlanTarget,
+  options: ReviseOptions,
+): Promise<CurrentPlan> {
+  const current = await readCurrentPlan(engine, plan)
+  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  if (PLAN_ENDED.has(current.status)) {
+    const message = `plan '${name}' has ended: ${current.status}`
     const hint =
-      summary.status === 'failed'
+      current.status === 'failed'
         ? 'planfold run FILE goes on with it as the file says then: what is done stays done, what failed or changed runs'
         : 'run the changed file: planfold run FILE makes a new plan of it'
     throw new Complaint(EXIT.refused, 'ended', message, hint)
@@ -174,108 +137,23 @@ export async function currentOf(engine: Engine, { plan, name }: MeantPlan, optio
     const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
     throw new Complaint(EXIT.refused, 'conflict', message, hint)
   }
-  return { ...current, status: summary.status, standings: await standingsOf(engine, plan, summary) }
+  return current
 }
 
-/** How each task stands. One that failed and asks what then is tried again when it is changed, as one that failed is. */
-export async function standingsOf(
-  engine: Engine,
-  plan: MeantPlan['plan'],
-  { waiting, holder }: Undecided,
-): Promise<Standings> {
-  const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const failed = new Set(waiting.flatMap(({ task, asks }) => (/^(recovery|replan)$/.test(asks.type) ? [task] : [])))
-  return new Map(
-    cards.map(card => [
-      card.name,
-      {
-        status: failed.has(card.name) ? 'failed' : card.status,
-        ran: ran(card),
-        ...(holder?.alive === true ? {} : leftBy(card)),
-      },
-    ]),
-  )
+/** What is wrong with it is told; nothing is written either way. */
+export function prepare(current: CurrentPlan, edits: RevisionEdits): PreparedRevision {
+  const prepared = prepareRevision(current, edits)
+  if (prepared.status === 'prepared') return prepared.revision
+  if (prepared.status === 'refused') throw refused(prepared.refusal)
+  const [fault] = prepared.faults
+  const [first] = prepared.diagnostics
+  const at = fault !== undefined || first?.path === undefined ? '' : ` at ${first.path}`
+  const { message = '', hint } = fault ?? first ?? {}
+  throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong${at}: ${message}`, hint)
 }
 
-interface Undecided {
-  readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[]
-  /** Who drives it. */
-  readonly holder: { readonly alive: boolean } | null
-}
-
-/** Nobody carries it out any more; what somebody has claimed goes on without us. */
-function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
-  if (status !== 'running' || claimedBy !== null) return {}
-  return { left: mayRunAgain(effect) ? 'again' : 'asked' }
-}
-
-const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
-const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
-
-interface Prepared {
-  readonly definition: PlanDefinition
-  readonly hash: string
-  readonly diff: ReturnType<typeof semanticDiff>
-  readonly summary: string
-  readonly notes: readonly MergeNote[]
-  readonly fates: readonly Fate[]
-}
-
-export async function prepare(
-  current: Current,
-  written: Written | null,
-  mode: MergeMode,
-  options: ReviseOptions,
-): Promise<Prepared> {
-  const { standings } = current
-  const merged =
-    written === null
-      ? { definition: current.definition, notes: [] }
-      : mergeDefinitions(
-          { current: current.definition, written: written.definition, mode, standings, claimed: written.claimed },
-          renameTasks,
-        )
-  let { definition } = merged
-  if (options.remove !== undefined) definition = must(removeTasks(definition, namesIn(options.remove)))
-  if (options.order !== undefined) definition = must(orderTasks(definition, namesIn(options.order)))
-  if (options.ids === 'generated') {
-    if (current.status !== 'draft')
-      throw new Complaint(
-        EXIT.refused,
-        'not-allowed',
-        'ids are generated only for a draft: to a run, another id is another task',
-        'keep the ids, or make a new plan with generated ones',
-      )
-    definition = generateTaskIds(definition, definition.name)
-  }
-  demandSound(definition)
-  const diff = semanticDiff(current.definition, definition)
-  return {
-    definition,
-    hash: definitionHash(definition),
-    diff,
-    summary: summarise(diff),
-    notes: merged.notes,
-    fates: fatesOf(current.definition, definition, standings),
-  }
-}
-
-function must(edited: Edited): PlanDefinition {
-  if (!edited.ok) throw refused(edited.refusal)
-  return edited.definition
-}
-
-/** What was put together of two texts is judged like one that somebody wrote. */
-function demandSound(definition: PlanDefinition): void {
-  const [fault] = checkPlan(definition)
-  if (fault !== undefined)
-    throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong: ${fault.message}`, fault.hint)
-  const parsed = parsePlan(printJson(definition), { lenient: true })
-  if (parsed.ok) return
-  const [first] = parsed.diagnostics
-  const message = `the revision is wrong${first?.path === undefined ? '' : ` at ${first.path}`}: ${first?.message ?? ''}`
-  throw new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint)
-}
+export const writtenAs = (written: Written | null, mode: MergeMode): Pick<RevisionEdits, 'written'> =>
+  written === null ? {} : { written: { definition: written.definition, ended: written.ended, mode } }
 
 function defaultRationale(file: string | undefined, mode: MergeMode, options: ReviseOptions): string {
   const parts = [
@@ -290,7 +168,7 @@ function defaultRationale(file: string | undefined, mode: MergeMode, options: Re
 const FATES_SHOWN_MAX = 60
 
 /** The diff, then what becomes of every task that does not simply stay as it is, then the notes. */
-export function told({ paint }: Context, { summary, diff, notes, fates }: Prepared): readonly string[] {
+export function told({ paint }: Context, { summary, diff, notes, fates }: PreparedRevision): readonly string[] {
   const text = escapeForTerminal(explainDiff(diff), { keepLines: true })
   const moved = fates.filter(({ fate }) => fate !== 'kept')
   const lines = moved.slice(0, FATES_SHOWN_MAX).map(({ task, fate, why }) => {

@@ -9,11 +9,12 @@ import type { Engine } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { type Revision, revisionsIn } from '../../../format/plan/revisions.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, type ExitCode, notFound } from '../../exit.ts'
-import { type MeantPlan, meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { table } from '../../terminal/table.ts'
 
@@ -37,7 +38,7 @@ export async function revisionsOf(engine: Engine, plan: PlanId): Promise<readonl
   return [first, ...others]
 }
 
-export function revisionNumbered(plan: MeantPlan, revisions: readonly Revision[], number: number): Revision {
+export function revisionNumbered(plan: PlanTarget, revisions: readonly Revision[], number: number): Revision {
   const found = revisions.find(({ revision }) => revision === number)
   if (found !== undefined) return found
   const last = revisions.at(-1)?.revision ?? 0
@@ -51,7 +52,7 @@ const HASH_SHOWN = 12
 
 export async function listRevisions(context: Context, word: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, plan)
     const items = revisions.map((one, at) => ({ ...rowOf(one), summary: summaryOf(revisions[at - 1], one) }))
     const { paint, terminal } = context
@@ -84,7 +85,7 @@ export async function showRevision(
   options: ShowRevisionOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word, { looking: true })
+    const meant = await findPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, meant.plan)
     const one = revisionNumbered(meant, revisions, number ?? revisions.at(-1)!.revision)
     if (options.original === true && one.source === null)
@@ -114,7 +115,7 @@ export async function diffRevisions(
   second: number | undefined,
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word, { looking: true })
+    const meant = await findPlan(engine, word, { looking: true })
     const revisions = await revisionsOf(engine, meant.plan)
     const last = revisions.at(-1)!.revision
     const to = revisionNumbered(meant, revisions, second ?? last)

@@ -17,7 +17,7 @@ import { listRunning } from '../../../server/monitoring/running-services.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
 
 // `planfold token list`: who has a token, besides the owner.
@@ -78,7 +78,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
 async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): Promise<Scope | null> {
   if (plan === undefined && session === undefined) return null
   const plans: PlanId[] = []
-  for (const word of plan ?? []) plans.push((await meantPlan(engine, word)).plan)
+  for (const word of plan ?? []) plans.push((await findPlan(engine, word)).plan)
   return { plans, sessions: session ?? [] }
 }
 

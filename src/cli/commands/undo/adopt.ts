@@ -5,13 +5,14 @@ import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { AdoptAsk, AdoptionPreview, FilePreview } from '../../../engine/engine.ts'
 import { adoptFork, type ForkAdoption } from '../../../operations/adopt-fork.ts'
+import { choiceFor, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import type { Choice } from '../../../workspace/workspace.ts'
 import { answer, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { carryOut } from '../../drive.ts'
 import { Complaint, EXIT, refused } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
@@ -22,9 +23,6 @@ import { type ChoiceOptions, choicesOf, sayer } from './go-back.ts'
 
 type Foreseen = Extract<AdoptionPreview, { ok: true }>
 type ChoiceOf = (path: string) => Choice | null
-
-const undecidedIn = ({ files }: Foreseen, choiceOf: ChoiceOf): readonly FilePreview[] =>
-  files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null)
 
 const FILES_MAX = 200
 
@@ -54,7 +52,7 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
   const same = files.filter(
     ({ will, why, conflict }) => will === 'leave' && why === undefined && conflict === undefined,
   )
-  const open = undecidedIn(preview, choiceOf).length
+  const open = preview.files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null).length
   const counts = [
     ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
     ...(open === 0 ? [] : [`${open} changed here as well`]),
@@ -150,14 +148,14 @@ const PATCH_LINES_MAX = 100
 
 export async function adopt(context: Context, word: string, options: AdoptOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
-    const into = options.into === undefined ? {} : { into: (await meantPlan(composed.engine, options.into)).plan }
+    const { plan, name } = await findPlan(composed.engine, word)
+    const into = options.into === undefined ? {} : { into: (await findPlan(composed.engine, options.into)).plan }
     const preview = await composed.engine.ask({ type: 'adoption', plan, ...into })
     if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     if (!preview.ok) throw refused(preview.refusal)
     const chosen = choicesOf({ root: composed.root, cwd: context.cwd }, options, preview.files)
-    const choiceOf = (path: string) => chosen.choices?.[path] ?? chosen.every ?? null
-    const conflicts = undecidedIn(preview, choiceOf)
+    const choiceOf = (path: string) => choiceFor(chosen, path)
+    const conflicts = undecidedFiles(preview.files, chosen)
     const say = sayer(context)
     const ways = conflicts.length === 0 ? [] : adoptionWays(say(commandOf(name, options)), conflicts)
     if (!context.settings.json) await show(context, composed, { name, preview, options }, choiceOf)

@@ -3,7 +3,8 @@
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 import { standingWords } from '../../text/rollback-result.ts'
 
 export async function checkpoint(
@@ -12,7 +13,7 @@ export async function checkpoint(
   options: { readonly name?: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word)
     const { version, events } = await submit(composed, plan, { type: 'checkpoint', ...options })
     const taken = events.find(event => event.type === 'checkpoint.taken')
     if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')

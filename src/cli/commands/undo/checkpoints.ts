@@ -10,12 +10,13 @@ import { isSha256 } from '../../../domain/id.ts'
 import { numberOf, suggest } from '../../../domain/phrases.ts'
 import type { Checkpoint } from '../../../domain/views/checkpoints.ts'
 import type { CheckpointCard, CheckpointDiff, Engine } from '../../../engine/engine.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, refused, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { type Patch, patchOf } from '../../terminal/patch.ts'
 import { table } from '../../terminal/table.ts'
@@ -40,7 +41,7 @@ export async function diffCheckpoints(
   options: DiffOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await meantPlan(composed.engine, word, { looking: true })
+    const { plan, name } = await findPlan(composed.engine, word, { looking: true })
     const diff = await composed.engine.ask({
       type: 'checkpointDiff',
       plan,
@@ -151,7 +152,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
   if (!isSha256(sha256))
     throw usage(`'${sha256}' is no SHA-256`, 'write its 64 hexadecimal digits, as they were printed')
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const bytes = await engine.ask({ type: 'blob', sha256 })
     if (bytes === null)
       throw notFound(
@@ -184,7 +185,7 @@ export async function listCheckpoints(
   options: { readonly all?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const { plan, name } = await meantPlan(engine, word, { looking: true })
+    const { plan, name } = await findPlan(engine, word, { looking: true })
     const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
     const items = options.all === true ? all : all.slice(-SHOWN_MAX)
     const earlier = all.length - items.length
@@ -218,7 +219,7 @@ function listLines(
 
 export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await meantPlan(engine, word, { looking: true })
+    const meant = await findPlan(engine, word, { looking: true })
     const card = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
     if (card === null) throw await unknown(engine, meant, checkpoint)
     answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>
@@ -256,7 +257,7 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
   ]
 }
 
-async function unknown(engine: Engine, { plan, name }: MeantPlan, word: string): Promise<Error> {
+async function unknown(engine: Engine, { plan, name }: PlanTarget, word: string): Promise<Error> {
   const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
   const near = suggest(
     word,

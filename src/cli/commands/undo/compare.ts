@@ -8,7 +8,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { type Cell, cut, table } from '../../terminal/table.ts'
 
@@ -30,7 +30,7 @@ export async function compare(
   options: CompareOptions,
 ): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const [a, b] = [await meantPlan(engine, first), await meantPlan(engine, second)]
+    const [a, b] = [await findPlan(engine, first), await findPlan(engine, second)]
     const compared = await engine.ask({ type: 'compare', plan: a.plan, with: b.plan })
     if (compared === null) throw new Error(`bug: the plans ${a.plan} and ${b.plan} were found and are gone`)
     answer(context, compared, () => lines(context, compared, options))

@@ -9,7 +9,8 @@ import type { LeftOut } from '../../../workspace/workspace.ts'
 import { answer, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { meantPlan, submit } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 
 import type { PlanFile } from '../../plan-file.ts'
 import { halves } from '../formats/template-new.ts'
@@ -32,7 +33,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
   const file = options.revision === undefined ? null : await revisionOf(context, options.revision)
   const inputs = inputsOf(options.input ?? [])
   return await withState(context, { create: false }, async composed => {
-    const { plan, name: origin } = await meantPlan(composed.engine, word)
+    const { plan, name: origin } = await findPlan(composed.engine, word)
     const { name, model, here } = options
     const made = await submit(composed, plan, {
       type: 'fork',
@@ -62,7 +63,8 @@ export async function fork(context: Context, word: string, options: ForkOptions)
 }
 
 async function revisionOf(context: Context, path: string) {
-  const { readPlanFile, refuseSketch, sourceOf } = await import('../../plan-file.ts')
+  const { readPlanFile, refuseSketch } = await import('../../plan-file.ts')
+  const { sourceOf } = await import('../../../operations/run-plan.ts')
   const file: PlanFile = await readPlanFile(context, path)
   refuseSketch(file)
   if (file.warnings.length > 0) {

@@ -4,13 +4,20 @@
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { FilePreview, Order, RollbackAsk } from '../../../engine/engine.ts'
-import type { Change, Choice } from '../../../workspace/workspace.ts'
+import type { FilePreview, RollbackAsk } from '../../../engine/engine.ts'
+import {
+  type ChoiceFault,
+  choiceFor,
+  orderRollback,
+  previewRollback,
+  type RollbackEnd,
+  readChoices,
+} from '../../../operations/rollback-plan.ts'
+import type { Change } from '../../../workspace/workspace.ts'
 import { answer, print, remark, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
-import { submit } from '../../order.ts'
 import { meantPaths } from '../../text/path-text.ts'
 import {
   type Asked,
@@ -21,7 +28,7 @@ import {
   wayOn,
   wayOnLines,
 } from '../../text/rollback-preview.ts'
-import { changedBy, type Ended, resultLines } from '../../text/rollback-result.ts'
+import { changedBy, resultLines } from '../../text/rollback-result.ts'
 
 import { unfinishedRollback } from '../../text/shortage-text.ts'
 
@@ -52,17 +59,10 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   const { engine, root } = composed
   const { plan, name, kind, ask, options } = wanted
   const force = options.force === true ? { force: true as const } : {}
-  const preview = await engine.ask({
-    type: 'rollbackPreview',
-    plan,
-    ...(kind === 'undo' ? { undo: true as const } : {}),
-    ...ask,
-    ...force,
-  })
+  const preview = await previewRollback(engine, { plan, kind, ask: { ...ask, ...force } })
   if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
   if (!preview.ok) throw refused(preview.refusal)
   const chosen = choicesOf({ root, cwd: context.cwd }, options, preview.files)
-  const { choices, every } = chosen
   const asked: Asked = {
     name,
     preview,
@@ -71,7 +71,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     filesOnly: ask.filesOnly === true || ask.files !== undefined,
     only: wanted.only ?? {},
     command: sayer(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
-    choiceOf: path => choices?.[path] ?? every ?? (options.force === true ? 'theirs' : null),
+    choiceOf: path => choiceFor({ ...chosen, ...force }, path),
   }
   if (!context.settings.json) print(context, previewLines(context, asked))
   if (options.dryRun === true) {
@@ -91,9 +91,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
       'nothing was changed',
       'name a place: --to CHECKPOINT, or answer y',
     )
-  const order: Order =
-    kind === 'rollback' ? { type: kind, ...ask, ...force, ...chosen } : { type: kind, ...ask, ...force, ...chosen }
-  const carried = await ordered(context, composed, wanted, preview, order)
+  const carried = await ordered(context, composed, { ...wanted, ask: { ...ask, ...force, ...chosen } }, preview)
   return await tell(context, composed, wanted, asked, carried)
 }
 
@@ -117,17 +115,10 @@ function stopAtConflicts(context: Context, asked: Asked): void {
 async function ordered(
   context: Context,
   composed: Composed,
-  { plan, name }: GoBack,
+  { plan, name, kind, ask }: GoBack,
   preview: Foretold,
-  order: Order,
 ): Promise<CarriedOut> {
-  const before = await composed.engine.ask({ type: 'summary', plan })
-  // When only files go back, the plan stands afterwards as it stood; driving it must not set it going meanwhile.
-  const isIdle = before?.holder?.alive !== true && (before?.status === 'active' || before?.status === 'blocked')
-  const held = isIdle && preview.resets.length === 0
-  if (held) await submit(composed, plan, { type: 'pause', reason: 'files go back' })
-  try {
-    const { version } = await submit(composed, plan, order)
+  const seeThrough = async ({ version }: { readonly version: number }): Promise<CarriedOut> => {
     const carried = await carryOut(context, composed, { plan, since: version }).catch((error: Error) => {
       throw unfinishedRollback(name, error) ?? error
     })
@@ -139,9 +130,11 @@ async function ordered(
         `look: planfold log ${name}`,
       )
     return carried
-  } finally {
-    if (held) await composed.engine.submit(plan, { type: 'resume' })
   }
+  const options = { holdStill: preview.resets.length === 0 }
+  const done = await orderRollback(composed.engine, { plan, kind, ask }, seeThrough, options)
+  if (done.status === 'refused') throw refused(done.refusal)
+  return done.carried
 }
 
 async function tell(
@@ -187,7 +180,11 @@ async function tell(
 }
 
 /** What was changed besides what the preview named: files that were written while compensations ran. */
-async function unforetold(engine: Composed['engine'], { preview }: Asked, ended: Ended): Promise<readonly Change[]> {
+async function unforetold(
+  engine: Composed['engine'],
+  { preview }: Asked,
+  ended: RollbackEnd,
+): Promise<readonly Change[]> {
   const known = new Set(preview.files.map(({ path }) => path))
   return (await changedBy(engine, ended)).filter(({ path }) => !known.has(path))
 }
@@ -204,46 +201,31 @@ export function sayer({ settings }: Context): (words: string) => string {
   return words => withDir({ settings }, `planfold ${words}`)
 }
 
-const ALL = 'all'
-
+/** What was typed for paths where somebody has worked since. */
 export function choicesOf(
   stand: Parameters<typeof meantPaths>[0],
-  { keepMine = [], takeTheirs = [], merge = [] }: ChoiceOptions,
+  { keepMine, takeTheirs, merge }: ChoiceOptions,
   files: readonly FilePreview[],
 ): Pick<RollbackAsk, 'choices' | 'every'> {
-  const known = files.map(({ path }) => path)
-  const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
-  const choices = new Map<string, Choice>()
-  let every: Choice | undefined
-  for (const [choice, words] of [
-    ['mine', keepMine],
-    ['theirs', takeTheirs],
-    ['merge', merge],
-  ] as const) {
-    for (const word of words) {
-      if (word === ALL) {
-        if (every !== undefined && every !== choice)
-          throw usage('only one choice can be made for all', 'name paths for the others')
-        every = choice
-        continue
-      }
-      const meant = meantPaths(stand, word, conflicts)
-      if (meant.length === 0)
-        throw usage(
-          meantPaths(stand, word, known).length === 0
-            ? `the plan has written nothing since that '${word}' means`
-            : `nobody else has worked on '${word}' since, so there is nothing to choose`,
-          '--files says which files go back at all; --dry-run shows them',
-        )
-      for (const path of meant) {
-        const other = choices.get(path)
-        if (other !== undefined && other !== choice) throw usage(`two choices are made for '${path}'`, 'make one')
-        choices.set(path, choice)
-      }
-    }
-  }
-  return {
-    ...(choices.size === 0 ? {} : { choices: Object.fromEntries(choices) }),
-    ...(every === undefined ? {} : { every }),
+  const said = { mine: keepMine, theirs: takeTheirs, merge }
+  const read = readChoices(files, said, (word, paths) => meantPaths(stand, word, paths))
+  if (read.ok) return read.choices
+  throw choiceComplaint(read.fault)
+}
+
+function choiceComplaint(fault: ChoiceFault): Complaint {
+  switch (fault.what) {
+    case 'two-for-all':
+      return usage('only one choice can be made for all', 'name paths for the others')
+    case 'two-for-path':
+      return usage(`two choices are made for '${fault.path}'`, 'make one')
+    case 'no-path':
+      return usage(`the plan has written nothing since that '${fault.word}' means`, WHICH_FILES)
+    case 'no-conflict':
+      return usage(`nobody else has worked on '${fault.word}' since, so there is nothing to choose`, WHICH_FILES)
+    default:
+      return fault satisfies never
   }
 }
+
+const WHICH_FILES = '--files says which files go back at all; --dry-run shows them'

@@ -6,7 +6,8 @@ import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
-import { meantPlan, orderAndTell } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
+import { orderAndTell } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 
@@ -29,7 +30,7 @@ export async function restore(
     throw usage('--overwrite and --merge exclude each other', 'leave one of them out')
   return await withState(context, { create: false }, async composed => {
     const { engine, root } = composed
-    const meant = await meantPlan(engine, plan)
+    const meant = await findPlan(engine, plan)
     const kept = await listKeptFiles(engine, meant.plan)
     if (words.length === 0) {
       const items = kept.flatMap(({ versions }) => versions).sort((a, b) => a.at - b.at)

@@ -2,10 +2,12 @@
 
 import type { Composed } from '../../../compose.ts'
 import type { RollbackAsk } from '../../../engine/engine.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
+import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
 import { refused, usage } from '../../exit.ts'
-import { type MeantPlan, meantPlan, meantTask } from '../../order.ts'
+import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { meantPattern } from '../../text/path-text.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
@@ -21,9 +23,9 @@ export interface RollbackOptions extends ChoiceOptions {
 
 export async function rollback(context: Context, word: string | undefined, options: RollbackOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlan(composed.engine, word)
+    const meant = await findPlan(composed.engine, word)
     const tasks = []
-    for (const task of options.tasks ?? []) tasks.push((await meantTask(composed.engine, meant.name, task)).task)
+    for (const task of options.tasks ?? []) tasks.push((await findTask(composed.engine, meant.name, task)).task)
     const whole: RollbackAsk = {
       ...(options.to === undefined ? {} : { to: options.to }),
       ...(tasks.length === 0 ? {} : { tasks }),
@@ -52,11 +54,11 @@ const asksFirst = ({ terminal, settings }: Context, { to, files, tasks, yes }: R
 async function patterns(
   { cwd }: Context,
   { engine, root }: Composed,
-  { plan, name }: MeantPlan,
+  { plan, name }: PlanTarget,
   whole: RollbackAsk,
   words: readonly string[],
 ): Promise<readonly string[]> {
-  const preview = await engine.ask({ type: 'rollbackPreview', plan, ...whole })
+  const preview = await previewRollback(engine, { plan, kind: 'rollback', ask: whole })
   if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
   if (!preview.ok) throw refused(preview.refusal)
   const known = preview.files.map(({ path }) => path)

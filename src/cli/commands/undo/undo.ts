@@ -1,7 +1,7 @@
 // `planfold undo [PLAN]`: takes the last rollback back, files, tasks and all. Once more is a redo.
 
 import { type Context, withState } from '../../context.ts'
-import { meantPlan } from '../../order.ts'
+import { findPlan } from '../../find-target.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
 
 export interface UndoOptions extends ChoiceOptions {
@@ -10,7 +10,7 @@ export interface UndoOptions extends ChoiceOptions {
 
 export async function undo(context: Context, word: string | undefined, options: UndoOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await meantPlan(composed.engine, word)
+    const meant = await findPlan(composed.engine, word)
     return await goBack(context, composed, {
       ...meant,
       kind: 'undo',

@@ -3,10 +3,10 @@
 import type { Argument, Command, Option } from 'commander'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Engine } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { answer, answerDocument } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { openPlans } from '../../order.ts'
 
 // Shell completion, generated from the commander program: commands, their options, and what an option may be. The script
 // is static; names of plans, tasks and checkpoints are asked from `planfold names` when there is one to name.

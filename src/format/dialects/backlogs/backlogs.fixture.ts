@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { plainHint } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { checkGraph } from '../../../domain/plan-rules/graph-rules.ts'
@@ -47,7 +48,7 @@ export function wrong(dialect: Dialect, source: string): readonly string[] {
   const parsed = parsePlan(source, { dialect, fallbackName: 'backlog', check: checkGraph })
   if (parsed.ok) return []
   return parsed.diagnostics.map(
-    ({ line, column, message, hint }) => `${line}:${column} ${message} [${hint ?? 'no hint'}]`,
+    ({ line, column, message, hint }) => `${line}:${column} ${message} [${plainHint(hint ?? 'no hint')}]`,
   )
 }
 

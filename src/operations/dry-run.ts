@@ -1,0 +1,171 @@
+// What a plan would do, wave by wave, with resolved commands, the diffs of edits, who would be asked and what would be judged.
+// Nothing is run and nothing is written; a plan that is there already tells where it stands.
+
+import { analyze } from '../domain/analysis/analyze.ts'
+import { ledFrom } from '../domain/gates/consent-rules.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Criterion, GateAction, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { effectOf } from '../domain/plan-rules/effect.ts'
+import { expandTasks } from '../domain/plan-rules/expand.ts'
+import { gatedImpact, isAskedAbout } from '../domain/plan-rules/impact.ts'
+import { allTasks } from '../domain/state/task-index.ts'
+import type { Engine } from '../engine/engine.ts'
+
+/** One task, as it would go. */
+export interface DryRunTask {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly action: string
+  readonly effect: string
+  readonly needs: readonly TaskName[]
+  /** Counted from 1; null for what is never reached, or judged at the very end. */
+  readonly wave: number | null
+  /** Its status, when it is a task of a plan that is there already. */
+  readonly status: string | null
+  /** A condition under which it is skipped. */
+  readonly when: string | null
+  /** Only when an outcome leads to it. */
+  readonly conditional: boolean
+  /** The command or diff; null when there is none to show. */
+  readonly preview: string | null
+  /** The expression that decides, for a task that does nothing else. */
+  readonly decides: string | null
+  /** Who is asked by a gate, or expected to do it; empty for the engine. */
+  readonly asks: readonly string[]
+  /** What the answer of a gate alone releases. */
+  readonly releases: readonly TaskName[]
+  /** What stands behind a gate and waits for others as well that do not come before the gate. */
+  readonly alsoWaits: readonly AlsoWaits[]
+  /** Of a gate; null for all others. */
+  readonly gate: GateAction | null
+  /** What it does that is hard to take back, so that somebody is asked right before it begins. */
+  readonly gated: Impact | null
+  /** What must hold before and after. */
+  readonly preconditions: readonly Criterion[]
+  readonly checks: readonly Criterion[]
+  readonly accept: readonly Criterion[]
+  readonly postconditions: readonly Criterion[]
+  /** What it may change; null when it does not say. */
+  readonly effects: readonly string[] | null
+}
+
+interface AlsoWaits {
+  readonly task: TaskName
+  readonly for: readonly TaskName[]
+}
+
+// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
+
+/** Null when there is no such plan. */
+export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly DryRunTask[] | null> {
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current === null) return null
+  const { definition } = current
+  const statuses = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card.status]))
+  const isDraft = [...statuses.values()].every(status => status === 'pending')
+  const tasks: DryRunTask[] = []
+  const ordered = inOrder(definition)
+  for (const [at, { task, wave, conditional }] of ordered.entries()) {
+    const { action } = task
+    const earlier = earlierEdits(ordered.slice(0, at), task, wave)
+    const preview = await engine.ask({ type: 'preview', plan, task: task.id, earlier })
+    tasks.push({
+      task: task.id,
+      title: task.title ?? null,
+      action: action.type,
+      effect: effectOf(definition, task),
+      needs: task.needs ?? [],
+      wave,
+      status: isDraft ? null : (statuses.get(task.id) ?? null),
+      when: task.when ?? null,
+      conditional,
+      preview: preview?.text ?? null,
+      decides: action.type === 'decide' ? action.expression : null,
+      asks: askedBy(definition, task),
+      ...(action.type === 'gate' ? releasedBy(definition, task.id) : { releases: [], alsoWaits: [] }),
+      gate: action.type === 'gate' ? action : null,
+      gated: isAskedAbout(task) ? gatedImpact(definition, task) : null,
+      preconditions: task.preconditions ?? [],
+      checks: action.type === 'gate' ? (action.checks ?? []) : [],
+      accept: task.accept ?? [],
+      postconditions: task.postconditions ?? [],
+      effects: task.effects ?? null,
+    })
+  }
+  return tasks
+}
+
+interface Ordered {
+  readonly task: TaskDefinition
+  readonly wave: number | null
+  readonly conditional: boolean
+}
+
+/** By waves; then what has none, and the definition of done at the end. */
+function inOrder(definition: PlanDefinition): readonly Ordered[] {
+  const { waves, unplaced, conditional, compensating } = analyze(definition)
+  const asleep = new Set([...conditional, ...compensating])
+  const byName = new Map(expandTasks(definition).map(task => [task.id, task]))
+  const ordered = (names: readonly TaskName[], wave: number | null): readonly Ordered[] =>
+    names.map(name => ({ task: byName.get(name)!, wave, conditional: asleep.has(name) }))
+  const done = allTasks({ ...definition, tasks: [] })
+  return [
+    ...waves.flatMap((names, at) => ordered(names, at + 1)),
+    ...ordered(unplaced, null),
+    ...ordered(compensating, null),
+    ...done.map(task => ({ task, wave: null, conditional: false })),
+  ]
+}
+
+/** The tasks of earlier waves that edit files this one edits too, in their order: it will find what they left. */
+function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: number | null): readonly TaskName[] {
+  const files = new Set(filesOf(task))
+  if (files.size === 0) return []
+  const names: TaskName[] = []
+  for (const other of before.toReversed()) {
+    if (other.wave === null || other.conditional || (wave !== null && other.wave >= wave)) continue
+    const touched = filesOf(other.task)
+    if (!touched.some(file => files.has(file))) continue
+    names.unshift(other.task.id)
+    // What was moved here has a history under its old name.
+    for (const file of touched) files.add(file)
+    if (names.length >= EARLIER_MAX) break
+  }
+  return names
+}
+
+const EARLIER_MAX = 1_000
+
+const filesOf = ({ action }: TaskDefinition): readonly string[] =>
+  action.type === 'edit'
+    ? action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+    : []
+
+function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
+  const { type } = task.action
+  if (type !== 'gate' && type !== 'external') return []
+  const role = task.action.type === 'gate' ? task.action.approvers?.role : undefined
+  if (role !== undefined) return [role]
+  const own = [task.assignee, task.owner].filter(name => name !== undefined)
+  if (own.length > 0) return [...new Set(own)]
+  if (type === 'external') return []
+  return [
+    ...new Set([...(definition.stakeholders ?? []), ...(definition.owner === undefined ? [] : [definition.owner])]),
+  ]
+}
+
+function releasedBy(definition: PlanDefinition, gate: TaskName): Pick<DryRunTask, 'releases' | 'alsoWaits'> {
+  const tasks = expandTasks(definition)
+  const byName = new Map(tasks.map(task => [task.id, task]))
+  const own = byName.get(gate)
+  const led = new Set(own === undefined ? [] : ledFrom(own).flatMap(({ to }) => to))
+  // When the gate asks, all of these have ended.
+  const before = new Set<TaskName>([gate])
+  for (const name of before) for (const need of byName.get(name)?.needs ?? []) before.add(need)
+  const behind = tasks.filter(task => task.needs?.includes(gate) === true || led.has(task.id))
+  const waits = behind.map(({ id, needs = [] }) => ({ task: id, for: needs.filter(need => !before.has(need)) }))
+  return {
+    releases: waits.filter(each => each.for.length === 0).map(({ task }) => task),
+    alsoWaits: waits.filter(each => each.for.length > 0),
+  }
+}

@@ -1,0 +1,171 @@
+// Which plan or task a reference means. A plan is named by its UUID or name; a task by its UUID, as `plan:task`, or by its name in a
+// plan. A plan may be left out where only one is open, and for looking also where only one is there at all. Who may see what is not
+// asked here: the engine shows a caller only what is theirs.
+
+import { isTaskName, type PlanId, type TaskName } from '../domain/id.ts'
+import { suggest } from '../domain/phrases.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { PlanRow } from '../stores/store.ts'
+
+type Asked = Pick<Engine, 'ask'>
+
+export interface PlanTarget {
+  readonly plan: PlanId
+  readonly name: string
+}
+export interface TaskTarget extends PlanTarget {
+  readonly task: TaskName
+}
+/** The task is null when the reference named a plan only. */
+export interface PlanOrTask extends PlanTarget {
+  readonly task: TaskName | null
+}
+
+export type Lookup<T> = { readonly ok: true; readonly target: T } | { readonly ok: false; readonly missing: Missing }
+
+/** Why nothing was found. */
+export type Missing =
+  | { readonly what: 'plan'; readonly reference: string }
+  /** No plan was named: none is open, or several are, the latest first; only with `looking` ended ones are among them. */
+  | { readonly what: 'only-plan'; readonly plans: readonly PlanRow[] }
+  /** `plan` is null when none was named. */
+  | { readonly what: 'task'; readonly reference: string; readonly plan: PlanTarget | null }
+  /** A plan was named where a task is needed. */
+  | { readonly what: 'task-name'; readonly plan: PlanTarget }
+
+export interface LookupOptions {
+  /** Only looked at: where no plan is open, the only one there is may have ended. */
+  readonly looking?: boolean
+  /** The task may be one that a revision took away. */
+  readonly removed?: boolean
+}
+
+/** A task's UUID means its plan, and says which task it was. */
+export async function lookUpPlan(
+  engine: Asked,
+  reference: string | undefined,
+  options: LookupOptions = {},
+): Promise<Lookup<PlanOrTask>> {
+  if (reference === undefined) return await onlyPlan(engine, options)
+  const found = await engine.ask({ type: 'find', reference })
+  if (found === null) return missing({ what: 'plan', reference })
+  return { ok: true, target: { plan: found.plan, name: found.name, task: found.task } }
+}
+
+/** A task by its name or UUID in the plan that is named, or by its UUID or as `plan:task` where none is. */
+export async function lookUpTask(
+  engine: Asked,
+  reference: string,
+  within: string | undefined,
+  options: LookupOptions = {},
+): Promise<Lookup<TaskTarget>> {
+  if (within !== undefined) {
+    const plan = await lookUpPlan(engine, within)
+    return plan.ok ? await taskIn(engine, plan.target, reference, options) : plan
+  }
+  const found = await engine.ask({ type: 'find', reference })
+  if (found !== null && found.task !== null) return { ok: true, target: { ...planOf(found), task: found.task } }
+  const colon = reference.indexOf(':')
+  const named = colon === -1 ? null : await lookUpPlan(engine, reference.slice(0, colon))
+  if (named === null || !named.ok) return missing({ what: 'task', reference, plan: null })
+  return await taskIn(engine, named.target, reference.slice(colon + 1), options)
+}
+
+/** Words one after the other: `PLAN`, `PLAN TASK`, `TASK` of the only open plan, a task's UUID, or nothing at all. */
+export async function lookUpWords(
+  engine: Asked,
+  first: string | undefined,
+  second: string | undefined,
+  options: LookupOptions = {},
+): Promise<Lookup<PlanOrTask>> {
+  if (first !== undefined && second !== undefined) return await lookUpTask(engine, second, first, options)
+  const named = await lookUpPlan(engine, first, options)
+  if (named.ok || first === undefined) return named
+  const [only, other] = await plansFor(engine, options)
+  if (only === undefined || other !== undefined || !isTaskName(first)) return named
+  const card = await engine.ask({ type: 'task', plan: only.id, task: first })
+  return card === null ? named : { ok: true, target: { plan: only.id, name: only.name, task: card.name } }
+}
+
+/** The same, where a task is needed. */
+export async function lookUpTaskWords(
+  engine: Asked,
+  first: string,
+  second: string | undefined,
+): Promise<Lookup<TaskTarget>> {
+  const found = await lookUpWords(engine, first, second)
+  if (!found.ok) return found
+  const { task, ...plan } = found.target
+  return task === null ? missing({ what: 'task-name', plan }) : { ok: true, target: { ...plan, task } }
+}
+
+/** What may help whoever named it: the name they probably meant, or the revision that took their task away. */
+export interface MissingHelp {
+  readonly near: string | null
+  readonly removedBy: number | null
+}
+
+/** Looks further, through names and the journal; for faces that guess. */
+export async function helpWithMissing(engine: Asked, gone: Missing): Promise<MissingHelp> {
+  if (gone.what === 'plan') {
+    const { items } = await engine.ask({ type: 'plans', limit: 100 })
+    return near(gone.reference, items)
+  }
+  if (gone.what !== 'task' || gone.plan === null) return { near: null, removedBy: null }
+  const { plan } = gone.plan
+  const removed = await engine.ask({ type: 'removed', plan, task: gone.reference })
+  if (removed !== null) return { near: null, removedBy: removed.revision }
+  return near(gone.reference, (await engine.ask({ type: 'board', plan })) ?? [])
+}
+
+function near(reference: string, items: readonly { readonly name: string }[]): MissingHelp {
+  const names = items.map(({ name }) => name)
+  return { near: suggest(reference, names), removedBy: null }
+}
+
+const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
+
+/** Plans that are under way, the latest first; drafts count only when nothing else is open. */
+export async function openPlans(engine: Asked, limit = 50): Promise<readonly PlanRow[]> {
+  const underWay = await plansIn(engine, OPEN, limit)
+  return underWay.length > 0 ? underWay : await plansIn(engine, ['draft'], limit)
+}
+
+async function plansIn(engine: Asked, statuses: readonly PlanStatus[], limit: number): Promise<readonly PlanRow[]> {
+  const pages = await Promise.all(statuses.map(status => engine.ask({ type: 'plans', status, limit })))
+  const rows = new Map(pages.flatMap(page => page.items).map(row => [row.id, row]))
+  return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt)
+}
+
+/** Those that are open; for looking, where none is, all that are not archived. */
+async function plansFor(engine: Asked, { looking = false }: LookupOptions): Promise<readonly PlanRow[]> {
+  const open = await openPlans(engine)
+  if (open.length > 0 || !looking) return open
+  return (await engine.ask({ type: 'plans', archived: false, limit: 50 })).items
+}
+
+async function onlyPlan(engine: Asked, options: LookupOptions): Promise<Lookup<PlanOrTask>> {
+  const plans = await plansFor(engine, options)
+  const [only, other] = plans
+  if (only === undefined || other !== undefined) return missing({ what: 'only-plan', plans })
+  return { ok: true, target: { plan: only.id, name: only.name, task: null } }
+}
+
+async function taskIn(
+  engine: Asked,
+  found: PlanTarget,
+  reference: string,
+  options: LookupOptions,
+): Promise<Lookup<TaskTarget>> {
+  const plan = planOf(found)
+  const card = await engine.ask({ type: 'task', plan: plan.plan, task: reference })
+  if (card !== null) return { ok: true, target: { ...plan, task: card.name } }
+  const removed =
+    options.removed === true ? await engine.ask({ type: 'removed', plan: plan.plan, task: reference }) : null
+  if (removed === null) return missing({ what: 'task', reference, plan })
+  return { ok: true, target: { ...plan, task: removed.card.name } }
+}
+
+const planOf = ({ plan, name }: PlanTarget): PlanTarget => ({ plan, name })
+const missing = (gone: Missing): { readonly ok: false; readonly missing: Missing } => ({ ok: false, missing: gone })

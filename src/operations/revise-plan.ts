@@ -1,0 +1,178 @@
+// The next revision of a plan: a rewritten document, or one that is merged into the plan, or single changes by name. It is prepared
+// from the plan as it stands; what changes and what becomes of every task is known before anything is written.
+
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { mayRunAgain } from '../domain/plan-rules/effect.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import {
+  type Fate,
+  fatesOf,
+  type MergeMode,
+  type MergeNote,
+  mergeDefinitions,
+  namesIn,
+  orderTasks,
+  removeTasks,
+  type Standing,
+  type Standings,
+} from '../domain/revisions/merge.ts'
+import { type SemanticDiff, semanticDiff, summarise } from '../domain/revisions/semantic-diff.ts'
+import { allTasks } from '../domain/state/task-index.ts'
+import type { PlanStatus, TaskStatus } from '../domain/status.ts'
+import type { Card } from '../domain/views/board.ts'
+import type { Engine } from '../engine/engine.ts'
+import { definitionHash } from '../format/plan/hash.ts'
+import { type DefinitionFault, parsePlan } from '../format/plan/parse.ts'
+import { printJson } from '../format/plan/print.ts'
+import { generateTaskIds, renameTasks } from '../format/plan/rename-tasks.ts'
+import type { Diagnostic } from '../format/text/diagnostic.ts'
+import { checkPlan } from './check-plan.ts'
+import { type DocumentOptions, type DocumentReading, readDocument } from './read-document.ts'
+
+/** What a revision begins from. */
+export interface CurrentPlan {
+  readonly definition: PlanDefinition
+  readonly revision: number
+  readonly hash: string
+  readonly status: PlanStatus
+  readonly version: number
+  readonly standings: Standings
+}
+
+/** Null when there is no such plan. */
+export async function readCurrentPlan(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<CurrentPlan | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = await engine.ask({ type: 'definition', plan })
+  const board = await engine.ask({ type: 'board', plan })
+  if (summary === null || current === null || board === null) return null
+  const { status, version } = summary
+  return { ...current, status, version, standings: standingsOf(board, summary) }
+}
+
+/** How each task stands. One that failed and asks what then is tried again when it is changed, as one that failed is. */
+export function standingsOf(board: readonly Card[], { waiting, holder }: Undecided): Standings {
+  const failed = new Set(waiting.flatMap(({ task, asks }) => (/^(recovery|replan)$/.test(asks.type) ? [task] : [])))
+  return new Map(
+    board.map(card => [
+      card.name,
+      {
+        status: failed.has(card.name) ? 'failed' : card.status,
+        ran: ran(card),
+        ...(holder?.alive === true ? {} : leftBy(card)),
+      },
+    ]),
+  )
+}
+
+interface Undecided {
+  readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[]
+  /** Who drives the plan. */
+  readonly holder: { readonly alive: boolean } | null
+}
+
+/** Nobody carries it out any more; what somebody has claimed goes on without us. */
+function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
+  if (status !== 'running' || claimedBy !== null) return {}
+  return { left: mayRunAgain(effect) ? 'again' : 'asked' }
+}
+
+const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
+const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
+
+/** Reads the text of a revision. One that is merged may name tasks it does not hold, because the plan does. */
+export function readRevision(
+  text: string,
+  current: PlanDefinition,
+  mode: MergeMode,
+  options: Pick<DocumentOptions, 'fileName'> = {},
+): DocumentReading {
+  const merging = mode === 'merge'
+  const check = (written: PlanDefinition) =>
+    checkPlan(
+      merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
+    )
+  return readDocument(text, {
+    ...options,
+    // A text without a name of its own means this plan.
+    fallbackName: current.name,
+    ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
+    check,
+  })
+}
+
+export interface RevisionEdits {
+  /** The document, and how it is laid over the plan. */
+  readonly written?: {
+    readonly definition: PlanDefinition
+    /** Tasks of which the text says that they have ended. */
+    readonly ended: ReadonlyMap<TaskName, TaskStatus>
+    readonly mode: MergeMode
+  }
+  /** Names of tasks, with commas. */
+  readonly remove?: string
+  readonly order?: string
+  readonly ids?: 'generated'
+}
+
+export interface PreparedRevision {
+  readonly definition: PlanDefinition
+  readonly hash: string
+  readonly diff: SemanticDiff
+  readonly summary: string
+  readonly notes: readonly MergeNote[]
+  readonly fates: readonly Fate[]
+}
+
+export type RevisionPreparing =
+  | { readonly status: 'prepared'; readonly revision: PreparedRevision }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  /** What was put together cannot work: what the rules say of it as a whole, and everything at its place. */
+  | {
+      readonly status: 'unsound'
+      readonly faults: readonly DefinitionFault[]
+      readonly diagnostics: readonly Diagnostic[]
+    }
+
+export function prepareRevision(
+  current: Pick<CurrentPlan, 'definition' | 'status' | 'standings'>,
+  { written, remove, order, ids }: RevisionEdits,
+): RevisionPreparing {
+  const { standings } = current
+  let { definition } = current
+  let notes: readonly MergeNote[] = []
+  if (written !== undefined) {
+    const { ended: claimed, mode } = written
+    const rewrite = { current: definition, written: written.definition, mode, standings, claimed }
+    ;({ definition, notes } = mergeDefinitions(rewrite, renameTasks))
+  }
+  for (const [names, edit] of [
+    [remove, removeTasks],
+    [order, orderTasks],
+  ] as const) {
+    if (names === undefined) continue
+    const edited = edit(definition, namesIn(names))
+    if (!edited.ok) return { status: 'refused', refusal: edited.refusal }
+    definition = edited.definition
+  }
+  if (ids === 'generated') {
+    if (current.status !== 'draft') return { status: 'refused', refusal: NO_DRAFT }
+    definition = generateTaskIds(definition, definition.name)
+  }
+  // What was put together of two texts is judged like one that somebody wrote.
+  const faults = checkPlan(definition)
+  const checked = parsePlan(printJson(definition), { check: () => faults, lenient: true })
+  if (!checked.ok) return { status: 'unsound', faults, diagnostics: checked.diagnostics }
+  const diff = semanticDiff(current.definition, definition)
+  const fates = fatesOf(current.definition, definition, standings)
+  return {
+    status: 'prepared',
+    revision: { definition, hash: definitionHash(definition), diff, summary: summarise(diff), notes, fates },
+  }
+}
+
+const NO_DRAFT = refuse(
+  'not-allowed',
+  'ids are generated only for a draft: to a run, another id is another task',
+  'keep the ids, or make a new plan with generated ones',
+)

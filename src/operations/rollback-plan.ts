@@ -1,0 +1,149 @@
+// Takes a plan back, or takes the last rollback back: what would happen, the paths somebody must choose about first, the order, and
+// seeing it through. Whoever has worked on a file since is never overwritten without a choice.
+
+import type { Event, EventOf } from '../domain/event.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { FilePreview, Order, RollbackAsk, RollbackPreview, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { Choice } from '../workspace/workspace.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+export type RollbackEnd = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
+
+export const isRollbackEnd = (event: Event): event is RollbackEnd =>
+  event.type === 'rollback.finished' || event.type === 'rollback.stopped'
+
+export interface RollbackWanted {
+  readonly plan: PlanId
+  readonly kind: 'rollback' | 'undo'
+  readonly ask: RollbackAsk
+}
+
+/** Null when there is no such plan. */
+export async function previewRollback(
+  engine: Pick<CallerEngine, 'ask'>,
+  { plan, kind, ask }: RollbackWanted,
+): Promise<RollbackPreview | null> {
+  const undo = kind === 'undo' ? { undo: true as const } : {}
+  return await engine.ask({ type: 'rollbackPreview', plan, ...undo, ...ask })
+}
+
+type Choices = Pick<RollbackAsk, 'choices' | 'every' | 'force'>
+
+/** What becomes of a path on which somebody has worked since; null when nobody chose. */
+export const choiceFor = ({ choices, every, force }: Choices, path: string): Choice | null =>
+  choices?.[path] ?? every ?? (force === true ? 'theirs' : null)
+
+/** Where somebody has worked since, and nobody chose. Nothing is ordered while there are any. */
+export const undecidedFiles = (files: readonly FilePreview[], choices: Choices): readonly FilePreview[] =>
+  files.filter(({ path, conflict }) => conflict !== undefined && choiceFor(choices, path) === null)
+
+/** Words that mean paths, by what is chosen for them; `all` means every path that needs a choice. */
+export type ChoiceWords = { readonly [choice in Choice]?: readonly string[] | undefined }
+
+export type ChoiceReading =
+  | { readonly ok: true; readonly choices: Pick<RollbackAsk, 'choices' | 'every'> }
+  | { readonly ok: false; readonly fault: ChoiceFault }
+
+export type ChoiceFault =
+  /** Two choices for all. */
+  | { readonly what: 'two-for-all' }
+  | { readonly what: 'two-for-path'; readonly path: string }
+  /** It means no path that would change. */
+  | { readonly what: 'no-path'; readonly word: string }
+  /** Nobody else has worked there since. */
+  | { readonly what: 'no-conflict'; readonly word: string }
+
+const ALL = 'all'
+const CHOICES: readonly Choice[] = ['mine', 'theirs', 'merge']
+
+/** `pathsMeant` says which of these paths a word means; where the words come from is for the face to know. */
+export function readChoices(
+  files: readonly FilePreview[],
+  said: ChoiceWords,
+  pathsMeant: (word: string, paths: readonly string[]) => readonly string[],
+): ChoiceReading {
+  const known = files.map(({ path }) => path)
+  const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
+  const choices = new Map<string, Choice>()
+  let every: Choice | undefined
+  const wrong = (fault: ChoiceFault): ChoiceReading => ({ ok: false, fault })
+  for (const [choice, word] of CHOICES.flatMap(one => (said[one] ?? []).map(each => [one, each] as const))) {
+    if (word === ALL) {
+      if (every !== undefined && every !== choice) return wrong({ what: 'two-for-all' })
+      every = choice
+      continue
+    }
+    const paths = pathsMeant(word, conflicts)
+    if (paths.length === 0)
+      return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
+    for (const path of paths) {
+      if ((choices.get(path) ?? choice) !== choice) return wrong({ what: 'two-for-path', path })
+      choices.set(path, choice)
+    }
+  }
+  return {
+    ok: true,
+    choices: {
+      ...(choices.size === 0 ? {} : { choices: Object.fromEntries(choices) }),
+      ...(every === undefined ? {} : { every }),
+    },
+  }
+}
+
+export interface RollbackOptions {
+  readonly submit?: SubmitOptions
+  /** Driving it must not set work going that nobody drives now: where only files go back, the plan stands afterwards as it stood. */
+  readonly holdStill?: boolean
+}
+
+export type RollbackOrdered<T> =
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | {
+      readonly status: 'ordered'
+      readonly accepted: Extract<Submitted, { readonly ok: true }>
+      readonly carried: T
+    }
+
+/** `carryOut` drives the plan, or waits for whoever does, until the rollback has ended. */
+export async function orderRollback<T>(
+  engine: CallerEngine,
+  { plan, kind, ask }: RollbackWanted,
+  carryOut: (accepted: Extract<Submitted, { readonly ok: true }>) => Promise<T>,
+  { submit = {}, holdStill = false }: RollbackOptions = {},
+): Promise<RollbackOrdered<T>> {
+  const held = holdStill ? await pauseIdlePlan(engine, plan, 'files go back') : null
+  if (held?.status === 'refused') return held
+  try {
+    const accepted = await engine.submit(plan, orderOf(kind, ask), submit)
+    if (!accepted.ok) return { status: 'refused', refusal: accepted.refusal }
+    return { status: 'ordered', accepted, carried: await carryOut(accepted) }
+  } finally {
+    await held?.resume()
+  }
+}
+
+function orderOf(kind: RollbackWanted['kind'], ask: RollbackAsk): Order {
+  if (kind === 'rollback') return { type: kind, ...ask }
+  const { to: _, ...how } = ask
+  return { type: kind, ...how }
+}
+
+export type HeldStill =
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | { readonly status: 'held'; readonly resume: () => Promise<void> }
+
+/** Pauses a plan that is under way and that nobody drives; null when there is nothing to hold. */
+export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<HeldStill | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
+  if (!isIdle) return null
+  const paused = await engine.submit(plan, { type: 'pause', reason })
+  if (!paused.ok) return { status: 'refused', refusal: paused.refusal }
+  return {
+    status: 'held',
+    resume: async () => {
+      await engine.submit(plan, { type: 'resume' })
+    },
+  }
+}
