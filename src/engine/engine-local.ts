@@ -27,7 +27,6 @@ import { late } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
-import { submitKeepingGates } from './permissions/gates.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/rights.ts'
 import { answerInScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
@@ -78,6 +77,7 @@ export class EngineLocal implements EngineInProcess {
       (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
     if (refusal !== null) return { ok: false, refusal }
     if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
+    const { submitKeepingGates } = await late.gatePermissions()
     return await submitKeepingGates(
       {
         ask: query => answer(this.#rooms, query),
